@@ -1,0 +1,43 @@
+# Every target sets up what it needs; nothing has to be installed or activated first.
+# tools/environments.py makes the virtual environment and does nothing when it is up to date.
+
+PYTHON ?= python3
+ENV := .venvs/$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+# Away from stdin, which belongs to the program that is run in the environment.
+environment = @$(PYTHON) tools/environments.py $(1) </dev/null
+
+.PHONY: help demo test quick lint format soak bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+
+demo: ## a debugging session on a recorded tree (answers may be piped in)
+	$(call environment,terminal)
+	@$(ENV)/bin/whence debug examples/sqrtest.jsonl
+
+test: ## lint, then the tests on every CPython >= 3.11 at hand
+	@$(PYTHON) tools/run_tests.py
+
+quick: ## lint, then the tests on $(PYTHON) only
+	@$(PYTHON) tools/run_tests.py --quick
+
+lint: ## ruff, mypy and the layers
+	@$(PYTHON) tools/run_tests.py --lint
+
+format: ## put the source in the project's format
+	$(call environment,lint)
+	@$(ENV)/bin/ruff check --select I --fix --quiet .
+	@$(ENV)/bin/ruff format --quiet .
+
+soak: ## the tests with many more examples, and those that take minutes
+	$(call environment,terminal test)
+	@WHENCE_HYPOTHESIS_PROFILE=soak $(ENV)/bin/python -m pytest -m "soak or not soak" --timeout=3600
+
+bench: ## questions and time per search strategy
+	$(call environment,terminal)
+	@$(ENV)/bin/python bench/search.py
+
+clean: ## remove everything that git does not keep, environments included
+	@rm -rf .venvs build dist src/*.egg-info .hypothesis .import_linter_cache .mypy_cache \
+		.pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,66 @@
+"""`whence convert FILE`: write any tree in the open format."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from whence.cli.opening import open_any
+from whence.model.call import Mark, MarkedPart, find_mark, roots
+from whence.ports import Provenance, Tree
+from whence.slicing.art_provenance import ArtProvenance
+from whence.tree.store import write_tree
+
+_PARTS = 2000
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "convert",
+        help="write a tree in the open tree format",
+        description="Writes a tree, or the execution tree of an Augmented Redex Trail with the "
+        "origins of its values, as JSON lines (docs/tree-format.md).",
+    )
+    command.add_argument("file", type=Path, metavar="FILE", help="what is converted")
+    command.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="where to (default: standard output)"
+    )
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Open, write."""
+    tree, provenance = open_any(options.file)
+    origins = None
+    if isinstance(provenance, ArtProvenance):
+        # An origin that is computed here is given by no file: it has to be written down.
+        def origins(position: int) -> Iterable[Mapping[str, Any]]:
+            return _origins(tree, provenance, position)
+
+    write_tree(options.output or sys.stdout, tree, origins)
+    return 0
+
+
+def _origins(tree: Tree, provenance: Provenance, position: int) -> Iterable[Mapping[str, Any]]:
+    """The origin of every part of a call's arguments and result."""
+    call, node = tree.call(position), tree.id(position)
+    for root in roots(call):
+        whole = find_mark(call, root, input_side=True)
+        for steps, value in whole.value.paths(_PARTS):
+            part = MarkedPart(Mark(root, steps), value, whole.is_input, whole.position)
+            origin = provenance.origin(node, part)
+            if origin.node is None:
+                continue
+            record: dict[str, Any] = {"part": str(part.mark), "node": origin.node}
+            if origin.chain[1:]:
+                record["through"] = list(origin.chain[1:])
+            if origin.expression:
+                record["expression"] = origin.expression
+            influence = provenance.influence(node, part)
+            if influence is not None:
+                record["influenced_by"] = sorted(influence.nodes)
+            yield record

@@ -1,0 +1,180 @@
+"""The options of every command that ends in a diagnosis, and how such a command ends.
+
+`whence debug` is the first of them; recording commands share them, so that scripts and CI drive
+all in the same way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TextIO
+
+from whence.app import Debugging
+from whence.errors import WhenceError
+from whence.model.verdict import Scope, Trust
+from whence.oracle.python_function import load_oracle
+from whence.ports import Provenance, Tree
+from whence.report.record import exit_code, record
+from whence.search.registry import DEFAULT, find_strategy
+from whence.search.space import Switches
+from whence.session.engine import apply
+from whence.session.events import TrustGiven
+from whence.session.journal import Journal, default_path
+from whence.session.state import Facts, State
+from whence.ui.terminal import choose_screen, converse
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """The options, in groups."""
+    search = command.add_argument_group("the search")
+    search.add_argument(
+        "-s", "--strategy", default=None, metavar="NAME",
+        help=f"how questions are chosen (default: {DEFAULT}; `whence strategies` lists all)",
+    )  # fmt: skip
+    search.add_argument(
+        "--trust", action="append", default=[], metavar="[SCOPE:]NAME",
+        help="code that cannot be at fault: a function, or module:NAME or file:NAME; "
+        "what it calls is searched all the same (may be repeated)",
+    )  # fmt: skip
+    for name, words in (
+        ("compress", "fold a call into its caller when both have the same rule"),
+        ("single-rule", "stop as soon as only one rule can be at fault"),
+        ("no-duplicates", "ask again about calls with equal equations"),
+        ("no-slicing", "search all calls even after a part of a value was marked"),
+    ):
+        search.add_argument(f"--{name}", action="store_true", help=words)
+
+    without = command.add_argument_group("without a person")
+    without.add_argument(
+        "--answers", metavar="FILE",
+        help="read answers from a file, one a line, as they would be typed (-: standard input)",
+    )  # fmt: skip
+    without.add_argument(
+        "--oracle", action="append", default=[], metavar="python:MODULE:FUNCTION",
+        help="ask this function first; the person is asked what it does not know",
+    )  # fmt: skip
+    without.add_argument(
+        "--format", choices=("text", "json"), default="text",
+        help="how the diagnosis is written at the end (default: text)",
+    )  # fmt: skip
+    without.add_argument(
+        "-o", "--output", metavar="FILE", type=Path,
+        help="write the diagnosis to a file instead of standard output",
+    )  # fmt: skip
+    without.add_argument("--plain", action="store_true", help="no colours, no line editing")
+
+    keeping = command.add_argument_group("keeping the session")
+    keeping.add_argument("--session", metavar="FILE", type=Path, help="keep the session in FILE")
+    keeping.add_argument("--fresh", action="store_true", help="forget the answers given before")
+    keeping.add_argument("--no-session", action="store_true", help="keep nothing")
+
+
+def diagnose(
+    options: argparse.Namespace, tree: Tree, provenance: Provenance | None, path: Path
+) -> int:
+    """Hold the session, write the diagnosis, and return the exit code."""
+    with_person = options.answers is None
+    answers, opened = _answers(options.answers)
+    json_to_stdout = options.format == "json" and options.output is None
+    screen = choose_screen(
+        answers=answers,
+        output=sys.stderr if json_to_stdout else sys.stdout,
+        plain=options.plain or json_to_stdout,
+    )
+    journal = _journal(options, tree, path, with_person)
+    debugging = Debugging(
+        state=_state(options, tree, provenance),
+        oracles=[load_oracle(text) for text in options.oracle],
+        journal=journal,
+        notify=screen.note,
+    )
+    try:
+        if journal is not None and journal.entries:
+            screen.note(
+                f"Going on with the session kept in {journal.path}; --fresh starts a new one."
+            )
+        outcome, left = converse(debugging, screen, debugging.start())
+    finally:
+        if journal is not None:
+            journal.close()
+        if opened:
+            opened.close()
+    diagnosis = debugging.diagnosis(outcome, left)
+    counts = debugging.counts
+    report = record(
+        debugging.state,
+        diagnosis,
+        person=counts.person,
+        oracle=counts.oracle,
+        characters=counts.characters,
+    )
+    if options.format == "json":
+        _write(options.output, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+    elif options.output is not None:
+        from whence.report.text import lines
+
+        _write(options.output, "\n".join(lines(debugging.state, diagnosis)) + "\n")
+    return exit_code(diagnosis)
+
+
+def _answers(name: str | None) -> tuple[TextIO | None, TextIO | None]:
+    """Where answers are read from, and the file that has to be closed afterwards."""
+    if name is None:
+        return None, None
+    if name == "-":
+        return sys.stdin, None
+    try:
+        opened = Path(name).open(encoding="utf-8", errors="replace")  # noqa: SIM115
+    except OSError as problem:
+        raise WhenceError(f"{name}: the answers cannot be read ({problem.strerror})") from problem
+    return opened, opened
+
+
+def _state(options: argparse.Namespace, tree: Tree, provenance: Provenance | None) -> State:
+    switches = Switches(
+        duplicates=not options.no_duplicates,
+        compression=options.compress,
+        single_rule=options.single_rule,
+        slicing=not options.no_slicing,
+    )
+    strategy = find_strategy(options.strategy or DEFAULT).name
+    state = State(tree, provenance, facts=Facts(strategy=strategy, switches=switches))
+    for text in options.trust:
+        state = apply(state, TrustGiven(_trust(text)))
+    return replace(state, past=())
+
+
+def _trust(text: str) -> Trust:
+    scope, _, name = text.partition(":")
+    known = {each.value: each for each in Scope}
+    if name and scope in known:
+        return Trust(known[scope], name)
+    return Trust(Scope.FUNCTION, text)
+
+
+def _journal(
+    options: argparse.Namespace, tree: Tree, path: Path, with_person: bool
+) -> Journal | None:
+    """A person's session is kept by itself; a script's only where a file is named."""
+    if options.no_session or (options.session is None and not (with_person and sys.stdin.isatty())):
+        return None
+    place = options.session or default_path(path)
+    if options.fresh:
+        place.unlink(missing_ok=True)
+    return Journal(place, tree, str(path))
+
+
+def _write(path: Path | None, text: str) -> None:
+    if path is None:
+        sys.stdout.write(text)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise WhenceError(
+            f"{path}: the diagnosis cannot be written ({problem.strerror})"
+        ) from problem

@@ -1,0 +1,62 @@
+"""`whence`: finds the subcommand, and prints the three kinds of failure differently.
+
+Exit codes: 0 found (or done), 1 not found, 2 wrong usage or input that cannot be had. Anything
+else that goes wrong is a bug of whence and says what to report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import traceback
+from collections.abc import Sequence
+
+import whence
+from whence.cli import convert, debug, strategies
+from whence.errors import WhenceError
+
+COMMANDS = (debug, convert, strategies)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    whole = argparse.ArgumentParser(
+        prog="whence",
+        description="Finds the call that went wrong: records what a program did as a tree of "
+        "calls, asks whether a few of them are right, and names the one at fault.",
+    )
+    whole.add_argument("--version", action="version", version=f"whence {whence.__version__}")
+    commands = whole.add_subparsers(title="commands", dest="command", required=True)
+    for command in COMMANDS:
+        command.configure(commands)
+    return whole
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except WhenceError as problem:
+        print(f"whence: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("whence: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does. Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception:
+        traceback.print_exc()
+        print(
+            f"\nwhence: this is a bug in whence {whence.__version__} (Python "
+            f"{platform.python_version()}, {platform.system()}). Please report it with the lines "
+            "above and the command that you ran.",
+            file=sys.stderr,
+        )
+        return 70

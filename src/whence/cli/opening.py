@@ -1,0 +1,58 @@
+"""Opens whatever a user names: a tree file or an Augmented Redex Trail.
+
+What a file is, is told by its beginning, never by its name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from whence.errors import WhenceError
+from whence.ports import Provenance, Tree
+from whence.slicing.art_file import read_art
+from whence.slicing.art_provenance import ArtProvenance
+from whence.slicing.art_tree import execution_tree
+from whence.slicing.in_file import InFileProvenance
+from whence.tree.store import open_tree, origins_of
+
+_START = 4096
+_LARGE = 8 * 2**20
+
+
+def open_any(path: Path) -> tuple[Tree, Provenance]:
+    """The tree in a file, and what is known of where its values came from."""
+    if _is_art(path):
+        art_tree = execution_tree(read_art(path))
+        return art_tree.tree, ArtProvenance(art_tree)
+    tree = open_tree(path, progress=_progress(path))
+    return tree, InFileProvenance(tree, origins_of)
+
+
+def _is_art(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            start = file.read(_START)
+    except OSError as problem:
+        raise WhenceError(f"{path}: cannot be read ({problem.strerror})") from problem
+    first_line = start.split(b"\n", 1)[0]
+    return b'"art/' in start and b'"whence"' not in first_line
+
+
+def _progress(path: Path) -> Callable[[int, int], None] | None:
+    """Tells a person that a large file is being read, on one line that is wiped out again."""
+    if not sys.stderr.isatty():
+        return None
+    shown = -1
+
+    def report(done: int, size: int) -> None:
+        nonlocal shown
+        percent = 100 * done // max(size, 1)
+        if size < _LARGE or percent == shown:
+            return
+        shown = percent
+        text = "" if done >= size else f"indexing {path.name}: {percent} %"
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    return report

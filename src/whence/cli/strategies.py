@@ -1,0 +1,27 @@
+"""`whence strategies`: what `--strategy` and the command `strategy` take."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from whence.search.registry import DEFAULT, STRATEGIES, describe
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "strategies",
+        help="list the search strategies",
+        description="Lists every way in which the next question can be chosen.",
+    )
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print them, the default first."""
+    width = max(map(len, STRATEGIES))
+    for name, strategy in STRATEGIES.items():
+        default = " (the default)" if name == DEFAULT else ""
+        print(f"{name:{width}}  {describe(strategy)}{default}")
+    return 0

@@ -1,0 +1,29 @@
+"""The failures that whence reports about what it was given, apart from bugs of its own.
+
+Everything a user can cause is a `WhenceError`: it says what is wrong, why, and what to do, and is
+printed without a traceback. Any other exception that leaves whence is a bug of whence.
+"""
+
+from __future__ import annotations
+
+
+class WhenceError(Exception):
+    """Something was asked for that cannot be had; the message says what, why and what to do."""
+
+
+class TreeFormatError(WhenceError):
+    """A tree file is malformed. Carries the place, so that its writer can mend it."""
+
+    def __init__(self, path: str, line: int | None, problem: str, cure: str = "") -> None:
+        place = path if line is None else f"{path}:{line}"
+        super().__init__(f"{place}: {problem}" + (f" ({cure})" if cure else ""))
+        self.path = path
+        self.line = line
+
+
+class CannotExpand(WhenceError):
+    """An implicit call's own calls are not to be had: what lies below it stays unknown."""
+
+
+class UsageError(WhenceError):
+    """A command or an answer was not understood; the message shows the right form."""

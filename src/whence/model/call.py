@@ -1,0 +1,201 @@
+"""A call and its equation: what was called, with what, what came of it, and what it changed.
+
+The equation is what one judges: "given these inputs, this outcome with these effects is right".
+Two calls with equal equations deserve the same verdict, wherever they stand in the tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from whence.errors import UsageError
+from whence.model.value import Limits, Steps, Value, parse_path, show
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in source text."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the debugged program; `name` is dotted and unique in one tree."""
+
+    name: str
+    qualname: str = ""
+    module: str = ""
+    location: Location | None = None
+    trusted: bool = False
+
+    def short(self) -> str:
+        """The name as its author wrote it."""
+        return self.qualname or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The piece of source that a call is blamed on: a function, a clause, a loop body."""
+
+    name: str
+    function: str
+    location: Location | None = None
+    source: str = ""
+
+
+class OutcomeKind(IntEnum):
+    """How a call ended; the numbers are those of the tree's outcome column."""
+
+    RETURNED = 0
+    RAISED = 1
+    YIELDED = 2
+    NOT_TERMINATED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a call. `yielded` stands before how it ended; `value` is absent if unknown."""
+
+    kind: OutcomeKind
+    value: Value | None = None
+    yielded: tuple[Value, ...] = ()
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A named value: an argument (positional ones have no name) or state that a call read."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something that a call changed, before and after (absent: it did not exist)."""
+
+    target: str
+    before: Value | None
+    after: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One activation with all that is needed to judge it."""
+
+    function: Function
+    rule: Rule
+    outcome: Outcome
+    arguments: tuple[Binding, ...] = ()
+    reads: tuple[Binding, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    printed: str = ""
+    site: Location | None = None
+    text: str = ""
+    """The equation as the tracer's language writes it; whence writes its own where it is empty."""
+
+    def where(self) -> Location | None:
+        """The source of what is judged."""
+        return self.rule.location or self.function.location
+
+    def equation(self, limits: Limits = Limits()) -> str:
+        """The call and its outcome on one line."""
+        if self.text:
+            return self.text
+        return f"{self.left(limits)} {self.right(limits)}"
+
+    def left(self, limits: Limits = Limits()) -> str:
+        """The call with its arguments."""
+        arguments = ", ".join(
+            f"{each.name}={show(each.value, limits)}" if each.name else show(each.value, limits)
+            for each in self.arguments
+        )
+        return f"{self.function.short()}({arguments})"
+
+    def right(self, limits: Limits = Limits()) -> str:
+        """What came of it."""
+        outcome = self.outcome
+        words = [f"yielded {show(value, limits)}," for value in outcome.yielded]
+        ending = "" if outcome.value is None else " " + show(outcome.value, limits)
+        if outcome.kind is OutcomeKind.RETURNED:
+            words.append("then returned" + ending if words else "→" + (ending or " ?"))
+        elif outcome.kind is OutcomeKind.RAISED:
+            words.append("raised" + ending)
+        elif outcome.kind is OutcomeKind.YIELDED:
+            words.append("and was left there" if words else "yielded nothing")
+        else:
+            words.append("did not end" + ending)
+        return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The part of a call's inputs or outcome that is wrong: a root and the steps from it."""
+
+    root: str
+    steps: Steps = ()
+
+    def __str__(self) -> str:
+        return self.root + "".join(self.steps)
+
+
+RESULT = "result"
+_OUTCOME_ROOTS = {RESULT, "raised"}
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPart:
+    """A mark that was found in a call."""
+
+    mark: Mark
+    value: Value
+    is_input: bool
+    position: int = field(default=-1)
+    """Which argument it lies in, or -1 for the outcome and for effects."""
+
+
+def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
+    """Find the part that `text` addresses; `input_side` prefers what the call was given.
+
+    Arguments are addressed by name or, where they have none, by `arg1`, `arg2` and so on; the
+    outcome is `result`; what a call changed is addressed by the changed thing's name.
+    """
+    root, steps = parse_path(text)
+    found = _root_value(call, root, input_side)
+    if found is None:
+        raise UsageError(f"there is no {root} here; there is {', '.join(roots(call))}")
+    value, is_input, position = found
+    steps = value.resolve(steps)
+    return MarkedPart(Mark(root, steps), value.part(steps), is_input, position)
+
+
+def roots(call: Call) -> list[str]:
+    """The names that a mark may start with."""
+    names = [each.name or f"arg{number}" for number, each in enumerate(call.arguments, 1)]
+    names += [each.name for each in call.reads]
+    names += [each.target for each in call.effects]
+    if call.outcome.value is not None:
+        names.append(RESULT)
+    return list(dict.fromkeys(names))
+
+
+def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, int] | None:
+    after = next((e.after for e in call.effects if e.target == root and e.after), None)
+    if after is not None and not input_side:
+        return after, False, -1
+    for number, each in enumerate(call.arguments):
+        if root in (each.name or f"arg{number + 1}", f"arg{number + 1}"):
+            return each.value, True, number
+    for each in call.reads:
+        if each.name == root:
+            return each.value, True, -1
+    if root in _OUTCOME_ROOTS and call.outcome.value is not None:
+        return call.outcome.value, False, -1
+    return None if after is None else (after, False, -1)

@@ -1,0 +1,45 @@
+"""The end of a search: which call is at fault, or what kept whence from knowing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Status(Enum):
+    """How a search ended."""
+
+    FOUND = "found"
+    CANDIDATES = "candidates"
+    NONE = "none"
+    UNDETERMINED = "undetermined"
+
+
+class FaultKind(Enum):
+    """What was wrong about the call at fault."""
+
+    WRONG_RESULT = "wrong result"
+    BAD_INPUT_PASSED = "bad input passed"
+    RAISED = "raised"
+    DID_NOT_END = "did not end"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The result of a search.
+
+    `node` is the call at fault (absent unless found). `group` holds the calls among which the
+    fault lies when only their common rule is certain (after tree compression or a single-rule
+    stop), the first being `node`. `candidates` holds those that may be at fault when answers are
+    missing. `bad_input` holds the calls that were given inadmissible input, `callees` the judged
+    calls that the one at fault made.
+    """
+
+    status: Status
+    node: int | None = None
+    kind: FaultKind = FaultKind.WRONG_RESULT
+    group: tuple[int, ...] = ()
+    candidates: tuple[int, ...] = ()
+    callees: tuple[int, ...] = ()
+    bad_input: tuple[int, ...] = ()
+    reason: str = ""

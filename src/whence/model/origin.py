@@ -1,0 +1,36 @@
+"""Where a marked part of a value came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whence.model.call import Location
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The call that made a marked part, and the calls that the part passed through.
+
+    `chain` runs from the origin to the marked call, which is not in it. An origin that cannot be
+    told has no `node` and a reason: whence never guesses one.
+    """
+
+    node: int | None
+    chain: tuple[int, ...] = ()
+    passed_through: frozenset[int] = frozenset()
+    """Calls on the chain that only took the part in and gave it back."""
+    location: Location | None = None
+    expression: str = ""
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """The calls that could have influenced a marked part.
+
+    `complete` says that a call outside cannot have: then a fault found inside needs no look
+    outside. Without it the calls outside are only set aside.
+    """
+
+    nodes: frozenset[int]
+    complete: bool

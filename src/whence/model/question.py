@@ -1,0 +1,26 @@
+"""A question to somebody who may know the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whence.model.call import Call
+from whence.model.verdict import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Is this call's outcome right, given its inputs?
+
+    `default` is an earlier answer to the same question, offered again after a diagnosis was
+    rejected. `expected` estimates how many questions are still to come, this one included.
+    """
+
+    node: int
+    call: Call
+    strategy: str
+    why: str
+    suspects: int
+    weight: float
+    expected: int
+    default: Answer | None = None

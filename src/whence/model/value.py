@@ -1,0 +1,234 @@
+"""Values as a question shows them: a tree of parts, each with an address.
+
+A value is whatever a tracer saw, already cut down to data: whence never holds an object of the
+debugged program. The address of a part is a path of *steps*, each the text that selects it in the
+program's own notation (`[2]`, `.name`, `['key']`), so that `result[2].name` needs no knowledge of
+the language to be understood.
+
+Invariant: the steps of one value's parts are distinct, and `omitted` counts the parts that the
+tracer left out after the ones given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from whence.errors import UsageError
+
+Steps = tuple[str, ...]
+
+_QUOTES = "'\""
+_ROOT = re.compile(r"[^\s\[\].]+")
+
+
+class Kind(Enum):
+    """How a value is written: the brackets around its parts."""
+
+    ATOM = "atom"
+    LIST = "list"
+    TUPLE = "tuple"
+    SET = "set"
+    DICT = "dict"
+    OBJECT = "object"
+    TERM = "term"
+    SHARED = "same"
+
+
+_BRACKETS = {
+    Kind.LIST: ("[", "]"),
+    Kind.TUPLE: ("(", ")"),
+    Kind.SET: ("{", "}"),
+    Kind.DICT: ("{", "}"),
+    Kind.OBJECT: ("(", ")"),
+    Kind.TERM: ("(", ")"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value. `text` is an atom's text, an object's type or a term's functor."""
+
+    kind: Kind
+    text: str = ""
+    parts: tuple[tuple[str, Value], ...] = ()
+    omitted: int = 0
+    identity: int | None = None
+
+    def part(self, steps: Steps) -> Value:
+        """The part that a path leads to. A step that selects nothing is a `UsageError`."""
+        value = self
+        for step in steps:
+            value = value._select(step)
+        return value
+
+    def resolve(self, steps: Steps) -> Steps:
+        """The same path in the steps' own spelling (a key may be typed without its quotes)."""
+        value, spelt = self, []
+        for step in steps:
+            own = value._spelling(step)
+            spelt.append(own)
+            value = value._select(own)
+        return tuple(spelt)
+
+    def _spelling(self, step: str) -> str:
+        loose = _loose(step)
+        for own, _ in self.parts:
+            if own == step:
+                return own
+        for own, _ in self.parts:
+            if _loose(own) == loose:
+                return own
+        raise UsageError(f"{show(self, BRIEF)} has no part {step}; it has {self._choices()}")
+
+    def _select(self, step: str) -> Value:
+        own = self._spelling(step)
+        return next(value for name, value in self.parts if name == own)
+
+    def _choices(self) -> str:
+        if not self.parts:
+            return "no parts"
+        names = [step for step, _ in self.parts[:6]]
+        more = len(self.parts) - len(names)
+        return ", ".join(names) + (f" and {more} more" if more else "")
+
+    def paths(self, limit: int = 10_000) -> Iterator[tuple[Steps, Value]]:
+        """Every part with its path, nearest first, at most `limit` of them."""
+        queue: list[tuple[Steps, Value]] = [((), self)]
+        for count, (steps, value) in enumerate(queue):
+            if count >= limit:
+                return
+            yield steps, value
+            if len(queue) < limit:
+                queue.extend(((*steps, step), part) for step, part in value.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a value is shown: levels of nesting, parts of one value, characters of all."""
+
+    depth: int = 4
+    parts: int = 12
+    characters: int = 300
+
+
+BRIEF = Limits(depth=2, parts=4, characters=60)
+FULL = Limits(depth=100, parts=10_000, characters=1_000_000)
+
+
+def atom(text: str) -> Value:
+    """A value without parts, written as its language writes it."""
+    return Value(Kind.ATOM, text)
+
+
+def show(value: Value, limits: Limits = Limits()) -> str:
+    """The value on one line, with `…` and a count where something was left out."""
+    out: list[str] = []
+    room = _write(value, limits, limits.depth, limits.characters, out)
+    text = "".join(out)
+    return text if room >= 0 else text[: limits.characters] + "…"
+
+
+def _write(value: Value, limits: Limits, depth: int, room: int, out: list[str]) -> int:
+    """Append the value's text and return the room that is left, negative when it ran out."""
+    if value.kind is Kind.ATOM:
+        out.append(value.text)
+        return room - len(value.text)
+    if value.kind is Kind.SHARED:
+        text = f"<same as #{value.identity}>"
+        out.append(text)
+        return room - len(text)
+    opening, closing = _BRACKETS[value.kind]
+    head = value.text + opening
+    out.append(head)
+    room -= len(head) + len(closing)
+    if depth <= 0 and value.parts:
+        out.append("…")
+    else:
+        room = _write_parts(value, limits, depth, room, out)
+    out.append(closing)
+    return room
+
+
+def _write_parts(value: Value, limits: Limits, depth: int, room: int, out: list[str]) -> int:
+    shown = 0
+    for step, part in value.parts[: limits.parts]:
+        if room < 0:
+            return room
+        if shown:
+            out.append(", ")
+            room -= 2
+        label = _label(value.kind, step)
+        out.append(label)
+        room = _write(part, limits, depth - 1, room - len(label), out)
+        shown += 1
+    hidden = len(value.parts) - shown + value.omitted
+    if hidden:
+        text = f", …{hidden} more" if shown else f"…{hidden} more"
+        out.append(text)
+        room -= len(text)
+    elif value.kind is Kind.TUPLE and shown == 1:
+        out.append(",")
+    return room
+
+
+def _label(kind: Kind, step: str) -> str:
+    if kind is Kind.DICT:
+        return f"{step[1:-1]}: "
+    if kind is Kind.OBJECT and step.startswith("."):
+        return f"{step[1:]}="
+    return ""
+
+
+def _loose(step: str) -> str:
+    """A step without the quotes of its key, so that `d[k]` finds `d['k']`."""
+    inner = step[1:-1] if step.startswith("[") else step[1:]
+    if len(inner) >= 2 and inner[0] == inner[-1] and inner[0] in _QUOTES:
+        inner = inner[1:-1]
+    return inner
+
+
+def parse_path(text: str) -> tuple[str, Steps]:
+    """Split `result[2].name` into its root and steps. What does not parse is a `UsageError`."""
+    text = text.strip()
+    root = _ROOT.match(text)
+    if root is None:
+        raise UsageError(
+            f"{text!r} is not a path: write a name and then parts, as in result[2].name"
+        )
+    steps: list[str] = []
+    position = root.end()
+    while position < len(text):
+        position, step = _parse_step(text, position)
+        steps.append(step)
+    return root.group(), tuple(steps)
+
+
+def _parse_step(text: str, start: int) -> tuple[int, str]:
+    if text[start] == ".":
+        name = _ROOT.match(text, start + 1)
+        if name is None:
+            raise UsageError(f"{text!r}: a name must follow the dot at column {start + 1}")
+        return name.end(), text[start : name.end()]
+    if text[start] != "[":
+        raise UsageError(f"{text!r}: expected [ or . at column {start + 1}")
+    depth, quote, position = 0, "", start
+    while position < len(text):
+        character = text[position]
+        if quote:
+            if character == "\\":
+                position += 1
+            elif character == quote:
+                quote = ""
+        elif character in _QUOTES:
+            quote = character
+        elif character in "[({":
+            depth += 1
+        elif character in "])}":
+            depth -= 1
+            if depth == 0:
+                return position + 1, text[start : position + 1]
+        position += 1
+    raise UsageError(f"{text!r}: the bracket at column {start + 1} is not closed")

@@ -1,0 +1,52 @@
+"""What can be said of a call, and by whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from whence.model.call import Mark
+
+
+class Verdict(Enum):
+    """The answer to a question.
+
+    `RIGHT`: given its inputs, the outcome and effects are what was intended.
+    `WRONG`: its inputs were fine, and the outcome or an effect is not what was intended.
+    `INADMISSIBLE`: it should never have been given these inputs; nothing is said of the outcome.
+    `UNKNOWN`: nobody can tell; it is asked again when nothing else is left.
+    """
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    INADMISSIBLE = "inadmissible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A verdict on one call. `node` is the call's stable id, not its place in the tree."""
+
+    node: int
+    verdict: Verdict
+    mark: Mark | None = None
+    by: str = "person"
+
+
+class Scope(Enum):
+    """What a trust covers."""
+
+    FUNCTION = "function"
+    MODULE = "module"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Code that cannot be at fault itself; what it calls is searched all the same."""
+
+    scope: Scope
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.scope.value} {self.name}"

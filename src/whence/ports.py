@@ -1,0 +1,241 @@
+"""The seams of whence: every way in which a language, a strategy or an oracle plugs in.
+
+Strategies, oracles, slices and sessions see a program only through these Protocols. Each says what
+it promises and what it may be asked; `whence.testing` checks the promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.model.call import Call, Function, MarkedPart, Rule
+from whence.model.origin import Influence, Origin
+from whence.model.question import Question
+from whence.model.verdict import Verdict
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A tree as arrays, one entry for each call, in preorder.
+
+    So the calls below call `n` are exactly those at `n + 1 … end[n] - 1`, a caller stands before
+    its callees, and callees stand in the order in which they were made. The root is at 0, with
+    parent -1. The arrays are read only; they may be memory-mapped.
+
+    `own` is a call's own weight (for an *implicit* call, whose callees are not in the tree, the
+    weight of all that it stands for), `weight` the sum of `own` over its subtree. `equation` is
+    equal for calls with equal equations. `effort` is about how many characters a question shows.
+    """
+
+    parent: Int32s
+    end: Int32s
+    function: Int32s
+    rule: Int32s
+    depth: Int32s
+    outcome: Bytes
+    own: Floats
+    weight: Floats
+    equation: Int64s
+    effort: Int32s
+    implicit: Bytes
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+
+class Tree(Protocol):
+    """An execution tree. It does not change while it is searched: `expand` gives another tree.
+
+    A call has a *position* (its index in the columns, which changes when a tree is expanded) and
+    an *id* (which never does, and which answers are kept by).
+    """
+
+    @property
+    def columns(self) -> Columns:
+        """The tree's arrays."""
+
+    @property
+    def functions(self) -> Sequence[Function]:
+        """The functions that `columns.function` numbers."""
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules that `columns.rule` numbers."""
+
+    def call(self, position: int) -> Call:
+        """The call in full, read when it is looked at."""
+
+    def id(self, position: int) -> int:
+        """The stable id of the call at a position."""
+
+    def position(self, node: int) -> int:
+        """Where a call stands; `UsageError` if there is none with this id."""
+
+    def expand(self, position: int, levels: int) -> Tree:
+        """The tree with `levels` more levels below an implicit call, its weights corrected.
+
+        Raises `CannotExpand` where what lies below is not to be had.
+        """
+
+
+class Provenance(Protocol):
+    """Where values came from. What it cannot know it says; it never guesses."""
+
+    def origin(self, node: int, part: MarkedPart) -> Origin:
+        """The call that made the marked part of call `node`."""
+
+    def influence(self, node: int, part: MarkedPart) -> Influence | None:
+        """The calls that could have influenced the part, or None where that is not known."""
+
+    def grown(self, tree: Tree) -> Provenance:
+        """The provenance for a tree that this one's tree was expanded to."""
+
+
+class Oracle(Protocol):
+    """Something other than the person at the terminal that may know an answer."""
+
+    @property
+    def name(self) -> str:
+        """Who is named as the giver of its answers."""
+
+    def judge(self, question: Question) -> Verdict | None:
+        """The verdict, or None where it does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The position of the call to ask about next, and why that one."""
+
+    position: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A strategy cannot choose before `levels` levels below an implicit call are known."""
+
+    position: int
+    levels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An answer as a strategy sees it: what was said of the call at a position."""
+
+    position: int
+    verdict: Verdict
+    origin: Origin | None = None
+    influence: Influence | None = None
+    """Where the part that was marked with the answer came from, and what could have made it."""
+
+
+class OpenCalls(Protocol):
+    """The calls that may be asked about, and scans over a weight of theirs. Ties go left."""
+
+    def positions(self) -> Int64s:
+        """All of them."""
+
+    def first(self) -> int | None:
+        """The left-most."""
+
+    def heaviest_up_to(self, weight: Floats, limit: float) -> int | None:
+        """The heaviest that weighs at most `limit`."""
+
+    def lightest_from(self, weight: Floats, limit: float) -> int | None:
+        """The lightest that weighs at least `limit`."""
+
+    def closest(
+        self, weight: Floats, goal: float, own: Floats | None = None
+    ) -> tuple[int, float] | None:
+        """The one whose weight, less half of its own, is closest to `goal`, and how close."""
+
+    def within(self, weight: Floats, low: float, high: float, most: int) -> Int64s:
+        """The first `most` that weigh from `low` to `high`."""
+
+    def lowest(self, end: Int32s) -> int | None:
+        """The first one that has no other one below it."""
+
+
+class Suspects(Protocol):
+    """The part of the tree that can still hold the fault, as strategies see it.
+
+    It lies strictly below `top`, a call that is wrong (or taken to be): positions `top + 1` to
+    `stop - 1` without those that were judged, removed or trusted. All weights count suspects only.
+    """
+
+    @property
+    def tree(self) -> Tree:
+        """The whole tree."""
+
+    @property
+    def columns(self) -> Columns:
+        """Its columns."""
+
+    @property
+    def top(self) -> int:
+        """The call that is known, or taken, to be wrong."""
+
+    @property
+    def stop(self) -> int:
+        """The end of the top's subtree."""
+
+    @property
+    def top_is_open(self) -> bool:
+        """Whether nobody has said anything about the top yet."""
+
+    @property
+    def weight(self) -> Floats:
+        """For each position the weight of the suspects in its subtree, itself included."""
+
+    @property
+    def yes(self) -> Int64s:
+        """For each rule, how many of its calls lie in subtrees that were judged right."""
+
+    @property
+    def no(self) -> Int64s:
+        """For each rule, how many of its calls were judged wrong."""
+
+    @property
+    def history(self) -> Sequence[Judged]:
+        """What was answered so far, in order."""
+
+    def callees(self, position: int) -> Int64s:
+        """The suspects that a call leads to directly: trusted calls in between do not count."""
+
+    def frontier(self) -> Iterator[OpenCalls]:
+        """What one may ask next in a walk from the top down: groups of callees, nearest first."""
+
+    def askable(self, positions: Int64s) -> Int64s:
+        """Those of the positions that may be asked about now."""
+
+    @property
+    def open_calls(self) -> OpenCalls:
+        """All calls below the top that may be asked about now."""
+
+    def sums(self, own: Floats) -> Floats:
+        """The sums of another own weight over the suspects of each subtree."""
+
+
+class Strategy(Protocol):
+    """Chooses the next question. It keeps nothing: what it needs is among the suspects."""
+
+    @property
+    def name(self) -> str:
+        """The name that `strategy NAME` takes."""
+
+    @property
+    def asks_top(self) -> bool:
+        """Whether the top of the tree, which is taken to be wrong anyway, is asked about first."""
+
+    def choose(self, suspects: Suspects) -> Choice | Expansion | None:
+        """The next question, below the top; None only if no position may be asked about."""

@@ -1,0 +1,62 @@
+"""The diagnosis as one JSON object, for CI, editors and scripts. `docs/report.md` is its manual.
+
+The shape is versioned: keys are added, never renamed or dropped, within one version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whence.model.diagnosis import Diagnosis, FaultKind, Status
+from whence.model.value import FULL
+from whence.ports import Tree
+from whence.session.journal import encode_answer
+from whence.session.state import State
+
+VERSION = 1
+
+
+def record(
+    state: State, diagnosis: Diagnosis, *, person: int, oracle: int, characters: int
+) -> dict[str, Any]:
+    """The object that `--format json` writes."""
+    tree = state.tree
+    at_fault = None
+    if diagnosis.node is not None:
+        at_fault = _call(tree, diagnosis.node, diagnosis.kind)
+        at_fault["bad_input"] = list(diagnosis.bad_input)
+        at_fault["group"] = list(diagnosis.group)
+    return {
+        "whence": "diagnosis",
+        "version": VERSION,
+        "status": diagnosis.status.value,
+        "at_fault": at_fault,
+        "candidates": [_call(tree, node, None) for node in diagnosis.candidates],
+        "questions": {"person": person, "oracle": oracle},
+        "characters": characters,
+        "answers": [encode_answer(answer) for answer in state.facts.answers],
+        "strategy": state.facts.strategy,
+        "reason": diagnosis.reason,
+    }
+
+
+def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, Any]:
+    call = tree.call(tree.position(node))
+    where = call.where()
+    item: dict[str, Any] = {
+        "function": call.function.name,
+        "qualname": call.function.short(),
+        "rule": call.rule.name,
+        "file": where.file if where else None,
+        "line": where.line if where else None,
+        "call": node,
+        "equation": call.equation(FULL),
+    }
+    if kind is not None:
+        item["kind"] = kind.value
+    return item
+
+
+def exit_code(diagnosis: Diagnosis) -> int:
+    """0 when the fault was found, 1 when not."""
+    return 0 if diagnosis.status is Status.FOUND else 1

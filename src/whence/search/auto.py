@@ -1,0 +1,108 @@
+"""`auto`, the default: the most information for the least effort.
+
+Let each suspect hold the fault with a probability proportional to its weight (the tree's weights
+are the prior; marks multiply it as sets 1 to 3 of dynamic weighting do). A question about call n
+then tells H(q) bits, where q is the probability that the fault lies in n's subtree, the top's own
+share counted among the rest. With equal weights that is optimal divide & query. What one pays is
+not the same for every question, though: long values take reading, a function not seen before takes
+understanding, and a question far from the last one takes a change of mind. So the call with the
+largest H(q)/effort is asked, among those that split nearly as well as the best.
+
+Invariant: the effort only chooses among calls whose H(q) is at least `TOLERANCE` of the best, so
+it never costs more than a small share of a question. Cost: two scans over the suspects' weights,
+then arithmetic on at most `CANDIDATES` of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.ports import Choice, Floats, Int64s, Suspects
+from whence.search.dynamic_weighting import node_weights
+from whence.search.scan import ROUNDING
+from whence.search.subterm_tracking import ChainSearch, following_chain
+
+CANDIDATES = 512
+TOLERANCE = 0.97
+_READING = 1 / 400
+_NEW_FUNCTION = 0.25
+_FAR = 0.1
+
+
+def entropy(share: Floats) -> Floats:
+    """The bits in the answer to a yes-or-no question."""
+    q = np.clip(share, 1e-300, 1 - 1e-16)
+    bits: Floats = -(q * np.log2(q) + (1 - q) * np.log2(1 - q))
+    return bits
+
+
+def effort(suspects: Suspects, positions: Int64s) -> Floats:
+    """What answering takes, about 1 for a short question about a known function."""
+    columns = suspects.columns
+    asked = [judged.position for judged in suspects.history]
+    known = np.unique(columns.function[asked]) if asked else np.empty(0, dtype=np.int32)
+    new = ~np.isin(columns.function[positions], known)
+    cost: Floats = 1.0 + np.minimum(columns.effort[positions], 4000) * _READING
+    cost += _NEW_FUNCTION * new
+    if asked:
+        last = asked[-1]
+        family = {last, int(columns.parent[last]), suspects.top}
+        near = np.isin(columns.parent[positions], list(family)) | np.isin(positions, list(family))
+        cost += _FAR * ~near
+    return cost
+
+
+def _nearly_as_good(distance: float) -> tuple[float, float]:
+    """The shares whose entropy is at least `TOLERANCE` of that at a distance from one half."""
+    least = float(entropy(np.array([0.5 - distance]))[0]) * TOLERANCE
+    outer, inner = 0.0, max(0.0, 0.5 - distance)
+    for _ in range(60):
+        middle = (outer + inner) / 2
+        if float(entropy(np.array([middle]))[0]) < least:
+            outer = middle
+        else:
+            inner = middle
+    return inner, 1.0 - inner
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Divides by probability and by effort; follows a mark to its origin first."""
+
+    name: str = "auto"
+    asks_top: bool = False
+
+    def choose(self, suspects: Suspects) -> Choice | None:
+        """The question that tells most for its effort."""
+        followed = following_chain(suspects, ChainSearch.BISECT)
+        if followed is not None:
+            return followed
+        weight, own_top = self._probabilities(suspects)
+        total = float(weight[suspects.top]) + own_top
+        if total <= 0:
+            total = 1.0
+        best = suspects.open_calls.closest(weight, total / 2)
+        if best is None:
+            return None
+        low, high = _nearly_as_good(best[1] / total)
+        good = suspects.open_calls.within(weight, low * total, high * total, CANDIDATES)
+        if len(good) == 0:
+            good = np.array([best[0]], dtype=np.int64)
+        gain = entropy(weight[good] / total) / effort(suspects, good)
+        chosen = int(good[np.argmax(gain >= gain.max() - ROUNDING)])
+        share = float(weight[chosen]) / total
+        return Choice(
+            chosen,
+            f"the fault lies in it or below it with a probability of about {share:.0%}",
+        )
+
+    def _probabilities(self, suspects: Suspects) -> tuple[Floats, float]:
+        """The weight of each subtree and the top's own, marks taken into account."""
+        own = suspects.columns.own
+        counted = suspects.top_is_open
+        if not any(judged.origin is not None for judged in suspects.history):
+            return suspects.weight, 0.0 if counted else float(own[suspects.top])
+        prior = own * np.maximum(node_weights(suspects), ROUNDING)
+        return suspects.sums(prior), 0.0 if counted else float(prior[suspects.top])

@@ -1,0 +1,147 @@
+"""Scans over the weights of open calls, in blocks, so that ten million calls take milliseconds.
+
+A block whose heaviest call cannot beat what was found so far is passed over after one reduction;
+in an execution tree that is nearly every block, for heavy calls are few. Sums that differ by
+rounding only count as equal, and the left-most of equals wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.ports import Bytes, Floats, Int32s, Int64s
+
+ROUNDING = 1e-9
+_BLOCK = 1 << 16
+
+
+def slack(weight: float) -> float:
+    """How much two sums of about this size may differ by rounding."""
+    return ROUNDING * max(1.0, abs(weight)) if np.isfinite(weight) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The positions from `start` to `stop` whose flags are not among the blocked ones.
+
+    With `callers`, only those that the call at `start - 1` leads to directly.
+    """
+
+    flags: Bytes
+    blocked: np.uint8
+    start: int
+    stop: int
+    callers: Int32s | None = None
+
+    def heaviest_up_to(self, weight: Floats, limit: float) -> int | None:
+        """The left-most of the heaviest that weigh at most `limit`."""
+        limit += slack(limit)
+        best, found = -np.inf, None
+        for start, block in self._blocks():
+            here = weight[block]
+            if here.max() <= best + slack(best):
+                continue
+            fitting = np.where(self._is_open(block) & (here <= limit), here, -np.inf)
+            most = float(fitting.max())
+            if most > best + slack(best):
+                best = most
+                found = start + int(np.argmax(fitting >= most - slack(most)))
+        return None if best == -np.inf else found
+
+    def lightest_from(self, weight: Floats, limit: float) -> int | None:
+        """The left-most of the lightest that weigh at least `limit`."""
+        limit -= slack(limit)
+        best, found = np.inf, None
+        for start, block in self._blocks():
+            here = weight[block]
+            if here.max() < limit:
+                continue
+            fitting = np.where(self._is_open(block) & (here >= limit), here, np.inf)
+            least = float(fitting.min())
+            if least < best - slack(least):
+                best = least
+                found = start + int(np.argmax(fitting <= least + slack(least)))
+        return None if best == np.inf else found
+
+    def closest(
+        self, weight: Floats, goal: float, own: Floats | None = None
+    ) -> tuple[int, float] | None:
+        """The left-most call whose weight, less half its own, is closest to `goal`; how close."""
+        best, found = np.inf, 0
+        rounding = slack(goal)
+        for start, block in self._blocks():
+            here = weight[block]
+            most = float(here.max())
+            if most <= goal and goal - most >= best - rounding:
+                continue
+            distance = np.abs((here if own is None else here - own[block] / 2) - goal)
+            distance[~self._is_open(block)] = np.inf
+            least = float(distance.min())
+            if least < best - rounding:
+                best = least
+                found = start + int(np.argmax(distance <= least + rounding))
+        return None if best == np.inf else (found, best)
+
+    def within(self, weight: Floats, low: float, high: float, most: int) -> Int64s:
+        """The first `most` positions that weigh from `low` to `high`."""
+        low, high = low - slack(low), high + slack(high)
+        found: list[Int64s] = []
+        room = most
+        for start, block in self._blocks():
+            here = weight[block]
+            if here.max() < low:
+                continue
+            fitting = np.flatnonzero(self._is_open(block) & (here >= low) & (here <= high))
+            found.append(start + fitting[:room])
+            room -= len(found[-1])
+            if room <= 0:
+                break
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+    def positions(self) -> Int64s:
+        """All of them."""
+        found = np.flatnonzero(self._is_open(slice(self.start, self.stop)))
+        found += self.start
+        return found
+
+    def first(self) -> int | None:
+        """The left-most."""
+        for start, block in self._blocks():
+            is_open = self._is_open(block)
+            place = int(is_open.argmax())
+            if is_open[place]:
+                return start + place
+        return None
+
+    def lowest(self, end: Int32s) -> int | None:
+        """The first one that has no other one below it."""
+        waiting: int | None = None
+        for start, block in self._blocks():
+            here = start + np.flatnonzero(self._is_open(block))
+            if waiting is not None:
+                here = np.concatenate([[waiting], here])
+            if len(here) == 0:
+                continue
+            alone = np.flatnonzero(here[1:] >= end[here[:-1]])
+            if len(alone):
+                return int(here[alone[0]])
+            waiting = int(here[-1])
+        return waiting
+
+    def any(self) -> bool:
+        """Whether there is one."""
+        return self.first() is not None
+
+    def _blocks(self) -> Iterator[tuple[int, slice]]:
+        for start in range(self.start, self.stop, _BLOCK):
+            yield start, slice(start, min(start + _BLOCK, self.stop))
+
+    def _is_open(self, block: slice) -> npt.NDArray[np.bool_]:
+        is_open: npt.NDArray[np.bool_] = self.flags[block] & self.blocked == 0
+        if self.callers is not None:
+            is_open &= self.callers[block] == self.start - 1
+        return is_open

@@ -1,0 +1,439 @@
+"""The search space: what the answers so far leave of the tree.
+
+It stands beside the tree, which never changes, and is a pure function of (tree, answers, trusts,
+switches): applying the answers one by one or all at once gives the same space. Rules, after Naish
+1997 and MacLarty et al. 2005: wrong on a call leaves only its subtree; right or inadmissible takes
+its subtree away; a trusted call is looked through, so that its callees stand for it.
+
+Invariants: `weight[n]` is the sum of the own weights of the suspects in n's subtree (a suspect is
+unjudged, not removed and not looked through; the top counts while nobody has judged it) for every
+n at or below the top that was not removed. Every suspect can be asked about or was skipped.
+
+Cost: one answer is a few passes over the columns' bytes between the top and its end; no Python
+loop runs over calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.model.verdict import Verdict
+from whence.ports import Bytes, Columns, Floats, Int32s, Int64s, Judged, Tree
+from whence.search.scan import Calls
+from whence.tree.build import subtree_sums
+
+REMOVED = np.uint8(1)
+JUDGED = np.uint8(2)
+TRUSTED = np.uint8(4)
+FOLDED = np.uint8(8)
+ASIDE = np.uint8(16)
+SKIPPED = np.uint8(32)
+GIVEN_UP = np.uint8(64)
+VERIFIED = np.uint8(128)
+
+_LOOKED_THROUGH = TRUSTED | FOLDED | ASIDE
+_NOT_A_SUSPECT = REMOVED | JUDGED | _LOOKED_THROUGH
+_BLOCK = 1 << 18
+_WALK = 512
+_FEW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """What every strategy can be combined with.
+
+    `duplicates`: equal equations get equal answers. `compression`: a call with its caller's rule
+    is folded into it (Davie & Chitil 2006). `single_rule`: stop as soon as all that is left has
+    one rule. `slicing`: a marked part sets aside the calls that cannot have influenced it.
+    """
+
+    duplicates: bool = True
+    compression: bool = False
+    single_rule: bool = False
+    slicing: bool = True
+
+
+class SearchSpace:
+    """The suspects of a tree; implements `whence.ports.Suspects`."""
+
+    def __init__(
+        self, tree: Tree, switches: Switches, trusted_functions: Iterable[int], *, rest: bool
+    ) -> None:
+        self.tree = tree
+        self.columns: Columns = tree.columns
+        self.switches = switches
+        self.rest = rest
+        """The top was judged right, yet the rest is to be searched: no call is known wrong."""
+        self.top = 0
+        self.history: list[Judged] = []
+        self.flags: Bytes = np.zeros(len(self.columns), dtype=np.uint8)
+        self.weight: Floats = self.columns.weight
+        self._yes: Int64s | None = None
+        self.no: Int64s = np.zeros(len(tree.rules), dtype=np.int64)
+        self._verdicts: dict[int, Verdict] = {}
+        self._widened = False
+        self._skips = 0
+        self._trusted = np.zeros(len(tree.functions), dtype=bool)
+        self._trusted[list(trusted_functions)] = True
+        self._reset()
+
+    # --- answers -------------------------------------------------------------------------------
+
+    def apply(self, judged: Judged) -> None:
+        """Take in one answer."""
+        self.history.append(judged)
+        self._yes = None
+        position, verdict = judged.position, judged.verdict
+        if verdict is Verdict.UNKNOWN:
+            again = self.flags[position] & SKIPPED
+            self.flags[position] |= GIVEN_UP if again else SKIPPED
+            self._skips += 1
+            return
+        self._verdicts[self._key(position)] = verdict
+        if verdict is Verdict.WRONG:
+            self.no[self.columns.rule[position]] += 1
+            self._judge_wrong(position)
+        else:
+            self._remove(self._equal_calls(position), counts=verdict is Verdict.RIGHT)
+        if judged.influence is not None and self.switches.slicing:
+            self._widened = False
+            self._reset()
+        if not self.suspects_left() and not self.slice_explains_top:
+            self._widen()
+
+    def verdict(self, position: int) -> Verdict | None:
+        """What was said of a call, or of one with an equal equation."""
+        return self._verdicts.get(self._key(position))
+
+    def _key(self, position: int) -> int:
+        return int(self.columns.equation[position]) if self.switches.duplicates else position
+
+    def _equal_calls(self, position: int) -> Int64s:
+        """The calls that an answer about this one holds for, in preorder."""
+        if not self.switches.duplicates:
+            return np.array([position], dtype=np.int64)
+        return np.flatnonzero(self.columns.equation == self.columns.equation[position])
+
+    def _judge_wrong(self, position: int) -> None:
+        inside = self.top <= position < self.stop
+        if not inside or self.flags[position] & (REMOVED | _LOOKED_THROUGH):
+            self._reset()
+            return
+        twins = self._equal_calls(position)
+        twins = twins[(twins >= position) & (twins < self.columns.end[position])]
+        twins = twins[self.flags[twins] & (REMOVED | _LOOKED_THROUGH) == 0]
+        counted = self.flags[position] & JUDGED == 0
+        self.flags[twins] |= JUDGED
+        self.top = self._innermost(twins)
+        if len(twins) > 1:
+            self._recount()
+        elif counted:
+            self._own_weights()[position] -= self.columns.own[position]
+
+    def _innermost(self, positions: Int64s) -> int:
+        """The call with the fewest calls below it: none of the others lies inside."""
+        return int(positions[np.argmin(self.columns.end[positions] - positions)])
+
+    def _remove(self, positions: Int64s, *, counts: bool) -> None:
+        """Take away the subtrees of calls below the top; `counts`: they ran as intended."""
+        positions = positions[(positions > self.top) & (positions < self.stop)]
+        positions = positions[self.flags[positions] & REMOVED == 0]
+        few = len(positions) <= _FEW
+        for position in positions if few else ():
+            if not self.flags[position] & REMOVED:
+                below = self.flags[position : int(self.columns.end[position])]
+                if counts:
+                    np.bitwise_or(below, VERIFIED, out=below, where=below & _NOT_A_SUSPECT == 0)
+                below |= REMOVED
+                self._lighten(int(position), float(self.weight[position]))
+        if not few:
+            area = self.flags[self.top : self.stop]
+            covered = self._cover(positions)[self.top : self.stop] > 0
+            if counts:
+                area[covered & (area & _NOT_A_SUSPECT == 0)] |= VERIFIED
+            area[covered] |= REMOVED
+            self._recount()
+
+    def _lighten(self, position: int, amount: float) -> None:
+        """Take a weight off a call's callers up to the top."""
+        columns, weight = self.columns, self._own_weights()
+        if columns.depth[position] - columns.depth[self.top] <= _WALK:
+            caller = int(columns.parent[position])
+            while caller >= self.top:
+                weight[caller] -= amount
+                caller = int(columns.parent[caller])
+        else:
+            callers = self.top + np.flatnonzero(columns.end[self.top : position] > position)
+            weight[callers] -= amount
+
+    def _recount(self) -> None:
+        """Sum up the weights from the top down anew."""
+        area = slice(self.top, self.stop)
+        own = np.where(self.flags[area] & _NOT_A_SUSPECT == 0, self.columns.own[area], 0.0)
+        self._own_weights()[area] = subtree_sums(own, self.columns.end[area] - self.top)
+
+    def _own_weights(self) -> Floats:
+        """The weights, to be written to: the tree's are copied when they are about to change."""
+        if self.weight is self.columns.weight:
+            self.weight = np.array(self.columns.weight)
+        return self.weight
+
+    def _cover(self, positions: Int64s) -> Int32s:
+        """For each call, how many of the given calls' subtrees it lies in."""
+        steps = np.zeros(len(self.columns) + 1, dtype=np.int32)
+        np.add.at(steps, positions, 1)
+        np.add.at(steps, self.columns.end[positions], -1)
+        return np.cumsum(steps[:-1], dtype=np.int32)
+
+    # --- from scratch --------------------------------------------------------------------------
+
+    def _reset(self) -> None:
+        """Recompute everything from the answers: top, removed subtrees, flags and weights."""
+        columns = self.columns
+        kept = self.flags & (SKIPPED | GIVEN_UP | VERIFIED)
+        self.flags = np.zeros(len(columns), dtype=np.uint8)
+        if self._trusted.any():
+            self.flags[self._trusted[columns.function]] |= TRUSTED
+        self._set_aside()
+        if self.switches.compression and len(columns) > 1:
+            callers = columns.parent[1:]
+            same = columns.rule[1:] == columns.rule[callers]
+            # A caller that cannot be asked about cannot stand for a call that can.
+            self.flags[1:][same & (self.flags[callers] & (TRUSTED | ASIDE) == 0)] |= FOLDED
+        self.flags |= kept
+        self._take_verdicts()
+        if self.rest:
+            self.flags[0] |= JUDGED
+        looked_through = bool((self.flags & _LOOKED_THROUGH).any())
+        self._callers: Int32s = self._direct_callers() if looked_through else columns.parent
+        self.weight = columns.weight
+        if looked_through or self._verdicts or self.rest:
+            self.weight = np.zeros(len(columns))
+            self._recount()
+
+    def _take_verdicts(self) -> None:
+        """Find the top, mark the wrong calls, and remove what was judged right below the top."""
+        self.top = 0
+        if not self._verdicts:
+            return
+        wrong = self._judged_positions(wrong=True)
+        covers = self._cover(self._judged_positions(wrong=False))
+        self.top = self._find_top(covers)
+        self.flags[wrong] = (self.flags[wrong] | JUDGED) & ~_LOOKED_THROUGH
+        area = slice(self.top + 1, self.stop)
+        self.flags[area][covers[area] > covers[self.top]] |= REMOVED
+
+    def _judged_positions(self, *, wrong: bool) -> Int64s:
+        found = [
+            self._positions(key)
+            for key, verdict in self._verdicts.items()
+            if (verdict is Verdict.WRONG) == wrong
+        ]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+    def _positions(self, key: int) -> Int64s:
+        if self.switches.duplicates:
+            return np.flatnonzero(self.columns.equation == key)
+        return np.array([key], dtype=np.int64)
+
+    def _set_aside(self) -> None:
+        """Look through what cannot have influenced the part that was marked last."""
+        marked = self._last_slice()
+        if marked is None or self._widened or not self.switches.slicing:
+            return
+        assert marked.influence is not None
+        inside = [self.tree.position(node) for node in marked.influence.nodes]
+        outside = np.ones(len(self.columns), dtype=bool)
+        outside[inside] = False
+        outside[0] = False
+        self.flags[outside] |= ASIDE
+
+    def _last_slice(self) -> Judged | None:
+        return next((each for each in reversed(self.history) if each.influence is not None), None)
+
+    def _find_top(self, covers: Int32s) -> int:
+        """The wrong call that the search has come down to.
+
+        An answer moves it into the subtree judged wrong; a wrong call elsewhere takes over only
+        if it is lighter, for either holds a fault.
+        """
+        columns, top = self.columns, 0
+        for judged in self.history:
+            asked = judged.position
+            if judged.verdict is not Verdict.WRONG or self.verdict(asked) is not Verdict.WRONG:
+                continue
+            above = asked <= top < columns.end[asked]
+            inside = top <= asked < columns.end[top]
+            if inside or (not above and columns.weight[asked] < columns.weight[top]):
+                top = asked
+            twins = self._equal_calls(asked)
+            twins = twins[(twins > top) & (twins < columns.end[top])]
+            twins = twins[covers[twins] == covers[top]]
+            if len(twins):
+                top = self._innermost(twins)
+        return top
+
+    def _direct_callers(self) -> Int32s:
+        """For each call its nearest caller that is not looked through, by pointer doubling."""
+        callers = np.array(self.columns.parent)
+        through = self.flags & _LOOKED_THROUGH != 0
+        through[0] = False
+        while True:
+            jump = np.flatnonzero(through[callers] & (callers > 0))
+            if len(jump) == 0:
+                return callers
+            callers[jump] = callers[callers[jump]]
+
+    def _widen(self) -> None:
+        """Take back what a slice set aside: nothing inside it can be at fault any more."""
+        if self._widened or not (self._area() & ASIDE).any():
+            return
+        self._widened = True
+        self._reset()
+
+    # --- what strategies see -------------------------------------------------------------------
+
+    @property
+    def stop(self) -> int:
+        """The end of the top's subtree."""
+        return int(self.columns.end[self.top])
+
+    @property
+    def top_is_open(self) -> bool:
+        """Whether nobody has said anything about the top yet."""
+        return not self.top_is_acquitted and self.verdict(self.top) is None
+
+    @property
+    def top_is_acquitted(self) -> bool:
+        """Whether no call is known to be wrong: the rest below a right top is being searched."""
+        return self.rest and self.top == 0
+
+    @property
+    def slice_explains_top(self) -> bool:
+        """Whether the last mark was made on the top itself and its slice misses nothing."""
+        marked = self._last_slice()
+        return (
+            marked is not None
+            and marked.influence is not None
+            and marked.influence.complete
+            and marked.position == self.top
+        )
+
+    @property
+    def yes(self) -> Int64s:
+        """For each rule, how many of its calls lie in subtrees that were judged right."""
+        if self._yes is None:
+            verified = self.columns.rule[self.flags & VERIFIED != 0]
+            self._yes = np.bincount(verified, minlength=len(self.tree.rules))
+        return self._yes
+
+    def suspects_left(self) -> bool:
+        """Whether any call below the top can still be at fault."""
+        return self._calls_without(_NOT_A_SUSPECT).any()
+
+    def can_ask(self) -> bool:
+        """Whether any of them may still be asked about."""
+        return self._calls_without(_NOT_A_SUSPECT | GIVEN_UP).any()
+
+    def count(self) -> int:
+        """How many calls below the top can still be at fault."""
+        return int(np.count_nonzero(self._area() & _NOT_A_SUSPECT == 0))
+
+    def given_up(self) -> Int64s:
+        """The suspects about which nobody knows."""
+        return self.top + 1 + np.flatnonzero(self._area() & _NOT_A_SUSPECT == 0)
+
+    def single_rule(self) -> bool:
+        """Whether all that can be at fault, the top included, has one rule."""
+        rule = self.columns.rule[self.top]
+        for start in range(self.top + 1, self.stop, _BLOCK):
+            block = slice(start, min(start + _BLOCK, self.stop))
+            others = self.columns.rule[block] != rule
+            if (others & (self.flags[block] & (REMOVED | JUDGED | TRUSTED | ASIDE) == 0)).any():
+                return False
+        return True
+
+    def same_rule(self) -> Int64s:
+        """The calls left below the top that have its rule, folded ones included."""
+        left = self._area() & (REMOVED | JUDGED | TRUSTED) == 0
+        rules = self.columns.rule[self.top + 1 : self.stop]
+        return self.top + 1 + np.flatnonzero(left & (rules == self.columns.rule[self.top]))
+
+    def folded_into_top(self) -> Int64s:
+        """The calls that compression folded into the top."""
+        area = slice(self.top + 1, self.stop)
+        folded = (self.flags[area] & FOLDED != 0) & (self.flags[area] & REMOVED == 0)
+        return self.top + 1 + np.flatnonzero(folded & (self._callers[area] == self.top))
+
+    def hidden_below_trust(self) -> Int64s:
+        """Implicit calls that are looked through: what they lead to is not in the tree yet."""
+        area = slice(self.top + 1, self.stop)
+        implicit = self.columns.implicit[area] != 0
+        through = self.flags[area] & (TRUSTED | FOLDED) != 0
+        return self.top + 1 + np.flatnonzero(implicit & through & (self.flags[area] & REMOVED == 0))
+
+    def led_to(self, position: int) -> Int64s:
+        """The calls that a call leads to directly, judged or not."""
+        area = slice(position + 1, int(self.columns.end[position]))
+        direct = self._callers[area] == position
+        return position + 1 + np.flatnonzero(direct & (self.flags[area] & _LOOKED_THROUGH == 0))
+
+    def callees(self, position: int) -> Int64s:
+        """The suspects that a call leads to directly."""
+        return self._callees(position, _NOT_A_SUSPECT).positions()
+
+    def frontier(self) -> Iterator[Calls]:
+        """The top's callees that may be asked about; then, below skipped ones, their callees."""
+        level = [self.top]
+        blocked = self.open_calls.blocked
+        while level:
+            below: list[int] = []
+            for position in level:
+                found = self._callees(position, blocked)
+                if found.any():
+                    yield found
+                if self._skips:
+                    callees = self.callees(position)
+                    skipped = self.flags[callees] & (SKIPPED | GIVEN_UP) != 0
+                    below += callees[skipped].tolist()
+            level = below
+
+    def _callees(self, position: int, blocked: np.uint8) -> Calls:
+        stop = int(self.columns.end[position])
+        return Calls(self.flags, blocked, position + 1, stop, self._callers)
+
+    def askable(self, positions: Int64s) -> Int64s:
+        """Those of the positions that may be asked about now."""
+        open_now: Int64s = positions[self.flags[positions] & self.open_calls.blocked == 0]
+        return open_now
+
+    @property
+    def open_calls(self) -> Calls:
+        """The calls below the top that may be asked about: skipped ones when no other is left."""
+        fresh = self._calls_without(_NOT_A_SUSPECT | SKIPPED | GIVEN_UP)
+        if not self._skips or fresh.any():
+            return fresh
+        return self._calls_without(_NOT_A_SUSPECT | GIVEN_UP)
+
+    def sums(self, own: Floats) -> Floats:
+        """The sums of another own weight over the suspects of each subtree."""
+        counted = np.where(self.flags & _NOT_A_SUSPECT == 0, own, 0.0)
+        return subtree_sums(counted, self.columns.end)
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _area(self) -> Bytes:
+        return self.flags[self.top + 1 : self.stop]
+
+    def _calls_without(self, flags: np.uint8) -> Calls:
+        return Calls(self.flags, flags, self.top + 1, self.stop)
+
+
+def replayed(space: SearchSpace, history: Sequence[Judged]) -> SearchSpace:
+    """The space after all these answers."""
+    for judged in history:
+        space.apply(judged)
+    return space

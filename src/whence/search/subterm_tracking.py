@@ -1,0 +1,76 @@
+"""Subterm dependency tracking (MacLarty et al. 2005): follow a marked part to where it was made.
+
+Without a mark it is top-down search. A mark gives a chain of calls from the part's origin to the
+marked call. The origin is asked first, or, if it is no longer a suspect, the nearest suspect on the
+chain. After "right" the rest of the chain follows: from the origin on (as Silva 2006 has it), or
+as in Mercury from the marked call downwards or by bisection, both without the calls that the part
+only passed through. A wrong call off the chain, or the end of the chain, returns to top-down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from whence.model.verdict import Verdict
+from whence.ports import Choice, Judged, Suspects
+from whence.search.top_down import TopDown
+
+
+class ChainSearch(Enum):
+    """How the chain is searched after its origin was judged right."""
+
+    FROM_ORIGIN = "from-origin"
+    TOP_DOWN = "top-down"
+    BISECT = "bisect"
+
+
+@dataclass(frozen=True)
+class SubtermTracking(TopDown):
+    """Follows marks, else goes top-down."""
+
+    name: str = "subterm-tracking"
+    chain_search: ChainSearch = ChainSearch.FROM_ORIGIN
+
+    def choose(self, suspects: Suspects) -> Choice | None:
+        """The next call of the chain, else the next one top-down."""
+        followed = following_chain(suspects, self.chain_search)
+        return followed or super().choose(suspects)
+
+
+def last_mark(suspects: Suspects) -> Judged | None:
+    """The mark that is being followed: the last one, until a call off its chain is wrong."""
+    wrong_since: list[int] = []
+    for judged in reversed(suspects.history):
+        if judged.origin is not None:
+            chain = judged.origin.chain
+            strayed = any(suspects.tree.id(position) not in chain for position in wrong_since)
+            return None if strayed else judged
+        if judged.verdict is Verdict.WRONG:
+            wrong_since.append(judged.position)
+    return None
+
+
+def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:
+    """The next open call on the chain of the last mark."""
+    marked = last_mark(suspects)
+    if marked is None or marked.origin is None or marked.origin.node is None:
+        return None
+    origin = marked.origin
+    chain = [suspects.tree.position(node) for node in origin.chain]
+    if search is not ChainSearch.FROM_ORIGIN and chain:
+        passed = {suspects.tree.position(node) for node in origin.passed_through}
+        chain = chain[:1] + [position for position in chain[1:] if position not in passed]
+    below = [position for position in chain if suspects.top < position < suspects.stop]
+    still_open = suspects.askable(np.array(below, dtype=np.int64)).tolist()
+    if not still_open:
+        return None
+    if still_open[0] == chain[0]:
+        return Choice(still_open[0], "it made the part that you marked")
+    rest = still_open
+    if search is ChainSearch.TOP_DOWN:
+        return Choice(rest[-1], "the part that you marked passed through it")
+    middle = rest[len(rest) // 2] if search is ChainSearch.BISECT else rest[0]
+    return Choice(middle, "the part that you marked passed through it")

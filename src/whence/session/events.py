@@ -1,0 +1,156 @@
+"""What can happen to a session, and what a session can ask for in return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whence.model.diagnosis import Diagnosis
+from whence.model.question import Question
+from whence.model.verdict import Answer, Trust
+from whence.ports import Tree
+
+# --- events ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The session begins or goes on: nothing new is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Somebody judged one or several calls."""
+
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrustGiven:
+    """Some code is not to be blamed."""
+
+    trust: Trust
+
+
+@dataclass(frozen=True, slots=True)
+class TrustWithdrawn:
+    """Some code may be blamed again."""
+
+    trust: Trust
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyChosen:
+    """Another strategy takes over."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchTurned:
+    """One of the switches that work with every strategy."""
+
+    name: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Take back the last thing that was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redone:
+    """Say again what was taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A contradiction was resolved: which of the two statements holds."""
+
+    keep_earlier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The diagnosis is not believed: ask again, with the earlier answers as defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestSearched:
+    """The top was right, yet its calls are to be searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """The calls below an implicit call are in this tree."""
+
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class NotExpandable:
+    """The calls below an implicit call are not to be had, for this reason."""
+
+    node: int
+    reason: str
+
+
+Event = (
+    Started
+    | Answered
+    | TrustGiven
+    | TrustWithdrawn
+    | StrategyChosen
+    | SwitchTurned
+    | Undone
+    | Redone
+    | Resolved
+    | Rejected
+    | RestSearched
+    | Expanded
+    | NotExpandable
+)
+
+# --- what the session asks for -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Judge this call."""
+
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The search is over: a call at fault, or the candidates for it."""
+
+    diagnosis: Diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """Find out what lies below this implicit call, then send `Expanded` or `NotExpandable`."""
+
+    node: int
+    levels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """Nothing is left to ask and nothing was found. `rest`: `RestSearched` would go on."""
+
+    diagnosis: Diagnosis
+    rest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Revise:
+    """Two statements contradict each other: send `Resolved`."""
+
+    earlier: Answer | Trust
+    later: Answer
+    why: str
+
+
+Outcome = Ask | Found | Expand | Exhausted | Revise

@@ -1,0 +1,222 @@
+"""The journal: a session's events, appended to a file as they happen.
+
+One JSON object a line, the first one a header that names the tree. Each line is written in one
+piece before the next question is asked, so a process that is killed loses at most the line that
+it was writing: reading stops before a last line that is not whole, and writing goes on from there.
+Nothing is ever rewritten. Undo is an event like any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from whence.errors import UsageError, WhenceError
+from whence.model.call import Mark
+from whence.model.value import parse_path
+from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.ports import Tree
+from whence.session.events import (
+    Answered,
+    Event,
+    Expand,
+    Redone,
+    Rejected,
+    Resolved,
+    RestSearched,
+    StrategyChosen,
+    SwitchTurned,
+    TrustGiven,
+    TrustWithdrawn,
+    Undone,
+)
+
+VERSION = 1
+Entry = Event | Expand
+"""What a journal holds: events, and the expansions of the tree that were made between them."""
+
+
+def fingerprint(tree: Tree) -> str:
+    """A short digest that tells one tree from another."""
+    columns = tree.columns
+    head = columns.equation[:4096].tobytes() + columns.end[:4096].tobytes()
+    digest = hashlib.blake2b(head, digest_size=8)
+    digest.update(str(len(columns)).encode())
+    return digest.hexdigest()
+
+
+class Journal:
+    """An append-only file of events."""
+
+    def __init__(self, path: Path, tree: Tree, name: str) -> None:
+        """Open the journal at `path`, or start it. `entries` are the events that it holds."""
+        self.path = path
+        self.entries: list[Entry] = []
+        header = {
+            "whence": "session",
+            "version": VERSION,
+            "tree": name,
+            "fingerprint": fingerprint(tree),
+        }
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            whole = self._read(header) if path.exists() else 0
+            self._file: BinaryIO = path.open("ab")
+            self._file.truncate(whole)
+            if whole == 0:
+                self._write(header)
+        except OSError as problem:
+            raise WhenceError(
+                f"{path}: the session cannot be kept there ({problem.strerror}); "
+                "name another file with --session, or go on without with --no-session"
+            ) from problem
+
+    def append(self, entry: Entry) -> None:
+        """Write one event. It is in the operating system's hands when this returns."""
+        self._write(encode(entry))
+        self.entries.append(entry)
+
+    def copy_to(self, path: Path) -> None:
+        """Write the whole session to another file."""
+        self._file.flush()
+        path.write_bytes(self.path.read_bytes())
+
+    def close(self) -> None:
+        """No more events come."""
+        self._file.close()
+
+    def _write(self, record: dict[str, Any]) -> None:
+        line = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        try:
+            self._file.write(line)
+            self._file.flush()
+        except OSError as problem:
+            raise WhenceError(
+                f"{self.path}: this answer could not be saved ({problem.strerror}); "
+                "the session goes on, but only in memory"
+            ) from problem
+
+    def _read(self, header: dict[str, Any]) -> int:
+        """Take in what is there and return how many of its bytes are whole lines."""
+        whole = 0
+        for number, line in enumerate(_whole_lines(self.path), 1):
+            try:
+                record = json.loads(line)
+                if number == 1:
+                    self._check(record, header)
+                else:
+                    self.entries.append(decode(record))
+            except (ValueError, KeyError, TypeError, AttributeError, UsageError) as problem:
+                raise WhenceError(
+                    f"{self.path}:{number}: not a line of a whence session ({problem}); "
+                    "delete the file to start anew, or cut it off before this line"
+                ) from problem
+            whole += len(line)
+        return whole
+
+    def _check(self, found: Any, expected: dict[str, Any]) -> None:
+        if not isinstance(found, dict) or found.get("whence") != "session":
+            raise WhenceError(
+                f"{self.path} is not a whence session; name another file with --session"
+            )
+        if found.get("version") != VERSION:
+            raise WhenceError(
+                f"{self.path} is a session of version {found.get('version')}; this whence reads "
+                f"version {VERSION}: use the whence that wrote it, or start anew with --fresh"
+            )
+        if found.get("fingerprint") != expected["fingerprint"]:
+            raise WhenceError(
+                f"{self.path} is a session about another tree ({found.get('tree')}); "
+                "start anew with --fresh, or name another file with --session"
+            )
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield line
+
+
+def encode(entry: Entry) -> dict[str, Any]:
+    """The JSON of an event."""
+    match entry:
+        case Answered(answers):
+            return {"event": "answered", "answers": [encode_answer(each) for each in answers]}
+        case TrustGiven(trust):
+            return {"event": "trusted", "scope": trust.scope.value, "name": trust.name}
+        case TrustWithdrawn(trust):
+            return {"event": "distrusted", "scope": trust.scope.value, "name": trust.name}
+        case StrategyChosen(name):
+            return {"event": "strategy", "name": name}
+        case SwitchTurned(name, on):
+            return {"event": "switch", "name": name, "on": on}
+        case Resolved(keep_earlier):
+            return {"event": "resolved", "keep_earlier": keep_earlier}
+        case Undone():
+            return {"event": "undone"}
+        case Redone():
+            return {"event": "redone"}
+        case Rejected():
+            return {"event": "rejected"}
+        case RestSearched():
+            return {"event": "rest"}
+        case Expand(node, levels):
+            return {"event": "expanded", "node": node, "levels": levels}
+        case _:
+            raise AssertionError(f"{entry} is not kept in journals")
+
+
+def decode(record: Any) -> Entry:
+    """The event that a line stands for."""
+    match record["event"]:
+        case "answered":
+            return Answered(tuple(decode_answer(each) for each in record["answers"]))
+        case "trusted":
+            return TrustGiven(Trust(Scope(record["scope"]), str(record["name"])))
+        case "distrusted":
+            return TrustWithdrawn(Trust(Scope(record["scope"]), str(record["name"])))
+        case "strategy":
+            return StrategyChosen(str(record["name"]))
+        case "switch":
+            return SwitchTurned(str(record["name"]), bool(record["on"]))
+        case "resolved":
+            return Resolved(bool(record["keep_earlier"]))
+        case "undone":
+            return Undone()
+        case "redone":
+            return Redone()
+        case "rejected":
+            return Rejected()
+        case "rest":
+            return RestSearched()
+        case "expanded":
+            return Expand(int(record["node"]), int(record["levels"]))
+        case other:
+            raise ValueError(f"unknown event {other!r}")
+
+
+def encode_answer(answer: Answer) -> dict[str, Any]:
+    """The JSON of an answer."""
+    record: dict[str, Any] = {"node": answer.node, "verdict": answer.verdict.value}
+    if answer.mark is not None:
+        record["mark"] = str(answer.mark)
+    record["by"] = answer.by
+    return record
+
+
+def decode_answer(record: Any) -> Answer:
+    """An answer from its JSON."""
+    mark = None if record.get("mark") is None else Mark(*parse_path(record["mark"]))
+    return Answer(int(record["node"]), Verdict(record["verdict"]), mark, str(record["by"]))
+
+
+def default_path(tree_path: Path) -> Path:
+    """Where the session about a tree file is kept unless another file is named."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    digest = hashlib.blake2b(str(tree_path.resolve()).encode(), digest_size=8).hexdigest()
+    return Path(state) / "whence" / "sessions" / f"{tree_path.name}-{digest}.jsonl"

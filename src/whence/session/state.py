@@ -1,0 +1,135 @@
+"""The state of a session: what was said, and what was said before that.
+
+A `State` never changes; every event gives another one. `Facts` are all that the answers amount
+to, so undo is going back to earlier facts and a session can be replayed from its events. The
+search space that the facts imply is large, so it is kept beside the state and advanced when the
+facts have only grown (`SpaceCache`): a cache, which no result depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from whence.model.call import find_mark
+from whence.model.verdict import Answer, Scope, Trust
+from whence.ports import Judged, Provenance, Tree
+from whence.search.registry import DEFAULT
+from whence.search.space import SearchSpace, Switches
+
+DEFAULT_SWITCHES = Switches()
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two statements that cannot both hold."""
+
+    earlier: Answer | Trust
+    later: Answer
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that was said and still stands."""
+
+    answers: tuple[Answer, ...] = ()
+    trusts: tuple[Trust, ...] = ()
+    strategy: str = DEFAULT
+    switches: Switches = DEFAULT_SWITCHES
+    rest: bool = False
+    defaults: tuple[Answer, ...] = ()
+    rejected: int = 0
+    clash: Clash | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a session treats its top.
+
+    `ask_top`: None leaves it to the strategy whether the top is asked about. `confirm_top`: the
+    top is not blamed before somebody has said that it is wrong.
+    """
+
+    ask_top: bool | None = None
+    confirm_top: bool = True
+
+
+class SpaceCache:
+    """The last search space that was computed, and for what."""
+
+    def __init__(self) -> None:
+        self._key: object = None
+        self._answers: tuple[Answer, ...] = ()
+        self._space: SearchSpace | None = None
+        self._origins: dict[Answer, Judged] = {}
+
+    def space(self, state: State) -> SearchSpace:
+        """The space for a state: the kept one with new answers applied, or a new one."""
+        facts = state.facts
+        key = (id(state.tree), facts.trusts, facts.switches, facts.rest)
+        known = len(self._answers)
+        if self._space is None or key != self._key or facts.answers[:known] != self._answers:
+            if key != self._key:
+                self._origins.clear()
+            self._space = SearchSpace(
+                state.tree,
+                facts.switches,
+                trusted_functions(state.tree, facts.trusts),
+                rest=facts.rest,
+            )
+            known = 0
+        for answer in facts.answers[known:]:
+            self._space.apply(self._judged(state, answer))
+        self._key, self._answers = key, facts.answers
+        return self._space
+
+    def _judged(self, state: State, answer: Answer) -> Judged:
+        position = state.tree.position(answer.node)
+        if answer.mark is None or state.provenance is None:
+            return Judged(position, answer.verdict)
+        if answer not in self._origins:
+            call = state.tree.call(position)
+            part = find_mark(call, str(answer.mark), input_side=answer.verdict.value != "wrong")
+            self._origins[answer] = Judged(
+                position,
+                answer.verdict,
+                state.provenance.origin(answer.node, part),
+                state.provenance.influence(answer.node, part),
+            )
+        return self._origins[answer]
+
+
+@dataclass(frozen=True)
+class State:
+    """A session at one moment."""
+
+    tree: Tree
+    provenance: Provenance | None = None
+    options: Options = field(default_factory=Options)
+    facts: Facts = field(default_factory=Facts)
+    past: tuple[Facts, ...] = ()
+    future: tuple[Facts, ...] = ()
+    not_expandable: tuple[tuple[int, str], ...] = ()
+    cache: SpaceCache = field(default_factory=SpaceCache, compare=False, repr=False)
+
+    def with_facts(self, facts: Facts) -> State:
+        """The state in which these facts hold, one undo away from this one."""
+        return replace(self, facts=facts, past=(*self.past, self.facts), future=())
+
+    def space(self) -> SearchSpace:
+        """The search space that the facts imply."""
+        return self.cache.space(self)
+
+
+def trusted_functions(tree: Tree, trusts: Sequence[Trust]) -> list[int]:
+    """The numbers of the functions that the tracer or the person trusts."""
+    names = {scope: {t.name for t in trusts if t.scope is scope} for scope in Scope}
+    return [
+        number
+        for number, function in enumerate(tree.functions)
+        if function.trusted
+        or function.name in names[Scope.FUNCTION]
+        or function.module in names[Scope.MODULE]
+        or (function.location is not None and function.location.file in names[Scope.FILE])
+    ]

@@ -1,0 +1,256 @@
+"""From the rows that a tracer wrote to the columns that a search reads.
+
+A tracer may write a call when it starts (callers first) or when it ends (callees first), so rows
+come in any order; only siblings stand in the order of their calls. This module finds each row's
+parent, checks that the rows form one tree, and puts them in preorder.
+
+Cost: O(n log n) for arbitrary ids, O(n) for consecutive ones. No dictionary and no list of nodes
+is made, only arrays, so that ten million rows in any order fit in about a gigabyte.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.ports import Bytes, Columns, Floats, Int32s, Int64s
+
+NO_PARENT = -1
+MAX_CALLS = 2**31 - 2
+"""More than fit into the columns, whose entries are 32 bits wide."""
+
+_EXACT = 2.0**53
+"""Below this a float holds every whole number."""
+
+_Entry = TypeVar("_Entry", bound=np.generic)
+
+
+class NotATree(Exception):
+    """The rows do not form one tree; `row` is where that shows."""
+
+    def __init__(self, row: int, problem: str) -> None:
+        super().__init__(problem)
+        self.row = row
+        self.problem = problem
+
+
+@dataclass(slots=True)
+class Rows:
+    """The calls in the order in which they were written. `detail` says where the rest is."""
+
+    ids: array[int] = field(default_factory=lambda: array("q"))
+    parents: array[int] = field(default_factory=lambda: array("q"))
+    functions: array[int] = field(default_factory=lambda: array("i"))
+    rules: array[int] = field(default_factory=lambda: array("i"))
+    outcomes: array[int] = field(default_factory=lambda: array("B"))
+    own: array[float] = field(default_factory=lambda: array("d"))
+    equations: array[int] = field(default_factory=lambda: array("q"))
+    efforts: array[int] = field(default_factory=lambda: array("i"))
+    implicit: array[int] = field(default_factory=lambda: array("B"))
+    details: array[int] = field(default_factory=lambda: array("q"))
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Rows as columns, with each position's id and place of detail."""
+
+    columns: Columns
+    ids: Int64s
+    details: Int64s
+
+
+def link(rows: Rows) -> Linked:
+    """Columns in preorder. Rows that do not form one tree raise `NotATree`.
+
+    Takes what is in the rows: they are empty afterwards, unless `NotATree` is raised.
+    """
+    ids = np.frombuffer(rows.ids, dtype=np.int64)
+    if len(ids) == 0:
+        raise NotATree(0, "there is no call in it")
+    if len(ids) > MAX_CALLS:
+        raise NotATree(MAX_CALLS, f"there are more than {MAX_CALLS:,} calls")
+    parents = _parent_rows(ids, np.frombuffer(rows.parents, dtype=np.int64))
+    implicit = np.frombuffer(rows.implicit, dtype=np.uint8)
+    _check_implicit(ids, parents, implicit)
+    order: Int32s | None = None
+    shape = _preorder_shape(parents)
+    if shape is None:
+        order = _preorder(parents)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        parents = parents[order]
+        parents[1:] = place[parents[1:]]
+        del place
+        shape = _preorder_shape(parents)
+        assert shape is not None
+    depth, end = shape
+
+    def arranged(name: str, dtype: type[_Entry]) -> npt.NDArray[_Entry]:
+        written = getattr(rows, name)
+        setattr(rows, name, array(written.typecode))  # so that it is freed once it is arranged
+        values = np.frombuffer(written, dtype=dtype)
+        return values if order is None else values[order]
+
+    del ids
+    rows.parents = array("q")
+    own = _shrunk(arranged("own", np.float64), 1.0)
+    columns = Columns(
+        parent=parents,
+        end=end,
+        function=arranged("functions", np.int32),
+        rule=arranged("rules", np.int32),
+        depth=depth,
+        outcome=arranged("outcomes", np.uint8),
+        own=own,
+        weight=subtree_sums(own, end),
+        equation=arranged("equations", np.int64),
+        effort=arranged("efforts", np.int32),
+        implicit=_shrunk(arranged("implicit", np.uint8), 0),
+    )
+    return Linked(columns, arranged("ids", np.int64), arranged("details", np.int64))
+
+
+def subtree_sums(own: Floats, end: Int32s) -> Floats:
+    """For each call the sum of `own` over its subtree, never less than that of a call below it."""
+    prefix = np.zeros(len(own) + 1)
+    np.cumsum(own, out=prefix[1:])
+    if prefix[-1] < _EXACT and bool(np.all(own == np.floor(own))):
+        sums: Floats = prefix[end] - prefix[:-1]
+        return sums
+    # A difference of prefix sums would be off by their rounding, and might even be negative.
+    del prefix
+    weights, ends = array("d", own.tobytes()), end.data
+    for call in range(len(weights) - 1, -1, -1):
+        below, last = call + 1, ends[call]
+        while below < last:
+            weights[call] += weights[below]
+            below = ends[below]
+    return np.frombuffer(weights, dtype=np.float64)
+
+
+def _shrunk(column: npt.NDArray[_Entry], value: float) -> npt.NDArray[_Entry]:
+    """The column, taking no memory if each entry is the value."""
+    if bool(np.all(column == value)):
+        return np.broadcast_to(column.dtype.type(value), column.shape)
+    return column
+
+
+def without_implicit(count: int) -> Bytes:
+    """The column of a tree in which every call is explicit, taking no memory."""
+    return np.broadcast_to(np.uint8(0), (count,))
+
+
+def _parent_rows(ids: Int64s, parents: Int64s) -> Int32s:
+    """Each row's parent as a row number."""
+    count = len(ids)
+    roots = np.flatnonzero(parents == NO_PARENT)
+    if len(roots) != 1:
+        if len(roots) == 0:
+            raise NotATree(0, "every call has a parent, so there is no call to start from")
+        raise NotATree(
+            int(roots[1]),
+            f"call {ids[roots[1]]} has no parent, and neither has call {ids[roots[0]]}; "
+            "a tree starts from one call",
+        )
+    if consecutive(ids):
+        found = parents - int(ids[0])
+        missing = (found < 0) | (found >= count)
+    else:
+        by_id = np.argsort(ids, kind="stable")
+        ordered = ids[by_id]
+        twice = np.flatnonzero(ordered[1:] == ordered[:-1])
+        if len(twice):
+            row = int(by_id[twice[0] + 1])
+            raise NotATree(row, f"call {ids[row]} stands here for the second time")
+        found = np.searchsorted(ordered, parents)
+        np.minimum(found, count - 1, out=found)
+        missing = ordered[found] != parents
+        found = by_id[found]
+    missing[roots[0]] = False
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise NotATree(
+            row, f"call {ids[row]} names call {parents[row]} as its parent; there is none"
+        )
+    found[roots[0]] = NO_PARENT
+    return found.astype(np.int32)
+
+
+def consecutive(ids: Int64s) -> bool:
+    """Whether each id is one more than the id before."""
+    first, count = int(ids[0]), len(ids)
+    if int(ids[-1]) - first != count - 1:
+        return False
+    return bool(np.all(ids[1:] - ids[:-1] == 1))
+
+
+def _check_implicit(ids: Int64s, parents: Int32s, implicit: Bytes) -> None:
+    if not implicit.any():
+        return
+    below = (implicit[parents] != 0) & (parents != NO_PARENT)
+    if below.any():
+        row = int(np.flatnonzero(below)[0])
+        raise NotATree(
+            row, f"call {ids[row]} stands below call {ids[parents[row]]}, which is implicit"
+        )
+
+
+def _preorder_shape(parents: Int32s) -> tuple[Int32s, Int32s] | None:
+    """Depths and subtree ends, or None if the rows are not in preorder."""
+    if parents[0] != NO_PARENT:
+        return None
+    count = len(parents)
+    depth = array("i", bytes(4 * count))
+    end = array("i", bytes(4 * count))
+    open_calls = [0]
+    for row, parent in enumerate(parents.data[1:], 1):
+        while open_calls and open_calls[-1] != parent:
+            end[open_calls.pop()] = row
+        if not open_calls:
+            return None
+        depth[row] = len(open_calls)
+        open_calls.append(row)
+    for call in open_calls:
+        end[call] = count
+    return np.frombuffer(depth, dtype=np.int32), np.frombuffer(end, dtype=np.int32)
+
+
+def _preorder(parents: Int32s) -> Int32s:
+    """The rows in preorder; a row that the root does not lead to is on or below a cycle."""
+    count = len(parents)
+    nobody = array("i", [-1])
+    # The root's own "siblings" hang on an entry past the last row, which -1 happens to select.
+    first, following = nobody * (count + 1), nobody * count
+    row = count
+    for parent in parents.data[::-1]:
+        row -= 1
+        following[row] = first[parent]
+        first[parent] = row
+    order = array("i")
+    row = first[-1]
+    unfinished: list[int] = []
+    while row >= 0:
+        order.append(row)
+        if following[row] >= 0:
+            unfinished.append(following[row])
+        row = first[row]
+        if row < 0 and unfinished:
+            row = unfinished.pop()
+    if len(order) < count:
+        raise NotATree(_on_a_cycle(parents, order), "this call is its own ancestor")
+    return np.frombuffer(order, dtype=np.int32)
+
+
+def _on_a_cycle(parents: Int32s, reached: array[int]) -> int:
+    """A row that is its own ancestor, given the rows that the root leads to."""
+    seen = np.zeros(len(parents), dtype=bool)
+    seen[np.frombuffer(reached, dtype=np.int32)] = True
+    row = int(np.flatnonzero(~seen)[0])
+    while not seen[row]:
+        seen[row] = True
+        row = int(parents[row])
+    return row

@@ -1,0 +1,434 @@
+"""Calls and values as JSON: the part of the open tree format that describes one call.
+
+`docs/tree-format.md` is the manual. Decoding is strict: what is not in the manual is refused with
+a `Malformed` that says what was expected, and nothing that is read is ever executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from whence.model.call import (
+    Binding,
+    Call,
+    Effect,
+    Function,
+    Location,
+    Outcome,
+    OutcomeKind,
+    Rule,
+)
+from whence.model.value import Kind, Value, show
+
+MAX_NESTING = 200
+MAX_VALUES = 1_000_000
+"""How many values one call may have; decoded they take some hundred bytes each."""
+
+
+class Malformed(Exception):
+    """A piece of JSON is not what the format says; the text says what was expected."""
+
+
+# Made once: `json.dumps` with options makes a new encoder for every call.
+_canonical = json.JSONEncoder(
+    separators=(",", ":"),
+    sort_keys=True,
+    ensure_ascii=False,
+    check_circular=False,
+    allow_nan=False,
+).encode
+
+
+def canonical(item: Any) -> str:
+    """One spelling for equal JSON. A number that JSON cannot write is a `ValueError`."""
+    return _canonical(item)
+
+
+_EQUATION_KEYS = frozenset(
+    (
+        "function",
+        "args",
+        "equation",
+        "reads",
+        "returned",
+        "raised",
+        "yielded",
+        "not_terminated",
+        "effects",
+        "printed",
+    )
+)
+
+
+def equation_digest(record: Mapping[str, Any]) -> tuple[int, int]:
+    """A 64-bit digest of what is judged about a call, and how long its text is."""
+    text = _canonical({key: record[key] for key in record if key in _EQUATION_KEYS})
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True), len(text)
+
+
+def has_too_many_values(record: Mapping[str, Any]) -> bool:
+    """Whether a call has more values than anyone could look at."""
+    seen, left = 0, list(record.values())
+    while left:
+        item = left.pop()
+        seen += 1
+        inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+        if seen + len(left) + len(inner) > MAX_VALUES:
+            return True
+        left.extend(inner)
+    return False
+
+
+# --- values ------------------------------------------------------------------------------------
+
+
+def decode_value(item: Any, nesting: int = 0) -> Value:
+    """A value from its JSON."""
+    if nesting > MAX_NESTING:
+        raise Malformed(f"a value is nested more than {MAX_NESTING} levels deep")
+    if isinstance(item, str):
+        return Value(Kind.ATOM, item)
+    if isinstance(item, float) and not math.isfinite(item):
+        raise Malformed("a number is too large: write it as a text")
+    if item is None or isinstance(item, bool | int | float):
+        return Value(Kind.ATOM, json.dumps(item))
+    if isinstance(item, list):
+        return Value(Kind.LIST, "", _indexed(item, None, nesting))
+    if isinstance(item, dict):
+        return _decode_compound(item, nesting)
+    raise Malformed(f"a value cannot be {type(item).__name__}")
+
+
+_SEQUENCES = (("list", Kind.LIST), ("tuple", Kind.TUPLE), ("set", Kind.SET))
+
+
+def _decode_compound(item: dict[str, Any], nesting: int) -> Value:
+    omitted = _count(item, "more")
+    identity = _identity(item, "id")
+    for name, kind in _SEQUENCES:
+        if name in item:
+            parts = _indexed(_as_list(item[name], name), item.get("steps"), nesting)
+            return Value(kind, "", parts, omitted, identity)
+    if "dict" in item:
+        return Value(Kind.DICT, "", _entries(item["dict"], nesting), omitted, identity)
+    if "object" in item:
+        name = _as_text(item["object"], "object")
+        return Value(Kind.OBJECT, name, _fields(item.get("fields", {}), nesting), omitted, identity)
+    if "term" in item:
+        parts = _indexed(_as_list(item.get("args", []), "args"), item.get("steps"), nesting)
+        return Value(Kind.TERM, _as_text(item["term"], "term"), parts, omitted, identity)
+    if "text" in item:
+        return Value(Kind.ATOM, _as_text(item["text"], "text"), (), 0, identity)
+    if "same" in item:
+        same = _identity(item, "same")
+        if same is None:
+            raise Malformed('"same" must be the id of a value, a whole number')
+        return Value(Kind.SHARED, "", (), 0, same)
+    raise Malformed(
+        f"a value with {', '.join(map(repr, list(item)[:4])) or 'no keys'}: expected one of "
+        '"text", "list", "tuple", "set", "dict", "object", "term", "same"'
+    )
+
+
+# The three below are loops and not generators, which would take a second frame for each level of
+# nesting: `MAX_NESTING` levels must fit into the stack that an interface has left.
+
+
+def _indexed(items: list[Any], steps: Any, nesting: int) -> tuple[tuple[str, Value], ...]:
+    parts: list[tuple[str, Value]] = []
+    if steps is None:
+        for number, each in enumerate(items):
+            parts.append((f"[{number}]", decode_value(each, nesting + 1)))
+        return tuple(parts)
+    names = [_as_text(step, "steps") for step in _as_list(steps, "steps")]
+    if len(names) != len(items) or len(set(names)) != len(names):
+        raise Malformed('"steps" must be a list with a text of its own for each part')
+    for step, each in zip(names, items, strict=True):
+        parts.append((step, decode_value(each, nesting + 1)))
+    return tuple(parts)
+
+
+def _entries(items: Any, nesting: int) -> tuple[tuple[str, Value], ...]:
+    parts: list[tuple[str, Value]] = []
+    seen: set[str] = set()
+    for pair in _as_list(items, "dict"):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise Malformed('a "dict" is a list of [key, value] pairs')
+        key = decode_value(pair[0], nesting + 1)
+        step = f"[{key.text if key.kind is Kind.ATOM else show(key)}]"
+        while step in seen:  # two keys that are written alike must stay addressable
+            step = step[:-1] + "′]"
+        seen.add(step)
+        parts.append((step, decode_value(pair[1], nesting + 1)))
+    return tuple(parts)
+
+
+def _fields(items: Any, nesting: int) -> tuple[tuple[str, Value], ...]:
+    if not isinstance(items, dict):
+        raise Malformed('"fields" must be an object from names to values')
+    parts: list[tuple[str, Value]] = []
+    for name, each in items.items():
+        step = name if name.startswith("[") else f".{name}"
+        parts.append((step, decode_value(each, nesting + 1)))
+    return tuple(parts)
+
+
+def encode_value(value: Value) -> Any:
+    """The JSON of a value; decoding it gives an equal value."""
+    if value.kind is Kind.ATOM:
+        return value.text if value.identity is None else {"text": value.text, "id": value.identity}
+    if value.kind is Kind.SHARED:
+        return {"same": value.identity}
+    inner = [encode_value(part) for _, part in value.parts]
+    steps = [step for step, _ in value.parts]
+    item: dict[str, Any]
+    if value.kind is Kind.DICT:
+        item = {"dict": [[step[1:-1], each] for step, each in zip(steps, inner, strict=True)]}
+    elif value.kind is Kind.OBJECT:
+        names = [step.removeprefix(".") for step in steps]
+        item = {"object": value.text, "fields": dict(zip(names, inner, strict=True))}
+    else:
+        numbered = steps == [f"[{number}]" for number in range(len(steps))]
+        plain = numbered and not value.omitted and value.identity is None
+        if value.kind is Kind.LIST and plain:
+            return inner
+        if value.kind is Kind.TERM:
+            item = {"term": value.text, "args": inner}
+        else:
+            item = {value.kind.value: inner}
+        if not numbered:
+            item["steps"] = steps
+    if value.omitted:
+        item["more"] = value.omitted
+    if value.identity is not None:
+        item["id"] = value.identity
+    return item
+
+
+# --- calls -------------------------------------------------------------------------------------
+
+
+def decode_call(record: Mapping[str, Any], function: Function, rule: Rule) -> Call:
+    """A call from its record. Its function and rule are looked up by whoever read the tables."""
+    return Call(
+        function=function,
+        rule=rule,
+        outcome=decode_outcome(record),
+        arguments=_bindings(record.get("args", []), "args"),
+        reads=_reads(record.get("reads", {})),
+        effects=tuple(_effect(each) for each in _as_list(record.get("effects", []), "effects")),
+        printed=_as_text(record.get("printed", ""), "printed"),
+        site=decode_location(record.get("at"), "at"),
+        text=_as_text(record.get("equation", ""), "equation"),
+    )
+
+
+def encode_call(call: Call) -> dict[str, Any]:
+    """The record of a call, without its id and parent."""
+    record: dict[str, Any] = {"function": call.function.name}
+    if call.rule.name != call.function.name:
+        record["rule"] = call.rule.name
+    if call.text:
+        record["equation"] = call.text
+    if call.arguments:
+        values = [encode_value(each.value) for each in call.arguments]
+        # Where only some arguments have names, the others go by those that a mark gives them.
+        names = [each.name or f"arg{number}" for number, each in enumerate(call.arguments, 1)]
+        named = any(each.name for each in call.arguments) and len(set(names)) == len(names)
+        record["args"] = dict(zip(names, values, strict=True)) if named else values
+    if call.reads:
+        record["reads"] = {each.name: encode_value(each.value) for each in call.reads}
+    record.update(encode_outcome(call.outcome))
+    if call.effects:
+        record["effects"] = [_encode_effect(each) for each in call.effects]
+    if call.printed:
+        record["printed"] = call.printed
+    if call.site:
+        record["at"] = encode_location(call.site)
+    return record
+
+
+def outcome_kind(record: Mapping[str, Any]) -> OutcomeKind:
+    """How a call ended, without decoding its values."""
+    if "raised" in record:
+        return OutcomeKind.RAISED
+    if record.get("not_terminated"):
+        return OutcomeKind.NOT_TERMINATED
+    if "yielded" in record and "returned" not in record:
+        return OutcomeKind.YIELDED
+    return OutcomeKind.RETURNED
+
+
+def decode_outcome(record: Mapping[str, Any]) -> Outcome:
+    """The outcome that a call's record gives."""
+    kind = outcome_kind(record)
+    value: Value | None = None
+    place: Location | None = None
+    if kind is OutcomeKind.RAISED:
+        raised = record["raised"]
+        if isinstance(raised, dict) and "error" in raised:
+            place = decode_location(raised.get("at"), "raised.at")
+            raised = raised["error"]
+        value = None if raised is None else decode_value(raised)
+    elif kind is OutcomeKind.NOT_TERMINATED:
+        reason = record["not_terminated"]
+        if not isinstance(reason, str | bool):
+            raise Malformed('"not_terminated" must be true, or a text that says why')
+        value = Value(Kind.ATOM, reason) if isinstance(reason, str) else None
+    elif "returned" in record:
+        value = decode_value(record["returned"])
+    yielded = _as_list(record.get("yielded", []), "yielded")
+    return Outcome(kind, value, tuple(decode_value(each) for each in yielded), place)
+
+
+def encode_outcome(outcome: Outcome) -> dict[str, Any]:
+    """The outcome's share of a call's record."""
+    record: dict[str, Any] = {}
+    if outcome.yielded or outcome.kind is OutcomeKind.YIELDED:
+        record["yielded"] = [encode_value(each) for each in outcome.yielded]
+    if outcome.kind is OutcomeKind.RAISED:
+        error = encode_value(outcome.value) if outcome.value else None
+        record["raised"] = (
+            {"error": error, "at": encode_location(outcome.location)} if outcome.location else error
+        )
+    elif outcome.kind is OutcomeKind.NOT_TERMINATED:
+        record["not_terminated"] = (outcome.value and outcome.value.text) or True
+    elif outcome.kind is OutcomeKind.RETURNED and outcome.value is not None:
+        record["returned"] = encode_value(outcome.value)
+    elif outcome.kind is OutcomeKind.RETURNED and outcome.yielded:
+        record["returned"] = "?"  # without it the call would count as left where it yielded
+    return record
+
+
+def _bindings(items: Any, key: str) -> tuple[Binding, ...]:
+    if isinstance(items, dict):
+        return tuple(Binding(name, decode_value(each)) for name, each in items.items())
+    return tuple(Binding("", decode_value(each)) for each in _as_list(items, key))
+
+
+def _reads(items: Any) -> tuple[Binding, ...]:
+    if not isinstance(items, dict):
+        raise Malformed('"reads" must be an object from names to values')
+    return _bindings(items, "reads")
+
+
+def _effect(item: Any) -> Effect:
+    if not isinstance(item, dict) or "target" not in item:
+        raise Malformed('an effect is an object with "target", and "before" and "after" values')
+    before = decode_value(item["before"]) if "before" in item else None
+    after = decode_value(item["after"]) if "after" in item else None
+    return Effect(_as_text(item["target"], "target"), before, after)
+
+
+def _encode_effect(effect: Effect) -> dict[str, Any]:
+    item: dict[str, Any] = {"target": effect.target}
+    if effect.before is not None:
+        item["before"] = encode_value(effect.before)
+    if effect.after is not None:
+        item["after"] = encode_value(effect.after)
+    return item
+
+
+# --- places, functions and rules ---------------------------------------------------------------
+
+
+def decode_location(item: Any, key: str) -> Location | None:
+    """A place in source text."""
+    if item is None:
+        return None
+    if not isinstance(item, dict) or not isinstance(item.get("file"), str):
+        raise Malformed(f'"{key}" must be an object with "file", and "line" and "column" numbers')
+    return Location(item["file"], _place(item, "line"), _place(item, "column"))
+
+
+def encode_location(location: Location) -> dict[str, Any]:
+    """The JSON of a place."""
+    parts = {"file": location.file, "line": location.line, "column": location.column}
+    return {key: value for key, value in parts.items() if value is not None}
+
+
+def decode_function(record: Mapping[str, Any]) -> Function:
+    """A function from its definition line."""
+    trusted = record.get("trusted", False)
+    if not isinstance(trusted, bool):
+        raise Malformed('"trusted" must be true or false')
+    return Function(
+        name=_as_text(record.get("name"), "name"),
+        qualname=_as_text(record.get("qualname", ""), "qualname"),
+        module=_as_text(record.get("module", ""), "module"),
+        location=decode_location(record if "file" in record else None, "file"),
+        trusted=trusted,
+    )
+
+
+def decode_rule(record: Mapping[str, Any]) -> Rule:
+    """A rule from its definition line."""
+    return Rule(
+        name=_as_text(record.get("name"), "name"),
+        function=_as_text(record.get("function"), "function"),
+        location=decode_location(record if "file" in record else None, "file"),
+        source=_as_text(record.get("source", ""), "source"),
+    )
+
+
+def encode_function(function: Function) -> dict[str, Any]:
+    """The definition line of a function."""
+    record: dict[str, Any] = {"define": "function", "name": function.name}
+    _add(record, "qualname", function.qualname)
+    _add(record, "module", function.module)
+    if function.location:
+        record.update(encode_location(function.location))
+    if function.trusted:
+        record["trusted"] = True
+    return record
+
+
+def encode_rule(rule: Rule) -> dict[str, Any]:
+    """The definition line of a rule."""
+    record: dict[str, Any] = {"define": "rule", "name": rule.name, "function": rule.function}
+    if rule.location:
+        record.update(encode_location(rule.location))
+    _add(record, "source", rule.source)
+    return record
+
+
+def _add(record: dict[str, Any], key: str, text: str) -> None:
+    if text:
+        record[key] = text
+
+
+def _identity(item: Mapping[str, Any], key: str) -> int | None:
+    number = item.get(key)
+    if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
+        raise Malformed(f'the "{key}" of a value must be a whole number')
+    return number
+
+
+def _place(item: Mapping[str, Any], key: str) -> int | None:
+    number = item.get(key)
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**31:
+        raise Malformed(f'"{key}" must be a whole number from 0')
+    return number
+
+
+def _count(item: Mapping[str, Any], key: str) -> int:
+    return _place(item, key) or 0
+
+
+def _as_list(item: Any, key: str) -> list[Any]:
+    if not isinstance(item, list):
+        raise Malformed(f'"{key}" must be a list')
+    return item
+
+
+def _as_text(item: Any, key: str) -> str:
+    if not isinstance(item, str):
+        raise Malformed(f'"{key}" must be a text')
+    return item

@@ -1,0 +1,245 @@
+"""The one implementation of the `Tree` port: columns, tables and where the details come from.
+
+Where a call's values are kept (in memory, in a tree file, in a recording, behind a re-execution)
+is a `Source`'s business. A tree that was expanded has calls from several sources, and each
+position knows which one is its own.
+
+Invariant: `expand` never changes a tree; it splices the new calls into a copy, and every id keeps
+naming the same call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.errors import CannotExpand, UsageError
+from whence.model.call import Call, Function, Rule
+from whence.ports import Bytes, Columns, Int64s
+from whence.tree.build import Linked, Rows, consecutive, link, subtree_sums
+from whence.tree.codec import encode_call, equation_digest
+
+_Entry = TypeVar("_Entry", Function, Rule)
+
+
+class Source(Protocol):
+    """Where the details of some calls are; `detail` is whatever the source finds a call by."""
+
+    def call(self, detail: int, function: Function, rule: Rule) -> Call:
+        """The call in full."""
+
+    def expand(self, detail: int, levels: int) -> ColumnTree:
+        """The tree whose root is this implicit call, `levels` levels deep below it."""
+
+
+@dataclass(frozen=True)
+class ColumnTree:
+    """A tree in columns. `ids` is None where a call's id is its position plus `first_id`."""
+
+    columns: Columns
+    functions: Sequence[Function]
+    rules: Sequence[Rule]
+    sources: tuple[Source, ...]
+    details: Int64s
+    source_of: Bytes
+    ids: Int64s | None = None
+    first_id: int = 0
+
+    def call(self, position: int) -> Call:
+        """The call in full, from the source that has it."""
+        columns = self.columns
+        source = self.sources[int(self.source_of[position])]
+        return source.call(
+            int(self.details[position]),
+            self.functions[int(columns.function[position])],
+            self.rules[int(columns.rule[position])],
+        )
+
+    def id(self, position: int) -> int:
+        """The stable id of the call at a position."""
+        return self.first_id + position if self.ids is None else int(self.ids[position])
+
+    def position(self, node: int) -> int:
+        """Where a call stands."""
+        if self.ids is None:
+            position = node - self.first_id
+            known = 0 <= position < len(self.columns)
+        else:
+            ordered, places = self._sorted_ids
+            slot = int(np.searchsorted(ordered, min(node, int(ordered[-1]))))
+            known = int(ordered[slot]) == node
+            position = int(places[slot])
+        if not known:
+            raise UsageError(f"there is no call {node} in this tree")
+        return position
+
+    @cached_property
+    def _sorted_ids(self) -> tuple[Int64s, npt.NDArray[np.intp]]:
+        assert self.ids is not None
+        order = np.argsort(self.ids, kind="stable")
+        return self.ids[order], order
+
+    def expand(self, position: int, levels: int) -> ColumnTree:
+        """A tree with the calls below an implicit call, as its source gives them."""
+        if not self.columns.implicit[position]:
+            raise CannotExpand(f"call {self.id(position)} is already expanded")
+        source = self.sources[int(self.source_of[position])]
+        below = source.expand(int(self.details[position]), levels)
+        if below.id(0) != self.id(position):
+            raise CannotExpand(
+                f"the calls below call {self.id(position)} could not be had: what was given "
+                f"instead starts at call {below.id(0)}"
+            )
+        return _splice(self, position, below)
+
+
+def _splice(tree: ColumnTree, position: int, below: ColumnTree) -> ColumnTree:
+    """The tree with one implicit call replaced by a tree that starts with the same call."""
+    functions, function_numbers = _merged(tree.functions, below.functions)
+    rules, rule_numbers = _merged(tree.rules, below.rules)
+    sources, source_numbers = _merged_sources(tree.sources, below.sources)
+    old, new = tree.columns, below.columns
+    growth = len(new) - 1
+
+    def joined(ours: npt.NDArray[np.generic], theirs: npt.NDArray[np.generic]) -> npt.NDArray[Any]:
+        return np.concatenate([ours[:position], theirs, ours[position + 1 :]])
+
+    parent = np.where(old.parent > position, old.parent + growth, old.parent)
+    inner_parent = new.parent + position
+    inner_parent[0] = old.parent[position]
+    end = np.where(old.end > position, old.end + growth, old.end)
+    columns = Columns(
+        parent=joined(parent, inner_parent),
+        end=joined(end, new.end + position),
+        function=joined(old.function, function_numbers[new.function]),
+        rule=joined(old.rule, rule_numbers[new.rule]),
+        depth=joined(old.depth, new.depth + old.depth[position]),
+        outcome=joined(old.outcome, new.outcome),
+        own=joined(old.own, new.own),
+        weight=old.weight,
+        equation=joined(old.equation, new.equation),
+        effort=joined(old.effort, new.effort),
+        implicit=joined(old.implicit, new.implicit),
+    )
+    ids = joined(_all_ids(tree), _all_ids(below))
+    if len(np.unique(ids)) != len(ids):
+        raise CannotExpand(
+            f"the calls below call {tree.id(position)} have ids that stand elsewhere in the tree"
+        )
+    return ColumnTree(
+        # Own weights are exact, so summing them anew corrects every ancestor at once.
+        columns=replace(columns, weight=subtree_sums(columns.own, columns.end)),
+        functions=functions,
+        rules=rules,
+        sources=sources,
+        details=joined(tree.details, below.details),
+        source_of=joined(tree.source_of, source_numbers[below.source_of]),
+        ids=ids,
+    )
+
+
+def _all_ids(tree: ColumnTree) -> Int64s:
+    if tree.ids is not None:
+        return tree.ids
+    return np.arange(len(tree.columns), dtype=np.int64) + tree.first_id
+
+
+def _merged(
+    ours: Sequence[_Entry], theirs: Sequence[_Entry]
+) -> tuple[list[_Entry], npt.NDArray[np.int32]]:
+    """Both tables as one, and the new numbers of the second one's entries."""
+    table = list(ours)
+    number = {entry.name: index for index, entry in enumerate(table)}
+    for entry in theirs:
+        known = number.setdefault(entry.name, len(table))
+        if known == len(table):
+            table.append(entry)
+        elif isinstance(entry, Rule) and entry.function != table[known].function:
+            raise CannotExpand(
+                f"rule {entry.name} belongs to function {table[known].function} in this tree, and "
+                f"to function {entry.function} in what is below"
+            )
+    return table, np.array([number[entry.name] for entry in theirs], dtype=np.int32)
+
+
+def _merged_sources(
+    ours: tuple[Source, ...], theirs: tuple[Source, ...]
+) -> tuple[tuple[Source, ...], Bytes]:
+    """Both as one, a source that is in both only once, and the second one's new numbers."""
+    merged = list(ours)
+    number = {id(source): index for index, source in enumerate(merged)}
+    for source in theirs:
+        if number.setdefault(id(source), len(merged)) == len(merged):
+            merged.append(source)
+    if len(merged) > np.iinfo(np.uint8).max:
+        raise CannotExpand("the tree was expanded too often to expand it further")
+    return tuple(merged), np.array([number[id(source)] for source in theirs], dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """Calls that are held in a list. They are complete, so nothing is ever implicit."""
+
+    calls: Sequence[Call]
+
+    def call(self, detail: int, function: Function, rule: Rule) -> Call:
+        """The call at an index."""
+        return self.calls[detail]
+
+    def expand(self, detail: int, levels: int) -> ColumnTree:
+        """Nothing is kept below the calls of a list."""
+        raise CannotExpand("the calls below this one were not recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One call of a tree that is put together by hand."""
+
+    id: int
+    parent: int | None
+    call: Call
+    weight: float = 1.0
+    implicit: bool = False
+
+
+def tree_of(nodes: Sequence[Node], source: Source | None = None) -> ColumnTree:
+    """A tree of calls that are all in memory. Rows that are not a tree raise `NotATree`."""
+    rows = Rows()
+    functions: dict[Function, int] = {}
+    rules: dict[Rule, int] = {}
+    for index, node in enumerate(nodes):
+        rows.ids.append(node.id)
+        rows.parents.append(-1 if node.parent is None else node.parent)
+        rows.functions.append(functions.setdefault(node.call.function, len(functions)))
+        rows.rules.append(rules.setdefault(node.call.rule, len(rules)))
+        rows.outcomes.append(node.call.outcome.kind)
+        rows.own.append(node.weight)
+        digest, effort = equation_digest(encode_call(node.call))
+        rows.equations.append(digest)
+        rows.efforts.append(effort)
+        rows.implicit.append(node.implicit)
+        rows.details.append(index)
+    calls = [node.call for node in nodes]
+    return assembled(link(rows), list(functions), list(rules), source or MemorySource(calls))
+
+
+def assembled(
+    linked: Linked, functions: Sequence[Function], rules: Sequence[Rule], source: Source
+) -> ColumnTree:
+    """A tree with one source."""
+    count = len(linked.columns)
+    return ColumnTree(
+        columns=linked.columns,
+        functions=functions,
+        rules=rules,
+        sources=(source,),
+        details=linked.details,
+        source_of=np.broadcast_to(np.uint8(0), (count,)),
+        ids=None if consecutive(linked.ids) else linked.ids,
+        first_id=int(linked.ids[0]),
+    )

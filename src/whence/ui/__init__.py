@@ -1,0 +1,31 @@
+"""The interfaces: loops around a session, nothing more. They do not know each other.
+
+They stand below `whence.app`, which joins a session with an interface, so what they need of a
+debugging is written down here and `whence.app.Debugging` fits it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from whence.session.events import Event, Outcome
+from whence.session.journal import Journal
+from whence.session.state import State
+
+
+class Debugging(Protocol):
+    """A session with all that surrounds it, as an interface sees it."""
+
+    @property
+    def state(self) -> State:
+        """The session at this moment."""
+
+    @property
+    def journal(self) -> Journal | None:
+        """Where the session is kept, if it is."""
+
+    def send(self, event: Event) -> Outcome:
+        """Take in an event and say what is needed next."""
+
+    def shown(self, text: str) -> None:
+        """Count what a person had to read."""

@@ -1,0 +1,43 @@
+"""Which screen a session is held on, decided in one place."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from importlib.util import find_spec
+from typing import TextIO
+
+from whence.ui.terminal.plain import PlainScreen
+from whence.ui.terminal.screen import Screen
+
+
+def choose_screen(*, answers: TextIO | None, output: TextIO | None, plain: bool) -> Screen:
+    """The fancy screen where a person sits at a terminal that can show it, else the plain one.
+
+    `answers` is where answers are read from instead of standard input.
+    """
+    target = output if output is not None else sys.stdout
+    source = answers if answers is not None else sys.stdin
+    if not plain and answers is None and why_plain(source, target) is None:
+        from whence.ui.terminal.fancy import FancyScreen
+
+        return FancyScreen(target)
+    if isinstance(source, io.TextIOWrapper):
+        # Bytes that are not text are a line that is not understood, not a failure.
+        source.reconfigure(errors="replace")
+    return PlainScreen(source, target)
+
+
+def why_plain(source: TextIO | None, output: TextIO | None) -> str | None:
+    """What stands against the fancy screen, None if nothing does."""
+    if source is None or not source.isatty():
+        return "the input is not a terminal"
+    if output is None or not output.isatty():
+        return "the output is not a terminal"
+    if os.environ.get("TERM", "") in ("", "dumb"):
+        return "the terminal cannot move its cursor"
+    for package in ("rich", "prompt_toolkit"):
+        if find_spec(package) is None:
+            return f"{package} is not installed"
+    return None

@@ -1,0 +1,412 @@
+"""The grammar of what is typed at a question, and the help on it.
+
+A line becomes one of the dataclasses below or a `UsageError`; what a command does is the loop's
+business. Each command stands in one `Spec`: its words, its form and its help, which `help` shows
+and `python -m whence.ui.terminal.commands` writes as docs/commands.md.
+
+Any beginning of a command that fits only one will do, but a single letter never stands for an
+answer or for quit unless it is one of theirs: a slip must not judge a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from whence.errors import UsageError
+from whence.model.verdict import Scope, Verdict
+from whence.ui.terminal.switches import SWITCHES
+
+# --- what a line can mean ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """An answer: to the question, with the part that is wrong, or to the calls with these ids."""
+
+    verdict: Verdict
+    part: str = ""
+    nodes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """An empty line: the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrustCode:
+    """Trust some code, or trust it no longer."""
+
+    scope: Scope | None
+    name: str
+    withdraw: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Browse:
+    """Walk into a value."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListCalls:
+    """Show the calls of a function."""
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseStrategy:
+    """Search in another way, or (without a name) show the ways there are."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSwitch:
+    """Turn a switch, or (without a name) show them."""
+
+    name: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Write the session to a file."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """Explain the commands, or one."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Resolve a contradiction."""
+
+    earlier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """A command that takes nothing: undo, redo, info, source, reject, rest, quit."""
+
+    what: str
+
+
+Command = (
+    Judge
+    | Accept
+    | TrustCode
+    | Browse
+    | ListCalls
+    | ChooseStrategy
+    | TurnSwitch
+    | Save
+    | Help
+    | Keep
+    | Do
+)
+
+# --- from text to meaning ----------------------------------------------------------------------
+
+LONGEST_NAME = 200
+_DIGITS = 18
+"""More digits than any id has, and fewer than Python refuses to read."""
+
+
+def is_id(word: str) -> bool:
+    """Whether a word is the id of a call rather than a path."""
+    return word.isascii() and word.isdecimal()
+
+
+def _judge(verdict: Verdict) -> Callable[[str], Command]:
+    def parse(rest: str) -> Command:
+        words = rest.replace(",", " ").split()
+        if words and all(map(is_id, words)):
+            if max(map(len, words)) > _DIGITS:
+                raise UsageError("there is no call with so long a number")
+            return Judge(verdict, nodes=tuple(dict.fromkeys(map(int, words))))
+        if words and is_id(words[0]):
+            raise UsageError("calls are named by their numbers alone, as in: n 14 18")
+        if rest and verdict in (Verdict.RIGHT, Verdict.UNKNOWN):
+            raise UsageError("only n and i can be followed by a part, as in: n result[2].name")
+        return Judge(verdict, part=rest)
+
+    return parse
+
+
+def _trust(withdraw: bool) -> Callable[[str], Command]:
+    def parse(rest: str) -> Command:
+        first, _, name = rest.partition(" ")
+        scopes = {scope.value: scope for scope in Scope}
+        if first in scopes:
+            return TrustCode(scopes[first], _name(name), withdraw)
+        return TrustCode(None, _name(rest), withdraw)
+
+    return parse
+
+
+def _switch(rest: str) -> Command:
+    words = rest.lower().replace("-", "_").split()
+    if not words:
+        return TurnSwitch("", on=False)
+    if len(words) != 2 or words[1] not in ("on", "off"):
+        raise UsageError("say which switch and how, as in: switch compression on")
+    return TurnSwitch(words[0], on=words[1] == "on")
+
+
+def _do(what: str) -> Callable[[str], Command]:
+    def parse(rest: str) -> Command:
+        if rest:
+            raise UsageError(f"{what} takes nothing after it")
+        return Do(what)
+
+    return parse
+
+
+def _keep(earlier: bool) -> Callable[[str], Command]:
+    def parse(rest: str) -> Command:
+        if rest:
+            raise UsageError("1 keeps the earlier statement, 2 the later one")
+        return Keep(earlier)
+
+    return parse
+
+
+def _name(text: str) -> str:
+    text = text.strip()
+    if len(text) > LONGEST_NAME:
+        raise UsageError(f"a name of {len(text)} characters is not the name of anything here")
+    return text
+
+
+def _plain_name(text: str) -> str:
+    """The name of something of whence's own, which are all ASCII."""
+    if not text.isascii():
+        raise UsageError(f"nothing here is named {text[:30]}")
+    return _name(text)
+
+
+# --- the commands ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A command: its words, how it is written, what it does, and more about it."""
+
+    words: tuple[str, ...]
+    form: str
+    brief: str
+    parse: Callable[[str], Command]
+    more: str = ""
+    listed: bool = True
+    """Whether it has a line of its own in the short list, which has to fit on a small screen."""
+
+
+ANSWERS = (
+    Spec(
+        ("y", "yes", "right"), "y", "right: given its input, this is what was meant",
+        _judge(Verdict.RIGHT),
+        "Also yes, right. Nothing that the call did can be at fault then, so all calls that it "
+        "made are ruled out too. What it changed and printed is judged with it.",
+    ),
+    Spec(
+        ("n", "no", "wrong"), "n [PART]", "wrong: the input is fine, what came of it is not",
+        _judge(Verdict.WRONG),
+        "Also no, wrong. The search goes on among the calls that this one made. With a part, as "
+        "in `n result[2].name`, it says which part of the result (or of something that the call "
+        "changed) is wrong; if the tree knows where that part came from, the search follows it.",
+    ),
+    Spec(
+        ("i", "inadmissible"), "i [PART]", "the call should never have been given this input",
+        _judge(Verdict.INADMISSIBLE),
+        "Also inadmissible. The blame then lies with whoever passed that input on, and nothing "
+        "is said about the outcome. With a part, as in `i xs[3]`, it says which part of the "
+        "input should not be like this.",
+    ),
+    Spec(
+        ("?", "d", "skip"), "?", "don't know; it is asked again when nothing else is left",
+        _judge(Verdict.UNKNOWN),
+        "Also d, skip. If nobody knows the second time either, the diagnosis names all calls "
+        "that may be at fault.",
+    ),
+)  # fmt: skip
+
+SEVERAL = ("n 14 18", "the same about calls by number, see list (also y, i, ?)")
+EMPTY = ("Enter", "the answer named in the prompt, else the question again")
+
+COMMANDS = (
+    Spec(
+        ("trust",), "trust [function|module|file] [NAME]",
+        "this code cannot be at fault itself (distrust takes it back)",
+        _trust(False),
+        "Without a name it means the function (module, file) of the call that is asked about. "
+        "Calls of trusted code are not asked about any more; what they call is searched all the "
+        "same.",
+    ),
+    Spec(
+        ("distrust",), "distrust [function|module|file] [NAME]", "take a trust back",
+        _trust(True), "Without a name it takes back the only trust there is.", listed=False,
+    ),
+    Spec(
+        ("undo",), "undo", "take back what you said last (redo says it again)", _do("undo"),
+        "That may be an answer, a trust, a strategy, a switch or a rejected diagnosis; as often "
+        "as you like.",
+    ),
+    Spec(("redo",), "redo", "say again what undo took back", _do("redo"), listed=False),
+    Spec(
+        ("browse",), "browse [PART]", "walk into the values of this call", Browse,
+        "For values that are too large for the question. `mark` answers with the part that one "
+        "has walked to. `help` inside of it says more.",
+    ),
+    Spec(
+        ("list",), "list [FUNCTION]", "the other calls of this function, or of another one",
+        lambda r: ListCalls(_name(r)),
+        "With their numbers, so that several can be judged at once: `y 8 10`. Those that can "
+        "still be at fault come first.",
+    ),
+    Spec(("source",), "source", "the source of what this call ran", _do("source")),
+    Spec(
+        ("info",), "info", "where this call stands, and how the search is going", _do("info"),
+    ),
+    Spec(
+        ("strategy",), "strategy [NAME]", "choose questions in another way, or list the ways",
+        lambda r: ChooseStrategy(_plain_name(r)),
+        "What was answered still counts.",
+    ),
+    Spec(
+        ("switch",), "switch [NAME on|off]", "what works with every strategy: show or turn it",
+        _switch,
+        " ".join(f"{name}: {words}." for name, words in SWITCHES.items()),
+    ),
+    Spec(
+        ("save",), "save [FILE]", "write the session to a file, or say where it is kept",
+        Save,
+        "`whence debug TREE --session FILE` goes on from there. A file that exists is not "
+        "overwritten.",
+    ),
+    Spec(
+        ("help",), "help [COMMAND]", "this list, or more about one command",
+        lambda r: Help(_name(r).lower()),
+    ),
+    Spec(
+        ("quit", "q", "exit"), "quit", "leave; a session that is kept goes on another time",
+        _do("quit"), "Also q, exit, Ctrl-D.",
+    ),
+)  # fmt: skip
+
+AT_THE_END = (
+    Spec(
+        ("reject",), "reject", "that is not the bug: ask again", _do("reject"),
+        "All questions are asked anew, with your earlier answers as defaults: Enter repeats one.",
+    ),
+    Spec(
+        ("rest",), "rest", "search the calls below the top although it was judged right",
+        _do("rest"),
+    ),
+    Spec(
+        ("1", "2"), "1 or 2", "which of two statements that contradict each other holds",
+        _keep(True),
+        "1 is the earlier one, 2 the later one. `undo` takes back what you said last.",
+    ),
+)  # fmt: skip
+
+SPECS: tuple[Spec, ...] = (*ANSWERS, *COMMANDS, *AT_THE_END)
+_BY_WORD = {word: spec for spec in SPECS for word in spec.words}
+HINT = "answer y, n, i or ?, or type help"
+
+
+def parse(line: str, hint: str = HINT) -> Command:
+    """What a line means. What means nothing is a `UsageError` with a hint."""
+    words = line.split(maxsplit=1)
+    if not words:
+        return Accept()
+    word, rest = words[0].lower(), "".join(words[1:]).strip()
+    if word == "2":
+        return _keep(False)(rest)
+    return _find(word, hint).parse(rest)
+
+
+def _find(word: str, hint: str = HINT) -> Spec:
+    if word in _BY_WORD:
+        return _BY_WORD[word]
+    fitting = {known: spec for known, spec in _BY_WORD.items() if known.startswith(word)}
+    if len(word) == 1:
+        fitting = {known: spec for known, spec in fitting.items() if len(spec.words) == 1}
+    found = {spec.form: spec for spec in fitting.values()}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if found:
+        raise UsageError(f"{word} may be {', '.join(fitting)}: write more of it")
+    shown = word if len(word) <= 30 else word[:29] + "…"
+    raise UsageError(f"{shown!r} is not understood: {hint}")
+
+
+# --- help --------------------------------------------------------------------------------------
+
+_GROUPS: tuple[tuple[str, Sequence[Spec]], ...] = (
+    ("Answers", ANSWERS),
+    ("Commands", COMMANDS),
+    ("At a diagnosis or a contradiction", AT_THE_END),
+)
+
+
+def help_text(topic: str = "", *, at_question: bool = True) -> str:
+    """What `help` shows: more about one command, or those that are of use now."""
+    if topic:
+        spec = _find(topic)
+        return "\n".join([f"{spec.form}: {spec.brief}.", *([spec.more] if spec.more else [])])
+    out: list[str] = []
+    for title, specs in _GROUPS[:-1] if at_question else _GROUPS[1:]:
+        rows = [(spec.form, spec.brief) for spec in specs if spec.listed]
+        if specs is ANSWERS:
+            rows += [SEVERAL, EMPTY]
+        out.append(f"{title}:")
+        out += [f"  {_short(form):<16} {brief}" for form, brief in rows]
+    return "\n".join(out)
+
+
+def _short(form: str) -> str:
+    """A form without the choices inside it, which would not fit beside the help."""
+    return form.replace("[function|module|file] ", "").replace(" on|off", "")
+
+
+def documentation() -> str:
+    """The text of docs/commands.md."""
+    from whence.ui.terminal.browse import BROWSING
+
+    out = [
+        "# What one can type at a question",
+        "",
+        "<!-- Written by `python -m whence.ui.terminal.commands > docs/commands.md`. -->",
+        "",
+        "Any beginning of a command that fits only one will do: `str` is `strategy`. Calls are "
+        "named by numbers, parts of values by paths: `n 14` is about call 14, `n result[1]` about "
+        "the second element of this call's result.",
+    ]
+    for title, specs in _GROUPS:
+        rows = [(spec.form, spec.brief, spec.more) for spec in specs]
+        if specs is ANSWERS:
+            rows += [(*SEVERAL, ""), (*EMPTY, "")]
+        out += _section(title, rows)
+    out += _section("Inside browse", [(form, brief, "") for form, brief in BROWSING])
+    return "\n".join(out) + "\n"
+
+
+def _section(title: str, rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    out = ["", f"## {title}", "", "| type | it means |", "|---|---|"]
+    for form, brief, more in rows:
+        words = f"{brief[0].upper()}{brief[1:]}. {more}".rstrip()
+        out.append(f"| `{form.replace('|', chr(92) + '|')}` | {words} |")
+    return out
+
+
+if __name__ == "__main__":
+    print(documentation(), end="")

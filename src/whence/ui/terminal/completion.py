@@ -1,0 +1,95 @@
+"""What could be meant by the beginning of a line: commands, strategies, functions, parts.
+
+Parts are proposed step by step, as a shell proposes folders, so the size of a value does not
+matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from whence.errors import UsageError
+from whence.model.call import Call, find_mark, roots
+from whence.model.verdict import Scope
+from whence.ports import Tree
+from whence.search.registry import STRATEGIES
+from whence.search.space import Switches
+from whence.ui.terminal.commands import COMMANDS, SPECS, Spec
+from whence.ui.terminal.screen import Complete
+
+MOST = 200
+_CUT = re.compile(r"[\[.]")
+
+
+def completer(tree: Tree, call: Call | None) -> Complete:
+    """Proposals at a question about `call`."""
+
+    def complete(text: str) -> Sequence[str]:
+        word, space, rest = text.lstrip().partition(" ")
+        if not space:
+            return [each for each in _words() if each.startswith(word)]
+        rest = rest.lstrip()
+        return [f"{word} {each}" for each in _arguments(word, rest, tree, call)][:MOST]
+
+    return complete
+
+
+def _words() -> list[str]:
+    return [word for spec in SPECS for word in spec.words if word.isalpha() and len(word) > 1]
+
+
+def _arguments(word: str, rest: str, tree: Tree, call: Call | None) -> list[str]:
+    found: Sequence[str] = ()
+    if word in ("n", "no", "wrong") and call is not None:
+        return parts(call, rest, input_side=False)
+    if word in ("i", "inadmissible", "browse") and call is not None:
+        return parts(call, rest, input_side=word != "browse")
+    if word == "strategy":
+        found = list(STRATEGIES)
+    elif word == "switch":
+        found = [f"{name} {way}" for name in Switches.__dataclass_fields__ for way in ("on", "off")]
+    elif word == "list":
+        found = [function.short() for function in tree.functions]
+    elif word in ("trust", "distrust"):
+        found = _trustable(rest, tree)
+    elif word == "help":
+        found = [_main_word(spec) for spec in COMMANDS]
+    return [each for each in found if each.startswith(rest)]
+
+
+def _main_word(spec: Spec) -> str:
+    return spec.words[0]
+
+
+def _trustable(rest: str, tree: Tree) -> list[str]:
+    scope, space, _ = rest.partition(" ")
+    if not space:
+        return [each.value for each in Scope]
+    names = {
+        Scope.FUNCTION.value: [function.name for function in tree.functions],
+        Scope.MODULE.value: [function.module for function in tree.functions],
+        Scope.FILE.value: [f.location.file for f in tree.functions if f.location],
+    }
+    return [f"{scope} {name}" for name in dict.fromkeys(names.get(scope, [])) if name]
+
+
+def parts(call: Call, text: str, *, input_side: bool) -> list[str]:
+    """The paths that begin with `text` and are one step longer than what is complete in it."""
+    found = [name for name in roots(call) if name.startswith(text)]
+    for known in _beginnings(text):
+        try:
+            value = find_mark(call, known, input_side=input_side).value
+        except UsageError:
+            continue
+        below = (known + step for step, _ in value.parts)
+        found += [each for each in below if each.startswith(text) and each != text]
+        break
+    return list(dict.fromkeys(found))[:MOST]
+
+
+def _beginnings(text: str) -> Iterator[str]:
+    """The text and what stands before its steps, longest first."""
+    yield text
+    for cut in reversed(list(_CUT.finditer(text))):
+        yield text[: cut.start()]

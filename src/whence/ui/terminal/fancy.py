@@ -1,0 +1,124 @@
+"""The screen for a person at a terminal: colours, history, completion.
+
+The only module that knows rich and prompt_toolkit; `choosing` imports it when both are there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TextIO
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import ColorDepth
+from rich.console import Console
+from rich.highlighter import ReprHighlighter
+from rich.text import Text
+
+from whence.ui.terminal.screen import Complete, Line, Tone, no_completion, printable, wrapped
+
+MAX_WIDTH = 120
+"""Longer lines are hard to read, however wide the window."""
+
+_STYLES = {
+    Tone.PLAIN: "",
+    Tone.TITLE: "bold",
+    Tone.CALL: "",
+    Tone.QUIET: "dim",
+    Tone.FAULT: "bold red",
+}
+
+
+class FancyScreen:
+    """A terminal with colours, whose input line can be edited."""
+
+    def __init__(self, output: TextIO) -> None:
+        """Write to a terminal; NO_COLOR leaves bold and dim and takes the colours away."""
+        self._console = Console(file=output, highlight=False, markup=False, emoji=False)
+        self._values = ReprHighlighter()
+        depth = ColorDepth.MONOCHROME if os.environ.get("NO_COLOR") else None
+        self._session: PromptSession[str] = PromptSession(
+            history=InMemoryHistory(),
+            complete_while_typing=False,
+            color_depth=depth,
+            key_bindings=_keys(),
+        )
+
+    @property
+    def interactive(self) -> bool:
+        """Always: it is chosen only at a terminal."""
+        return True
+
+    @property
+    def width(self) -> int:
+        """The window's width, up to what is still readable."""
+        return max(20, min(self._console.width, MAX_WIDTH))
+
+    def say(self, *lines: str | Line) -> None:
+        """Show lines in their tones."""
+        for each in lines:
+            line = each if isinstance(each, Line) else Line(each)
+            text = Text(printable(line.text), style=_STYLES[line.tone])
+            if line.tone is Tone.CALL:
+                self._values.highlight(text)
+            self._console.print(text, soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """Show it, less loud than the questions."""
+        self.say(*(Line(each, Tone.QUIET) for each in wrapped(text, self.width)))
+
+    def warn(self, text: str) -> None:
+        """Show it in yellow."""
+        for each in wrapped(text, self.width):
+            self._console.print(Text(each, style="yellow"), soft_wrap=True)
+
+    def read(self, prompt: str | None, complete: Complete = no_completion) -> str | None:
+        """A line; None after Ctrl-D, or after Ctrl-C was pressed twice on an empty line."""
+        message = FormattedText([("bold", prompt or "")])
+        for last in (False, True):
+            try:
+                return self._session.prompt(message, completer=_Completer(complete))
+            except EOFError:
+                return None
+            except KeyboardInterrupt:
+                if not last:
+                    self.note("  (Ctrl-C again leaves)")
+        return None
+
+
+def _keys() -> KeyBindings:
+    """Ctrl-C takes away what was typed; only on an empty line does it mean to leave."""
+    keys = KeyBindings()
+
+    @keys.add("c-c")
+    def _(event: KeyPressEvent) -> None:
+        typed = event.current_buffer.text
+        event.current_buffer.reset()
+        if not typed:
+            event.app.exit(exception=KeyboardInterrupt())
+
+    return keys
+
+
+class _Completer(Completer):
+    """Proposals as prompt_toolkit wants them."""
+
+    def __init__(self, complete: Complete) -> None:
+        self._complete = complete
+
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterator[Completion]:
+        before = document.text_before_cursor
+        for text in self._complete(before):
+            yield Completion(text, start_position=-len(before), display=_last_word(text))
+
+
+def _last_word(text: str) -> str:
+    """What of a whole line the menu shows."""
+    return text.rstrip().rpartition(" ")[2] or text

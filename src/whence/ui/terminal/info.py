@@ -1,0 +1,74 @@
+"""Where a call stands and how the search is going, for `info`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from whence.model.question import Question
+from whence.ports import Tree
+from whence.ui import Debugging
+from whence.ui.terminal.listing import SAID
+
+CALLERS = 6
+_COLUMN = 10
+
+
+def info_lines(debugging: Debugging, node: int, question: Question | None) -> list[str]:
+    """All that `info` shows about a call and about the search."""
+    state = debugging.state
+    facts, space = state.facts, state.space()
+    call = state.tree.call(state.tree.position(node))
+    place = f", at {call.where()}" if call.where() else ""
+    site = f", called at {call.site}" if call.site else ""
+    rows = [("call", f"{node}{place}{site}")]
+    rows.append(("inside", " > ".join(callers(state.tree, node)) or "nothing: it is the top"))
+    if question is not None:
+        rows.append(("asked", question.why))
+    left = space.count() + space.top_is_open
+    more = f", about {question.expected} questions" if question is not None else ""
+    rows.append(("left", f"{left} calls that may be at fault{more}"))
+    rows.append(("strategy", facts.strategy))
+    switches = {name: getattr(facts.switches, name) for name in facts.switches.__dataclass_fields__}
+    turned = (f"{name} {'on' if on else 'off'}" for name, on in switches.items())
+    rows.append(("switches", ", ".join(turned)))
+    rows.append(("trusted", ", ".join(map(str, facts.trusts)) or "nothing"))
+    rows.append(("answers", _answers(debugging)))
+    journal = debugging.journal
+    rows.append(("session", f"kept in {journal.path}" if journal else "not kept in a file"))
+    return [f"{name:<{_COLUMN}}{text}" for name, text in rows]
+
+
+def callers(tree: Tree, node: int) -> list[str]:
+    """The functions that a call was made in, outermost first, the middle folded away."""
+    columns = tree.columns
+    positions: list[int] = []
+    position = int(columns.parent[tree.position(node)])
+    while position >= 0:
+        positions.append(position)
+        position = int(columns.parent[position])
+    positions.reverse()
+    names = [_named(tree, each) for each in _ends(positions)]
+    if len(positions) > CALLERS:
+        names.insert(CALLERS // 2, f"… {len(positions) - CALLERS} more …")
+    return names
+
+
+def _ends(positions: list[int]) -> list[int]:
+    if len(positions) <= CALLERS:
+        return positions
+    return positions[: CALLERS // 2] + positions[-CALLERS // 2 :]
+
+
+def _named(tree: Tree, position: int) -> str:
+    return f"{tree.functions[int(tree.columns.function[position])].short()} ({tree.id(position)})"
+
+
+def _answers(debugging: Debugging) -> str:
+    answers = debugging.state.facts.answers
+    if not answers:
+        return "none yet"
+    said = Counter(SAID[answer.verdict] for answer in answers)
+    counts = ", ".join(f"{count} {word}" for word, count in said.items())
+    by = Counter(answer.by for answer in answers if answer.by != "person")
+    oracles = "".join(f"; {count} by {name}" for name, count in by.items())
+    return f"{len(answers)}: {counts}{oracles}"

@@ -1,0 +1,172 @@
+"""Values and calls on several lines, when one line is too narrow for them.
+
+What fits stays on one line; what does not is opened, and its parts are set below each other. Lines
+are made one by one, so that whoever needs only the first few never pays for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from whence.model.call import Call, OutcomeKind
+from whence.model.value import BRIEF, Kind, Limits, Value, atom, show
+
+STEP = 2
+_NARROWEST = 10
+_BRIEFER = Limits(depth=1, parts=3, characters=30)
+_ONE_A_LINE = (Kind.DICT, Kind.OBJECT)
+
+
+def fold(
+    value: Value, limits: Limits, width: int, *, before: str = "", after: str = "", indent: int = 0
+) -> Iterator[str]:
+    """The lines of a value in a width, with some text before and after it."""
+    margin = " " * indent
+    room = max(_NARROWEST, width - indent - len(before) - len(after))
+    text = show(value, replace(limits, characters=min(room + 1, limits.characters)))
+    if len(text) <= room:
+        yield margin + before + text + after
+    elif not value.parts or limits.depth <= 0:
+        yield from _chopped(before + show(value, limits) + after, width, margin)
+    else:
+        yield from _opened(value, limits, width, before, after, indent)
+
+
+def _opened(
+    value: Value, limits: Limits, width: int, before: str, after: str, indent: int
+) -> Iterator[str]:
+    # An empty twin of the value shows which brackets it has.
+    shell = show(replace(value, parts=(), omitted=0))
+    margin, inner = " " * indent, " " * (indent + STEP)
+    room = max(_NARROWEST, width - indent - STEP)
+    below = replace(limits, depth=limits.depth - 1)
+    yield margin + before + shell[:-1]
+    row = ""
+    for step, part in value.parts[: limits.parts]:
+        label = _label(value.kind, step)
+        short = replace(below, characters=min(room + 1, limits.characters))
+        text = f"{label}{show(part, short)},"
+        fits = len(text) <= room
+        if row and (not fits or len(row) + 1 + len(text) > room or value.kind in _ONE_A_LINE):
+            yield inner + row
+            row = ""
+        if fits:
+            row = f"{row} {text}" if row else text
+        else:
+            yield from fold(part, below, width, before=label, after=",", indent=indent + STEP)
+    hidden = max(0, len(value.parts) - limits.parts) + value.omitted
+    more = f"…{hidden} more" if hidden else ""
+    if row and more and len(row) + 1 + len(more) > room:
+        yield inner + row
+        row = ""
+    if row or more:
+        yield inner + " ".join(filter(None, (row, more)))
+    yield margin + shell[-1] + after
+
+
+def _label(kind: Kind, step: str) -> str:
+    """What stands before a part; `show` knows, so it is asked about a value with one empty part."""
+    if kind not in _ONE_A_LINE:
+        return ""
+    return show(Value(kind, "", ((step, atom("")),)), Limits(characters=len(step) + 10))[1:-1]
+
+
+def _chopped(text: str, width: int, margin: str) -> Iterator[str]:
+    """A text that has no parts, cut wherever the line ends."""
+    room = max(_NARROWEST, width - len(margin))
+    for start in range(0, max(1, len(text)), room):
+        yield margin + text[start : start + room]
+
+
+def first_lines(lines: Iterator[str], count: int) -> list[str]:
+    """At most `count` lines, the last one saying that there are more."""
+    found = list(islice(lines, count + 1))
+    if len(found) > count:
+        margin = len(found[count - 1]) - len(found[count - 1].lstrip())
+        found[count - 1 :] = [" " * margin + "…"]
+    return found
+
+
+def fitted(
+    value: Value,
+    limits: Limits,
+    width: int,
+    most: int,
+    *,
+    before: str,
+    after: str = "",
+    indent: int = 0,
+) -> list[str]:
+    """A value on at most `most` lines: what is nested deep is left out before what comes late."""
+    for depth in range(limits.depth, 0, -1):
+        lines = fold(
+            value, replace(limits, depth=depth), width, before=before, after=after, indent=indent
+        )
+        found = list(islice(lines, most + 1))
+        if len(found) <= most:
+            return found
+    lines = fold(value, limits, width, before=before, after=after, indent=indent)
+    return first_lines(lines, most)
+
+
+def brief(call: Call, width: int) -> str:
+    """A call and its outcome on one line, the inputs cut off before the outcome is."""
+    yielded = call.outcome.yielded
+    if len(yielded) > BRIEF.parts:
+        call = replace(call, outcome=replace(call.outcome, yielded=yielded[: BRIEF.parts]))
+    if call.text:
+        return _cut(call.text, width)
+    for limits in (BRIEF, _BRIEFER):
+        text = call.equation(limits)
+        if len(text) <= width:
+            return text
+    right = _cut(call.right(_BRIEFER), max(_NARROWEST, width // 2))
+    return _cut(f"{_cut(call.left(_BRIEFER), width - len(right) - 1)} {right}", width)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(1, width - 1)] + "…"
+
+
+def equation(call: Call, limits: Limits, width: int, most: int) -> list[str]:
+    """A call and its outcome, each value on at most `most` lines."""
+    if len(call.outcome.yielded) > limits.parts and not call.text:
+        return _folded_left(call, limits, width, most) + _folded_right(call, limits, width, most)
+    whole = call.equation(limits)
+    if len(whole) <= width:
+        return [whole]
+    if call.text:
+        return first_lines(_chopped(call.text, width, ""), most)
+    right = call.right(limits)
+    left = _folded_left(call, limits, width, most)
+    return left + ([right] if len(right) <= width else _folded_right(call, limits, width, most))
+
+
+def _folded_left(call: Call, limits: Limits, width: int, most: int) -> list[str]:
+    left = call.left(limits)
+    if len(left) <= width:
+        return [left]
+    out = [f"{call.function.short()}("]
+    for each in call.arguments:
+        before = f"{each.name}=" if each.name else ""
+        out += fitted(each.value, limits, width, most, before=before, after=",", indent=STEP)
+    return [*out, ")"]
+
+
+def _folded_right(call: Call, limits: Limits, width: int, most: int) -> list[str]:
+    outcome = call.outcome
+    out: list[str] = []
+    for value in outcome.yielded[: limits.parts]:
+        out += fitted(value, limits, width, most, before="yielded ", after=",")
+    if len(outcome.yielded) > limits.parts:
+        out.append(f"yielded …{len(outcome.yielded) - limits.parts} more,")
+    ending = replace(call, outcome=replace(outcome, yielded=(), value=None)).right()
+    if outcome.kind is OutcomeKind.RETURNED:
+        ending = "then returned" if out else "→"
+    elif outcome.kind is OutcomeKind.YIELDED:
+        return [*out, "and was left there"]
+    if outcome.value is None:
+        return [*out, ending]
+    return out + fitted(outcome.value, limits, width, most, before=ending + " ")

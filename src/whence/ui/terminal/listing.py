@@ -1,0 +1,118 @@
+"""The calls of a function, for `list`: which they are and what was said of them.
+
+Whole trees are searched with array operations; only the calls that are shown are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.errors import UsageError
+from whence.model.verdict import Verdict
+from whence.ports import Int64s, Tree
+from whence.search.space import ASIDE, FOLDED, JUDGED, REMOVED, SKIPPED, TRUSTED, SearchSpace
+from whence.session.state import State
+from whence.ui.terminal.layout import brief
+
+MOST = 20
+_NOT_A_SUSPECT = REMOVED | JUDGED | TRUSTED | FOLDED | ASIDE
+
+SAID = {
+    Verdict.RIGHT: "right",
+    Verdict.WRONG: "wrong",
+    Verdict.INADMISSIBLE: "should never get this",
+    Verdict.UNKNOWN: "not known",
+}
+
+
+def find_function(tree: Tree, name: str) -> int:
+    """The number of the function that is meant: by its whole name or by its last words."""
+    functions = list(enumerate(tree.functions))
+    whole = [number for number, function in functions if function.name == name]
+    short = [number for number, function in functions if function.short() == name]
+    last = [number for number, function in functions if function.name.endswith("." + name)]
+    for found in (whole, short, last):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(tree.functions[number].name for number in found[:5])
+            raise UsageError(f"{name} may be {names}: write the whole name")
+    near = [f.name for _, f in functions if name.lower() in f.name.lower()][:5]
+    hint = f"; there is {', '.join(near)}" if near else ""
+    raise UsageError(f"no function in this tree is named {name}{hint}")
+
+
+def is_suspect(space: SearchSpace, positions: Int64s) -> npt.NDArray[np.bool_]:
+    """For each position, whether that call can still be at fault."""
+    inside = (positions > space.top) & (positions < space.stop)
+    if space.top_is_open:
+        inside |= positions == space.top
+    found: npt.NDArray[np.bool_] = inside & (space.flags[positions] & _NOT_A_SUSPECT == 0)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Some calls of a function."""
+
+    name: str
+    positions: Int64s
+    suspects: int
+    total: int
+
+
+def calls_of(state: State, function: int, without: int | None) -> Listing:
+    """The calls of a function, suspects first, without the one that is asked about."""
+    positions = np.flatnonzero(state.tree.columns.function == function)
+    if without is not None:
+        positions = positions[positions != without]
+    suspect = is_suspect(state.space(), positions)
+    count = int(np.count_nonzero(suspect))
+    first = positions[suspect][:MOST]
+    rest = positions[~suspect][: MOST - len(first)]
+    name = state.tree.functions[function].short()
+    return Listing(name, np.concatenate([first, rest]), count, len(positions))
+
+
+def listing_lines(state: State, listing: Listing, width: int, *, others: bool) -> list[str]:
+    """The listing as it is shown."""
+    noun = ("other " if others else "") + ("call" if listing.total == 1 else "calls")
+    if not listing.total:
+        return [f"There are no {noun} of {listing.name} in this tree."]
+    out = [f"{listing.total} {noun} of {listing.name}, {_may(listing)} at fault:"]
+    tree, space = state.tree, state.space()
+    names = [str(tree.id(int(position))) for position in listing.positions]
+    column = max(map(len, names)) + 2
+    for position, name in zip(listing.positions, names, strict=True):
+        said = said_of(space, int(position))
+        note = f"  ({said})" if said else ""
+        text = brief(tree.call(int(position)), width - column - 2 - len(note))
+        out.append(f"{name:>{column}}  {text}{note}")
+    if listing.total > len(listing.positions):
+        out.append(f"{'':{column}}  … and {listing.total - len(listing.positions)} more")
+    return out
+
+
+def _may(listing: Listing) -> str:
+    if listing.suspects == 0:
+        return "none of which can be" if listing.total > 1 else "which cannot be"
+    if listing.suspects == listing.total:
+        return "all of which may be" if listing.total > 1 else "which may be"
+    return f"{listing.suspects} of which may be"
+
+
+def said_of(space: SearchSpace, position: int) -> str:
+    """What is known about a call; nothing about one that may be at fault and is still open."""
+    verdict = space.verdict(position)
+    if verdict is not None:
+        return SAID[verdict]
+    flags = space.flags[position]
+    if flags & TRUSTED:
+        return "trusted"
+    if flags & SKIPPED:
+        return "skipped"
+    suspect = bool(is_suspect(space, np.array([position]))[0])
+    return "" if suspect else "ruled out"

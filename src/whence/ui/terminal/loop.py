@@ -1,0 +1,370 @@
+"""The question loop: shows what the session needs, reads a line, sends what it means.
+
+There is one loop for all that a session can ask for; what differs is what is shown, and what an
+empty line means. Nothing that is typed ends it except leaving: what cannot be done is said, and
+the question is asked again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from whence.errors import UsageError, WhenceError
+from whence.model.question import Question
+from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.report.text import lines as report_lines
+from whence.session.engine import react
+from whence.session.events import (
+    Answered,
+    Ask,
+    Event,
+    Exhausted,
+    Expand,
+    Found,
+    Outcome,
+    Redone,
+    Rejected,
+    Resolved,
+    RestSearched,
+    Revise,
+    StrategyChosen,
+    TrustGiven,
+    TrustWithdrawn,
+    Undone,
+)
+from whence.ui import Debugging
+from whence.ui.terminal import commands, telling
+from whence.ui.terminal.browse import browse, check_mark
+from whence.ui.terminal.commands import Command
+from whence.ui.terminal.completion import completer
+from whence.ui.terminal.info import info_lines
+from whence.ui.terminal.listing import calls_of, find_function, listing_lines
+from whence.ui.terminal.question import opening, prompt, question_lines
+from whence.ui.terminal.saving import save
+from whence.ui.terminal.screen import Line, Screen, Tone, wrapped
+from whence.ui.terminal.source import source_lines
+from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
+
+LEFT = "left with quit"
+RAN_OUT = "the answers ran out"
+_SCROLLS = 6
+"""After more lines than this the question is shown again."""
+
+
+def converse(debugging: Debugging, screen: Screen, outcome: Outcome) -> tuple[Outcome, str]:
+    """Hold the session from an outcome on; its last outcome, and why it was left before its end."""
+    return _Conversation(debugging, screen, outcome).run()
+
+
+class _Left(Exception):
+    """The person leaves, or the answers have come to their end."""
+
+
+class _Conversation:
+    def __init__(self, debugging: Debugging, screen: Screen, outcome: Outcome) -> None:
+        self.debugging = debugging
+        self.screen = screen
+        self.outcome = outcome
+        self._fresh = True
+        self._counted: Outcome | None = None
+        self._calls_at_start = len(debugging.state.tree.columns)
+
+    def run(self) -> tuple[Outcome, str]:
+        if isinstance(self.outcome, Ask):
+            self._open()
+        try:
+            while True:
+                self._turn()
+        except _Left as left:
+            reason = str(left)
+        if isinstance(self.outcome, Found | Exhausted):
+            return self.outcome, ""
+        self.screen.note(telling.leaving(self.debugging, reason))
+        return self.outcome, reason
+
+    def _open(self) -> None:
+        state = self.debugging.state
+        space = state.space()
+        call = state.tree.call(space.top)
+        known = space.verdict(space.top) is Verdict.WRONG
+        answers = len(state.facts.answers)
+        self.screen.say(*opening(call, known=known, answers=answers, width=self.screen.width))
+
+    # --- one turn ------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        if self._fresh:
+            self._show()
+            self._fresh = False
+        try:
+            self._obey(self._next_command())
+        except WhenceError as problem:
+            self.screen.warn(str(problem))
+
+    def _show(self) -> None:
+        outcome = self.outcome
+        if isinstance(outcome, Ask):
+            self._show_question(outcome)
+        elif isinstance(outcome, Revise):
+            self.screen.say("", *telling.contradiction(self.debugging.state, outcome))
+        elif isinstance(outcome, Found | Exhausted):
+            first, *rest = report_lines(self.debugging.state, outcome.diagnosis)
+            self.screen.say("", Line(first, Tone.FAULT), *rest)
+
+    def _show_question(self, outcome: Ask) -> None:
+        said = self.debugging.state.facts.answers
+        number = sum(answer.by == "person" for answer in said) + 1
+        lines = question_lines(outcome.question, number, self.screen.width)
+        if self._counted is not outcome:
+            self.debugging.shown("\n".join(line.text for line in lines))
+            self._counted = outcome
+        self.screen.say("", *lines)
+
+    def _next_command(self) -> Command:
+        outcome = self.outcome
+        ended = isinstance(outcome, Found | Exhausted)
+        quietly = ended and not self.screen.interactive
+        question = self._question()
+        call = question.call if question else None
+        complete = completer(self.debugging.state.tree, call)
+        shown = self._prompt()
+        line = self.screen.read(None if quietly else shown, complete)
+        if line is None:
+            raise _Left(LEFT if self.screen.interactive else RAN_OUT)
+        if not quietly:
+            return commands.parse(line, hint=self._hint())
+        # A script that has no more to say about the end is done: the rest is not for us.
+        try:
+            command = commands.parse(line)
+        except UsageError as problem:
+            raise _Left(RAN_OUT) from problem
+        if isinstance(command, commands.Accept | commands.Judge | commands.Keep):
+            raise _Left(RAN_OUT)
+        self.screen.say(shown + line)
+        return command
+
+    def _prompt(self) -> str:
+        match self.outcome:
+            case Ask(question):
+                return prompt(question)
+            case Revise():
+                return "Which one holds? [1/2/undo] "
+            case Exhausted(_, rest):
+                also = "rest searches on, " if rest else ""
+                return f"Enter ends; {also}undo, distrust, list, save, help > "
+            case _:
+                return "Enter ends; reject if this is not it; undo, list, source, save, help > "
+
+    def _hint(self) -> str:
+        match self.outcome:
+            case Ask():
+                return commands.HINT
+            case Revise():
+                return "type 1, 2 or undo"
+            case _:
+                return "type help, or Enter to end"
+
+    def _question(self) -> Question | None:
+        return self.outcome.question if isinstance(self.outcome, Ask) else None
+
+    def _node(self) -> int:
+        """The call that commands are about when they name none."""
+        outcome = self.outcome
+        if isinstance(outcome, Ask):
+            return outcome.question.node
+        if isinstance(outcome, Revise) and isinstance(outcome.later, Answer):
+            return outcome.later.node
+        state = self.debugging.state
+        if isinstance(outcome, Found | Exhausted):
+            diagnosis = outcome.diagnosis
+            nodes = [diagnosis.node] if diagnosis.node is not None else diagnosis.candidates
+            if nodes:
+                return nodes[0]
+        return state.tree.id(state.space().top)
+
+    # --- what was typed ------------------------------------------------------------------------
+
+    def _obey(self, command: Command) -> None:
+        match command:
+            case commands.Judge():
+                self._judge(command)
+            case commands.Accept():
+                self._accept()
+            case commands.Keep(earlier):
+                self._need(Revise, "1 and 2 are for when two statements contradict each other")
+                self._send(Resolved(keep_earlier=earlier))
+            case commands.TrustCode():
+                self._trust(command)
+            case commands.ChooseStrategy(name) if name:
+                self._send(StrategyChosen(name))
+                self.screen.note(f"From now on: {self.debugging.state.facts.strategy}.")
+            case commands.TurnSwitch(name, on) if name:
+                turned = find_switch(name, on)
+                self._send(turned)
+                self.screen.note(f"{turned.name} is {'on' if on else 'off'} now.")
+            case commands.Do(what):
+                self._do(what)
+            case _:
+                self._look(command)
+
+    def _do(self, what: str) -> None:
+        if what == "quit":
+            raise _Left(LEFT)
+        if what in ("info", "source"):
+            self._look(commands.Do(what))
+            return
+        if what == "reject":
+            self._need(Found, "reject is for when a diagnosis stands")
+            self._send(Rejected())
+            self.screen.note("Asked again from the start; Enter repeats an earlier answer.")
+        elif what == "rest":
+            rest = isinstance(self.outcome, Exhausted) and self.outcome.rest
+            if not rest:
+                raise UsageError("rest is for when the top of the tree was judged right")
+            self._send(RestSearched())
+        else:
+            before = self.debugging.state.facts
+            self._send(Undone() if what == "undo" else Redone())
+            words = "Taken back" if what == "undo" else "Said again"
+            state = self.debugging.state
+            self.screen.note(f"{words}: {telling.difference(state, before)}.")
+
+    def _need(self, kind: type[Outcome], otherwise: str) -> None:
+        if not isinstance(self.outcome, kind):
+            raise UsageError(otherwise)
+
+    def _judge(self, command: commands.Judge) -> None:
+        if isinstance(self.outcome, Revise):
+            raise UsageError("first say which of the two holds: 1 or 2, or undo")
+        if command.nodes:
+            answers = tuple(Answer(node, command.verdict) for node in command.nodes)
+            self._send(Answered(answers))
+            if not isinstance(self.outcome, Revise):
+                self.screen.note(telling.noted(answers))
+            return
+        question = self._question()
+        if question is None:
+            raise UsageError("no question is open; name the calls that you mean, as in: n 14 18")
+        mark = None
+        if command.part:
+            mark = check_mark(question.call, command.part, command.verdict).mark
+        answer = Answer(question.node, command.verdict, mark)
+        self._send(Answered((answer,)))
+        if mark is not None and not isinstance(self.outcome, Revise):
+            self.screen.note(telling.origin(self.debugging.state, answer))
+
+    def _accept(self) -> None:
+        if isinstance(self.outcome, Found | Exhausted):
+            raise _Left(LEFT)
+        question = self._question()
+        if question is None or question.default is None:
+            self._fresh = True
+            return
+        self._send(Answered((replace(question.default, node=question.node, by="person"),)))
+
+    def _trust(self, command: commands.TrustCode) -> None:
+        if isinstance(self.outcome, Revise):
+            raise UsageError("first say which of the two holds: 1 or 2, or undo")
+        trust = self._meant(command)
+        self._send(TrustWithdrawn(trust) if command.withdraw else TrustGiven(trust))
+        if not isinstance(self.outcome, Revise):
+            self.screen.note(telling.trusted(trust, withdrawn=command.withdraw))
+
+    def _meant(self, command: commands.TrustCode) -> Trust:
+        state = self.debugging.state
+        trusts = state.facts.trusts
+        if command.withdraw and not command.name:
+            fitting = [t for t in trusts if command.scope in (None, t.scope)]
+            if len(fitting) == 1:
+                return fitting[0]
+            known = ", ".join(map(str, fitting)) or "nothing"
+            raise UsageError(f"say which trust to take back; there is {known}")
+        if command.withdraw:
+            for trust in trusts:
+                if trust.name == command.name and command.scope in (None, trust.scope):
+                    return trust
+        scope = command.scope or Scope.FUNCTION
+        if scope is Scope.FUNCTION and command.name:
+            number = find_function(state.tree, command.name)
+            return Trust(scope, state.tree.functions[number].name)
+        return Trust(scope, command.name or self._name_here(scope))
+
+    def _name_here(self, scope: Scope) -> str:
+        tree = self.debugging.state.tree
+        function = tree.call(tree.position(self._node())).function
+        place = function.location.file if function.location else ""
+        names = {Scope.FUNCTION: function.name, Scope.MODULE: function.module, Scope.FILE: place}
+        if not names[scope]:
+            raise UsageError(
+                f"the tree does not say which {scope.value} {function.short()} is in; name one"
+            )
+        return names[scope]
+
+    def _send(self, event: Event) -> None:
+        before = self.debugging.state
+        try:
+            self.outcome = self.debugging.send(event)
+        except WhenceError:
+            # The event may have been taken in and something after it failed, say an oracle.
+            if self.debugging.state is not before:
+                outcome = react(self.debugging.state)
+                if isinstance(outcome, Expand):
+                    raise
+                self.outcome = outcome
+                self._fresh = True
+            raise
+        self._fresh = True
+
+    # --- what only shows something -------------------------------------------------------------
+
+    def _look(self, command: Command) -> None:
+        state, width = self.debugging.state, self.screen.width
+        match command:
+            case commands.Browse(path):
+                self._browse(path)
+                return
+            case commands.ListCalls(name):
+                out = self._listing(name)
+            case commands.ChooseStrategy():
+                out = strategy_lines(state.facts.strategy, width)
+            case commands.TurnSwitch():
+                out = switch_lines(state.facts.switches)
+            case commands.Save(file):
+                grown = len(state.tree.columns) != self._calls_at_start
+                out = wrapped(save(self.debugging, file, grown=grown), width)
+            case commands.Help(topic):
+                asked = isinstance(self.outcome, Ask)
+                out = commands.help_text(topic, at_question=asked).splitlines()
+                if topic:
+                    out = [line for each in out for line in wrapped(each, width)]
+            case commands.Do("source"):
+                out = source_lines(state.tree.call(state.tree.position(self._node())))
+            case _:
+                out = info_lines(self.debugging, self._node(), self._question())
+        self.screen.say(*out)
+        # Help is left to be read: it is long enough to push itself off a small screen.
+        reading = isinstance(command, commands.Help)
+        going_on = isinstance(self.outcome, Ask | Revise)
+        self._fresh = len(out) > _SCROLLS and going_on and not reading
+
+    def _listing(self, name: str) -> list[str]:
+        state = self.debugging.state
+        here = state.tree.position(self._node())
+        own = int(state.tree.columns.function[here])
+        function = find_function(state.tree, name) if name else own
+        others = function == own
+        listing = calls_of(state, function, here if others else None)
+        out = listing_lines(state, listing, self.screen.width, others=others)
+        if listing.suspects > 1 and isinstance(self.outcome, Ask):
+            nodes = [str(state.tree.id(int(p))) for p in listing.positions[:2]]
+            out.append(f"Several can be judged at once: y {' '.join(nodes)}")
+        return out
+
+    def _browse(self, path: str) -> None:
+        tree = self.debugging.state.tree
+        question = self._question()
+        call = question.call if question else tree.call(tree.position(self._node()))
+        judged = browse(self.screen, call, path, can_mark=question is not None)
+        self._fresh = isinstance(self.outcome, Ask | Revise)
+        if judged is not None:
+            self._judge(judged)

@@ -1,0 +1,97 @@
+"""The screen that works everywhere: plain text in, plain text out.
+
+It takes part in pipes: where the input is no terminal, the answers that it reads are written after
+the prompts, so that what comes out reads as a dialogue. Nothing is ever written that the output's
+encoding cannot hold.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TextIO
+
+from whence.ui.terminal.screen import Complete, Line, no_completion, printable, wrapped
+
+WIDTH_IN_PIPES = 80
+
+_SPARE = str.maketrans({"→": "->", "…": "...", "′": "'", "’": "'", "×": "x", "–": "-", "−": "-"})
+
+
+class PlainScreen:
+    """Lines in, lines out."""
+
+    def __init__(self, source: TextIO, output: TextIO, *, echo: bool | None = None) -> None:
+        """`echo`: write the lines that are read; None: if their reader does not see them."""
+        self._input = source
+        self._output = output
+        self._echo = not _is_terminal(source) if echo is None else echo
+
+    @property
+    def interactive(self) -> bool:
+        """Whether somebody types the answers."""
+        return _is_terminal(self._input)
+
+    @property
+    def width(self) -> int:
+        """The terminal's width; in a pipe always the same one."""
+        if _is_terminal(self._output):
+            return max(20, shutil.get_terminal_size().columns)
+        return WIDTH_IN_PIPES
+
+    def say(self, *lines: str | Line) -> None:
+        """Write lines."""
+        for line in lines:
+            text = line.text if isinstance(line, Line) else line
+            self._write(printable(text).rstrip() + "\n")
+        self._output.flush()
+
+    def note(self, text: str) -> None:
+        """Write sentences."""
+        self.say(*wrapped(text, self.width))
+
+    def warn(self, text: str) -> None:
+        """Write sentences."""
+        self.note(text)
+
+    def read(self, prompt: str | None, complete: Complete = no_completion) -> str | None:
+        """The next line, None at the end of the input or when Ctrl-C was pressed twice."""
+        for last in (False, True):
+            if prompt is not None:
+                self._write(prompt)
+                self._output.flush()
+            try:
+                line = self._input.readline()
+            except KeyboardInterrupt:
+                self.say("" if last else "  (Ctrl-C again leaves)")
+                continue
+            if not line:
+                if prompt is not None:
+                    self.say("")
+                return None
+            line = line.rstrip("\r\n")
+            if prompt is not None and self._echo:
+                self.say(line)
+            return line
+        return None
+
+    def _write(self, text: str) -> None:
+        encoding = getattr(self._output, "encoding", None)
+        if encoding and not _fits(text, encoding):
+            text = text.translate(_SPARE)
+            text = text.encode(encoding, "backslashreplace").decode(encoding)
+        self._output.write(text)
+
+
+def _fits(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):
+        return False

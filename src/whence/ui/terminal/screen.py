@@ -1,0 +1,91 @@
+"""What the question loop needs of a screen, whatever it is drawn with.
+
+A screen knows lines, their tone and how to read one line; it knows neither sessions nor commands.
+Everything that is shown goes through `printable`: a tree is made by somebody's program, and what
+it holds must not be able to move the cursor, colour the screen or hide a line.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+Complete = Callable[[str], Sequence[str]]
+"""From the text before the cursor to the texts that could stand in its place."""
+
+
+class Tone(Enum):
+    """What a line is, for screens that can show the difference."""
+
+    PLAIN = "plain"
+    TITLE = "title"
+    CALL = "call"
+    QUIET = "quiet"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line to be shown."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+def no_completion(text: str) -> Sequence[str]:
+    """Nothing to propose."""
+    return ()
+
+
+class Screen(Protocol):
+    """Where a session is held."""
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person sits there, who can be asked what to do next."""
+
+    @property
+    def width(self) -> int:
+        """How many characters fit on a line."""
+
+    def say(self, *lines: str | Line) -> None:
+        """Show lines."""
+
+    def note(self, text: str) -> None:
+        """Say something beside the dialogue."""
+
+    def warn(self, text: str) -> None:
+        """Say what went wrong."""
+
+    def read(self, prompt: str | None, complete: Complete = no_completion) -> str | None:
+        """The next line, None when no more will come. Without a prompt nothing is shown."""
+
+
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_NAMED = {"\n": r"\n", "\r": r"\r", "\t": "    "}
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Sentences on lines of a width; a path stays in one piece, so that it can be copied."""
+    lines = textwrap.wrap(printable(text), width, break_long_words=False, break_on_hyphens=False)
+    return lines or [""]
+
+
+def printable(text: str) -> str:
+    """The text with everything that would not stay in its line spelt out."""
+    if text.isprintable():
+        return text
+    return "".join(_spelt(character) for character in text)
+
+
+def _spelt(character: str) -> str:
+    if unicodedata.category(character) not in _HIDDEN:
+        return character
+    if character in _NAMED:
+        return _NAMED[character]
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

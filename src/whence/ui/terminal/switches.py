@@ -1,0 +1,48 @@
+"""Strategies and switches as they are listed, and the switch that a name means."""
+
+from __future__ import annotations
+
+import textwrap
+
+from whence.errors import UsageError
+from whence.search.registry import DEFAULT, STRATEGIES, describe
+from whence.search.space import Switches
+from whence.session.events import SwitchTurned
+
+SWITCHES = {
+    "duplicates": "calls with equal equations get equal answers",
+    "compression": "a call is folded into its caller when both have the same rule",
+    "single_rule": "stop as soon as only one rule can be at fault",
+    "slicing": "after a mark, set calls aside that cannot have influenced the part",
+}
+
+
+def find_switch(name: str, on: bool) -> SwitchTurned:
+    """The event that turns the switch with this name, or the only one whose name starts so."""
+    fitting = [known for known in Switches.__dataclass_fields__ if known.startswith(name)]
+    if len(fitting) != 1:
+        known = ", ".join(Switches.__dataclass_fields__)
+        raise UsageError(f"there is no switch {name}; there is {known}")
+    return SwitchTurned(fitting[0], on)
+
+
+def switch_lines(switches: Switches) -> list[str]:
+    """Every switch, how it stands and what it does."""
+    return [
+        f"  {name:<12} {'on ' if getattr(switches, name) else 'off'}  {SWITCHES.get(name, '')}"
+        for name in Switches.__dataclass_fields__
+    ]
+
+
+def strategy_lines(current: str, width: int) -> list[str]:
+    """Every strategy with what it does; a star stands before the one that is used."""
+    column = max(map(len, STRATEGIES))
+    out = []
+    for name, strategy in STRATEGIES.items():
+        default = " (the default)" if name == DEFAULT else ""
+        star = "*" if name == current else " "
+        text = f"{star} {name:<{column}}  {describe(strategy)}{default}"
+        out += textwrap.wrap(text, max(width, 60), subsequent_indent=" " * (column + 4))
+    if current not in STRATEGIES:
+        out.append(f"* {current}")
+    return out

@@ -1,0 +1,120 @@
+"""What the loop tells in sentences: contradictions, what undo took back, origins of marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from whence.model.verdict import Answer, Trust, Verdict
+from whence.session.events import Revise
+from whence.session.state import Facts, State
+from whence.ui import Debugging
+from whence.ui.terminal.layout import brief
+from whence.ui.terminal.listing import SAID
+from whence.ui.terminal.screen import Line, Tone
+
+_WIDTH = 100
+
+
+def contradiction(state: State, outcome: Revise) -> list[Line]:
+    """Two statements that cannot both hold, with who made them."""
+    return [
+        Line(f"These contradict each other ({outcome.why}):", Tone.TITLE),
+        Line(f"  1  earlier: {_statement(state, outcome.earlier)}"),
+        Line(f"  2  later:   {_statement(state, outcome.later)}"),
+    ]
+
+
+def _statement(state: State, said: Answer | Trust) -> str:
+    if isinstance(said, Trust):
+        return f"{said} is trusted"
+    call = state.tree.call(state.tree.position(said.node))
+    by = "you" if said.by == "person" else said.by
+    mark = f" at {said.mark}" if said.mark else ""
+    equation = brief(call, _WIDTH)
+    return f"call {said.node}, {equation}, is {_IS[SAID[said.verdict]]}{mark} (said by {by})"
+
+
+_IS = {
+    "right": "right",
+    "wrong": "wrong",
+    "should never get this": "given input that it should never get",
+    "not known": "not known",
+}
+
+
+def difference(state: State, before: Facts) -> str:
+    """What changed between earlier facts and those that hold now, in a few words."""
+    now = state.facts
+    if now.rejected != before.rejected:
+        return "the rejected diagnosis"
+    if (now.clash is None) != (before.clash is None):
+        return "the last answer" if now.clash is None else "the decision between the two"
+    answers = _apart(now.answers, before.answers)
+    if answers:
+        return ", ".join(f"call {answer.node} is {_IS[SAID[answer.verdict]]}" for answer in answers)
+    trusts = _apart(now.trusts, before.trusts)
+    if trusts:
+        return ", ".join(f"{trust} is trusted" for trust in trusts)
+    if now.strategy != before.strategy:
+        return f"the strategy is {now.strategy} again"
+    if now.switches != before.switches:
+        return "a switch"
+    return "the search of the rest" if now.rest != before.rest else "a change without effect"
+
+
+_Said = TypeVar("_Said", Answer, Trust)
+
+
+def _apart(one: Sequence[_Said], other: Sequence[_Said]) -> list[_Said]:
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    return [each for each in longer if each not in shorter]
+
+
+def noted(answers: Sequence[Answer]) -> str:
+    """That an answer about calls by their numbers was taken in."""
+    nodes = ", ".join(str(answer.node) for answer in answers[:10])
+    more = f" and {len(answers) - 10} more" if len(answers) > 10 else ""
+    noun = "call" if len(answers) == 1 else "calls"
+    return f"Noted for {noun} {nodes}{more}: {SAID[answers[0].verdict]}."
+
+
+def origin(state: State, answer: Answer) -> str:
+    """What was marked with an answer, and where it came from."""
+    said = "Wrong" if answer.verdict is Verdict.WRONG else "Never to be given"
+    marked = f"{said}: {answer.mark}."
+    if state.provenance is None:
+        return f"{marked} (This tree does not say where values came from.)"
+    position = state.tree.position(answer.node)
+    judged = next(
+        (each for each in reversed(state.space().history) if each.position == position), None
+    )
+    if judged is None or judged.origin is None:
+        return marked
+    found = judged.origin
+    if found.node is None:
+        return f"{marked} Where it came from is not known: {found.unknown or 'nobody says why'}."
+    call = state.tree.call(state.tree.position(found.node))
+    where = found.location or call.where()
+    place = f", at {where}" if where else ""
+    expression = f", as {found.expression}" if found.expression else ""
+    return f"{marked} It was made in call {found.node}: {brief(call, 60)}{place}{expression}."
+
+
+def trusted(trust: Trust, *, withdrawn: bool) -> str:
+    """What a trust means."""
+    if withdrawn:
+        return f"No longer trusted: {trust}. Its calls may be asked about again."
+    return (
+        f"Trusted: {trust}. It cannot be at fault itself; what it calls is searched all the same. "
+        "distrust takes this back."
+    )
+
+
+def leaving(debugging: Debugging, reason: str) -> str:
+    """What is left behind when a session is left before its end."""
+    said = f"No fault was found yet: {reason}."
+    journal = debugging.journal
+    if journal is None:
+        return said
+    return f"{said} The answers are kept in {journal.path}; the next session goes on from there."

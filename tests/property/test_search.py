@@ -1,0 +1,269 @@
+"""Laws of the search: any tree, any faulty call, every strategy, every switch."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whence.model.diagnosis import Status
+from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.ports import Judged
+from whence.search.registry import STRATEGIES
+from whence.search.space import REMOVED, SearchSpace, Switches
+from whence.session.engine import step
+from whence.session.events import (
+    Answered,
+    Ask,
+    Expand,
+    Found,
+    NotExpandable,
+    Redone,
+    Revise,
+    Started,
+    StrategyChosen,
+    SwitchTurned,
+    Undone,
+)
+from whence.session.state import Facts, State, trusted_functions
+from whence.testing.answerer import expansion, run
+from whence.testing.meanings import any_meaning, one_fault
+from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
+
+SWITCHES = st.builds(
+    Switches,
+    duplicates=st.booleans(),
+    compression=st.booleans(),
+    single_rule=st.booleans(),
+    slicing=st.booleans(),
+)
+
+
+@st.composite
+def trees(draw: Any, most: int = 40, repeated: bool = False) -> Any:
+    """A tree of any shape; `repeated`: calls may have equal rules and equal equations."""
+    count = draw(st.integers(1, most))
+    shape = draw(st.sampled_from(["random", "deep", "wide", "binary"]))
+    seed = random.Random(draw(st.integers(0, 2**32)))
+    parents = random_parents(seed, count, shape)
+    rules = [seed.randrange(max(1, count // 3)) for _ in range(count)]
+    weights = [seed.choice([0, 1, 1, 2, 5]) for _ in range(count)] if draw(st.booleans()) else None
+    equations = [rule + count * seed.randrange(3) for rule in rules] if repeated else None
+    return tree_from_parents(parents, rules, weights, equations)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(tree=trees(), switches=SWITCHES, data=st.data())
+def test_every_strategy_names_the_faulty_call(
+    strategy: str, tree: Any, switches: Switches, data: Any
+) -> None:
+    fault = data.draw(st.integers(0, len(tree.columns) - 1))
+    went = run(
+        State(tree, facts=Facts(strategy=strategy, switches=switches)), one_fault(tree, fault)
+    )
+    found = went.outcome
+    assert isinstance(found, Found) and found.diagnosis.status is Status.FOUND
+    if found.diagnosis.group:
+        # Compression and the single-rule stop promise the rule, and a group with the call in it.
+        assert switches.compression or switches.single_rule
+        assert fault in found.diagnosis.group
+        assert tree.columns.rule[found.diagnosis.node] == tree.columns.rule[fault]
+    else:
+        assert found.diagnosis.node == fault
+    assert len(set(went.nodes())) == len(went.nodes()), "a call was asked about twice"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(tree=trees(), data=st.data(), levels=st.integers(0, 3), error=st.sampled_from([0.5, 1, 3]))
+def test_every_strategy_names_the_faulty_call_of_an_implicit_tree(
+    strategy: str, tree: Any, data: Any, levels: int, error: float
+) -> None:
+    fault = data.draw(st.integers(0, len(tree.columns) - 1))
+    hidden = partly_implicit(tree, levels, misjudge=lambda _, weight: weight * error)
+    went = run(State(hidden, facts=Facts(strategy=strategy)), one_fault(tree, fault))
+    assert isinstance(went.outcome, Found)
+    assert went.outcome.diagnosis.node == fault
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(tree=trees(repeated=True), switches=SWITCHES, seed=st.randoms(), trust=st.integers(0, 3))
+def test_no_strategy_blames_a_call_that_is_not_at_fault(
+    strategy: str, tree: Any, switches: Switches, seed: random.Random, trust: int
+) -> None:
+    switches = replace(switches, duplicates=True)
+    kinds = [Verdict.RIGHT, Verdict.WRONG, Verdict.INADMISSIBLE]
+    meaning = any_meaning(tree, seed, kinds)
+    names = [function.name for function in tree.functions[1:]]
+    trusts = tuple(
+        Trust(Scope.FUNCTION, name) for name in seed.sample(names, min(trust, len(names)))
+    )
+    facts = Facts(strategy=strategy, switches=switches, trusts=trusts)
+    went = run(State(tree, facts=facts), meaning)
+    numbers = trusted_functions(tree, trusts)
+    if isinstance(went.outcome, Revise):
+        assert int(tree.columns.function[went.outcome.later.node]) in numbers
+        return
+    diagnosis = went.outcome.diagnosis
+    if diagnosis.status is Status.FOUND:
+        group = diagnosis.group or (diagnosis.node,)
+        if not diagnosis.group:
+            assert meaning.is_at_fault(tree, diagnosis.node, numbers)
+            assert all(meaning.verdicts[n] is Verdict.INADMISSIBLE for n in diagnosis.bad_input)
+        assert meaning.verdicts[diagnosis.node] is Verdict.WRONG
+        assert len({int(tree.columns.rule[n]) for n in group}) == 1
+    else:
+        assert int(tree.columns.function[0]) in numbers, (
+            "only a trusted top may leave the fault undetermined"
+        )
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(tree=trees(most=20), seed=st.randoms(), data=st.data())
+def test_open_questions_leave_candidates_that_hold_the_fault(
+    strategy: str, tree: Any, seed: random.Random, data: Any
+) -> None:
+    fault = data.draw(st.integers(0, len(tree.columns) - 1))
+    meaning = one_fault(tree, fault)
+    unknown = {p for p in range(len(tree.columns)) if seed.random() < 0.4}
+
+    def judge(question: Any) -> Any:
+        answer = meaning(question)
+        return replace(answer, verdict=Verdict.UNKNOWN) if question.node in unknown else answer
+
+    went = run(State(tree, facts=Facts(strategy=strategy)), judge)
+    diagnosis = went.outcome.diagnosis
+    if diagnosis.status is Status.FOUND:
+        assert diagnosis.node == fault
+    else:
+        assert diagnosis.status is Status.CANDIDATES
+        assert fault in diagnosis.candidates
+        assert set(diagnosis.candidates) <= unknown | {fault, went.state.space().top}
+    counts = {node: went.nodes().count(node) for node in went.nodes()}
+    assert all(count <= 1 + (node in unknown) for node, count in counts.items())
+
+
+@given(tree=trees(), seed=st.randoms(), data=st.data())
+def test_any_interleaving_of_answers_strategies_switches_and_undo_stays_sound(
+    tree: Any, seed: random.Random, data: Any
+) -> None:
+    fault = data.draw(st.integers(0, len(tree.columns) - 1))
+    meaning = one_fault(tree, fault)
+    state, outcome = step(State(tree), Started())
+    for _ in range(300):
+        if isinstance(outcome, Found) and seed.random() < 0.7:
+            break
+        act = seed.random()
+        if act < 0.2:
+            event: Any = StrategyChosen(seed.choice(list(STRATEGIES)))
+        elif act < 0.25:
+            event = SwitchTurned("duplicates", seed.random() < 0.5)
+        elif act < 0.4 and state.past:
+            event = Undone()
+        elif act < 0.5 and state.future:
+            event = Redone()
+        elif act < 0.55:
+            anywhere = seed.randrange(len(tree.columns))
+            event = Answered((meaning(_Asked(anywhere)),))
+        elif isinstance(outcome, Ask):
+            event = Answered((meaning(outcome.question),))
+        else:
+            continue
+        state, outcome = step(state, event)
+    while isinstance(outcome, Ask):
+        state, outcome = step(state, Answered((meaning(outcome.question),)))
+    assert isinstance(outcome, Found)
+    assert outcome.diagnosis.node == fault
+
+
+class _Asked:
+    """A question nobody asked: a person may judge any call of a listing."""
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+
+
+@given(tree=trees(repeated=True), seed=st.randoms(), switches=SWITCHES)
+def test_a_space_advanced_step_by_step_equals_one_recomputed(
+    tree: Any, seed: random.Random, switches: Switches
+) -> None:
+    meaning = any_meaning(tree, seed, [Verdict.RIGHT, Verdict.WRONG, Verdict.INADMISSIBLE])
+    space = SearchSpace(tree, switches, (), rest=False)
+    for _ in range(seed.randrange(8)):
+        position = seed.randrange(len(tree.columns))
+        space.apply(Judged(position, meaning.verdicts[position]))
+    top, flags = space.top, space.flags.copy()
+    weights = space.weight[space.top : space.stop].copy()
+    space._reset()
+    assert space.top == top
+    area = slice(top, space.stop)
+    assert np.array_equal(space.flags[area] & REMOVED, flags[area] & REMOVED)
+    left = flags[area] & REMOVED == 0  # nobody looks at what was removed
+    assert np.array_equal(space.flags[area][left], flags[area][left])
+    assert np.allclose(space.weight[area][left], weights[left])
+
+
+@given(tree=trees(), data=st.data())
+def test_optimal_division_keeps_the_logarithmic_bound(tree: Any, data: Any) -> None:
+    count = len(tree.columns)
+    tree = replace(
+        tree,
+        columns=replace(
+            tree.columns,
+            own=np.ones(count),
+            weight=(tree.columns.end - np.arange(count)).astype(float),
+        ),
+    )
+    fault = data.draw(st.integers(0, count - 1))
+    branching = int(np.bincount(tree.columns.parent[1:], minlength=1).max()) if count > 1 else 1
+    meaning = one_fault(tree, fault)
+    known = (Answer(0, meaning.verdicts[0]),)
+    facts = Facts(strategy="optimal-divide-and-query", answers=known)
+    went = run(State(tree, facts=facts), meaning)
+    assert len(went.asked) <= branching * ceil(log2(count + 1))
+    if branching == 1:
+        assert len(went.asked) <= ceil(log2(count))
+
+
+@given(tree=trees(), levels=st.integers(1, 3), error=st.floats(0.2, 4))
+def test_expanding_everything_gives_back_the_whole_tree(
+    tree: Any, levels: int, error: float
+) -> None:
+    grown: Any = partly_implicit(tree, levels, misjudge=lambda _, weight: weight * error)
+    while grown.columns.implicit.any():
+        grown = grown.expand(int(np.flatnonzero(grown.columns.implicit)[0]), levels)
+    for column in ("parent", "end", "function", "rule", "depth", "own", "weight", "equation"):
+        assert np.array_equal(getattr(grown.columns, column), getattr(tree.columns, column))
+    assert [grown.id(p) for p in range(len(tree.columns))] == list(range(len(tree.columns)))
+
+
+@given(tree=trees(), data=st.data())
+def test_what_cannot_be_expanded_is_said_and_never_blamed(tree: Any, data: Any) -> None:
+    fault = data.draw(st.integers(0, len(tree.columns) - 1))
+    hidden = partly_implicit(tree, 1)
+    meaning = one_fault(tree, fault)
+    state, outcome = step(State(hidden), Started())
+    while not isinstance(outcome, Found):
+        if isinstance(outcome, Expand):
+            state, outcome = step(state, NotExpandable(outcome.node, "nothing was kept"))
+        else:
+            assert isinstance(outcome, Ask)
+            state, outcome = step(state, Answered((meaning(outcome.question),)))
+    if outcome.diagnosis.status is Status.FOUND:
+        assert outcome.diagnosis.node == fault
+    else:
+        assert outcome.diagnosis.status is Status.UNDETERMINED
+        (candidate,) = outcome.diagnosis.candidates
+        assert candidate <= fault < tree.columns.end[candidate]
+
+
+def test_expansion_is_what_a_loop_does() -> None:
+    tree = tree_from_parents([-1, 0, 1, 2])
+    hidden = partly_implicit(tree, 1)
+    event = expansion(State(hidden), Expand(1, 2))
+    assert len(event.tree.columns) == 4  # type: ignore[union-attr]

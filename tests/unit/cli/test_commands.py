@@ -1,0 +1,254 @@
+"""The command line as scripts use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whence.cli import main
+from whence.search.registry import STRATEGIES
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+SQRTEST = EXAMPLES / "sqrtest.jsonl"
+ART = EXAMPLES / "sqrtest.art.json"
+WRONG = {1, 2, 4, 16, 20, 23}
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+def oracle(folder: Path, body: str) -> str:
+    """An oracle in a module of its own."""
+    name = f"oracle_{abs(hash((body, str(folder))))}"
+    (folder / f"{name}.py").write_text(f"def judge(call):\n    {body}\n")
+    return f"python:{name}:judge"
+
+
+BY_NODE = f"return call['node'] not in {sorted(WRONG)}"
+
+
+def debug(*arguments: str | Path) -> int:
+    return main(["debug", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("file", [SQRTEST, ART], ids=["tree", "art"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_oracle_finds_the_fault_without_a_person(
+    file: Path, strategy: str, tmp_path: Path, capsys: Any
+) -> None:
+    code = debug(file, "-s", strategy, "--oracle", oracle(tmp_path, BY_NODE), "--format", "json")
+    report = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert report["status"] == "found"
+    assert report["at_fault"]["call"] == 23
+    assert report["at_fault"]["function"] == "sum2"
+    assert report["at_fault"]["rule"] == "sum2.1"
+    assert report["at_fault"]["kind"] == "wrong result"
+    assert report["questions"]["person"] == 0
+    assert report["questions"]["oracle"] == len(report["answers"]) > 0
+    assert report["strategy"] == strategy
+
+
+def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any) -> None:
+    answers = tmp_path / "answers.txt"
+    answers.write_text("n\nn\ny\nn\ny\ny\nn\ny\nn\ny\nn\ny\n")
+    out = tmp_path / "report.json"
+    code = debug(SQRTEST, "-s", "top-down", "--answers", answers, "--format", "json", "-o", out)
+    assert code == 0
+    report = json.loads(out.read_text())
+    assert set(report) == {
+        "whence", "version", "status", "at_fault", "candidates", "questions", "characters",
+        "answers", "strategy", "reason",
+    }  # fmt: skip
+    assert set(report["at_fault"]) == {
+        "function", "qualname", "rule", "file", "line", "call", "equation", "kind",
+        "bad_input", "group",
+    }  # fmt: skip
+    assert report["at_fault"]["file"] == "examples/sqrtest.hs"
+    assert report["at_fault"]["line"] == 15
+    assert report["at_fault"]["equation"] == "sum2(x=3) → 2"
+    assert report["questions"] == {"person": 12, "oracle": 0}
+    assert report["characters"] > 0
+    assert report["answers"][0] == {"node": 1, "verdict": "wrong", "by": "person"}
+    assert [answer["node"] for answer in report["answers"]] == [
+        1, 2, 3, 4, 5, 7, 16, 17, 20, 21, 23, 24,
+    ]  # fmt: skip
+    assert "sum2" in capsys.readouterr().out, "the person's side goes to standard output"
+
+
+def test_answers_that_run_out_leave_it_undetermined(tmp_path: Path, capsys: Any) -> None:
+    answers = tmp_path / "answers.txt"
+    answers.write_text("y\n")
+    assert debug(SQRTEST, "--answers", answers, "--format", "json") == 1
+    captured = capsys.readouterr()
+    report = json.loads(captured.out)
+    assert report["status"] == "undetermined"
+    assert "ran out" in report["reason"]
+    assert report["at_fault"] is None
+
+
+def test_skipped_questions_leave_candidates(tmp_path: Path, capsys: Any) -> None:
+    answers = tmp_path / "answers.txt"
+    answers.write_text("?\n" * 200)
+    assert debug(SQRTEST, "--answers", answers, "--format", "json") == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["status"] == "candidates"
+    assert {item["call"] for item in report["candidates"]} == set(range(1, 28))
+
+
+def test_a_right_program_has_no_fault(tmp_path: Path, capsys: Any) -> None:
+    everything = oracle(tmp_path, "return True")
+    assert debug(SQRTEST, "--oracle", everything, "--format", "json") == 1
+    assert json.loads(capsys.readouterr().out)["status"] == "none"
+
+
+def test_an_oracle_that_does_not_know_leaves_it_to_the_person(tmp_path: Path, capsys: Any) -> None:
+    knows_some = oracle(tmp_path, "return True if call['function'] != 'sum2' else None")
+    answers = tmp_path / "answers.txt"
+    answers.write_text("n\n" * 5)
+    code = debug(
+        SQRTEST, "--oracle", knows_some, "--answers", answers, "-s", "single", "--format", "json"
+    )
+    report = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert report["at_fault"]["call"] == 23
+    assert report["questions"]["person"] == 1
+    by = {answer["node"]: answer["by"] for answer in report["answers"]}
+    assert by[23] == "person"
+    assert by[24] == knows_some
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("return 42", "said 42"),
+        ("raise KeyError('x')", "raised KeyError"),
+        ("return 'maybe'", "maybe"),
+    ],
+)
+def test_a_bad_oracle_is_named(body: str, words: str, tmp_path: Path, capsys: Any) -> None:
+    assert debug(SQRTEST, "--oracle", oracle(tmp_path, body)) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["python:nowhere:judge", "python:json:nothing", "magic:json:dumps", "python:json"]
+)
+def test_an_oracle_that_is_not_there_is_named(name: str, capsys: Any) -> None:
+    assert debug(SQRTEST, "--oracle", name) == 2
+    assert capsys.readouterr().err.startswith("whence: ")
+
+
+def test_a_trusted_function_is_not_blamed(tmp_path: Path, capsys: Any) -> None:
+    code = debug(
+        SQRTEST, "--trust", "sum2", "--oracle", oracle(tmp_path, BY_NODE), "--format", "json"
+    )
+    report = json.loads(capsys.readouterr().out)
+    assert (code, report["at_fault"]["function"]) == (0, "partialsums")
+
+
+@pytest.mark.parametrize(
+    "switch", ["--compress", "--single-rule", "--no-duplicates", "--no-slicing"]
+)
+def test_every_switch_is_an_option(switch: str, tmp_path: Path, capsys: Any) -> None:
+    assert debug(SQRTEST, switch, "--oracle", oracle(tmp_path, BY_NODE), "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["at_fault"]["call"] == 23
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere.jsonl"], "cannot be read"),
+        ([str(SQRTEST), "-s", "magic"], "no strategy"),
+        ([str(SQRTEST), "--answers", "nowhere.txt"], "answers cannot be read"),
+        ([str(SQRTEST), "--trust", "nobody", "--answers", "/dev/null"], "nothing in this tree"),
+        ([str(EXAMPLES / "sqrtest.hs")], "sqrtest.hs"),
+        (["."], "cannot be read"),
+    ],
+)
+def test_bad_input_gets_a_clear_error_and_exit_code_2(
+    arguments: list[str], words: str, capsys: Any
+) -> None:
+    assert debug(*arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("whence: ")
+    assert words in error
+    assert "Traceback" not in error
+
+
+def test_wrong_usage_exits_with_2() -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["debug"])
+    assert stopped.value.code == 2
+
+
+def test_a_session_is_kept_where_it_is_told_and_gone_on_with(tmp_path: Path, capsys: Any) -> None:
+    answers, session = tmp_path / "answers.txt", tmp_path / "kept.jsonl"
+    answers.write_text("y\nn\n")
+    assert debug(SQRTEST, "--session", session, "--answers", answers) == 1
+    answers.write_text("n\ny\nn\ny\n")
+    code = debug(SQRTEST, "--session", session, "--answers", answers, "--format", "json")
+    report = json.loads(capsys.readouterr().out.split("\n{\n", 1)[-1].join(["{\n", ""]))
+    assert code == 0
+    assert len(report["answers"]) == 6
+    assert report["questions"]["person"] == 4
+    assert debug(SQRTEST, "--session", session, "--fresh", "--answers", "/dev/null") == 1
+
+
+def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: Any) -> None:
+    place = tmp_path / "no" / "such" / "folder.json"
+    arguments = ["--oracle", oracle(tmp_path, BY_NODE), "--format", "json", "-o", str(place)]
+    assert debug(SQRTEST, *arguments) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_converting_a_tree_changes_nothing_that_matters(tmp_path: Path, capsys: Any) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    assert main(["convert", str(SQRTEST), "-o", str(first)]) == 0
+    assert main(["convert", str(first), "-o", str(second)]) == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert main(["convert", str(first)]) == 0
+    assert capsys.readouterr().out == first.read_text()
+
+
+def test_a_converted_trail_keeps_its_origins(tmp_path: Path, capsys: Any) -> None:
+    tree = tmp_path / "tree.jsonl"
+    assert main(["convert", str(ART), "-o", str(tree)]) == 0
+    answers = tmp_path / "answers.txt"
+    answers.write_text("n\nn\ni arg1[2]\ny\nn\nn result[1]\nn\ny\n")
+    arguments = ["-s", "subterm-tracking", "--answers", answers, "--format", "json"]
+    assert debug(tree, *arguments) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [answer["node"] for answer in report["answers"]] == [1, 2, 3, 17, 16, 20, 23, 24]
+
+
+def test_strategies_are_listed_with_a_line_each(capsys: Any) -> None:
+    assert main(["strategies"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(STRATEGIES)
+    assert all(len(line.split()) > 3 for line in lines)
+
+
+def test_it_runs_as_a_module_and_tells_its_version() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "whence", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("whence ")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = f"{sys.executable} -m whence convert {ART} | head -c 10"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stderr == ""

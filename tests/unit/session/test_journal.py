@@ -1,0 +1,205 @@
+"""Sessions that are kept and gone on with."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whence.app import Debugging
+from whence.errors import WhenceError
+from whence.model.call import Mark
+from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.session.events import (
+    Answered,
+    Ask,
+    Expand,
+    Found,
+    Redone,
+    Rejected,
+    Resolved,
+    RestSearched,
+    StrategyChosen,
+    SwitchTurned,
+    TrustGiven,
+    TrustWithdrawn,
+    Undone,
+)
+from whence.session.journal import Journal, decode, default_path, encode
+from whence.session.state import State
+from whence.testing.meanings import one_fault
+from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
+
+NAMES = st.text(min_size=1, max_size=8)
+STEPS = st.lists(st.sampled_from(["[0]", ".a", "['k']"])).map(tuple)
+ANSWERS = st.builds(
+    Answer,
+    st.integers(0, 2**62),
+    st.sampled_from(Verdict),
+    st.none()
+    | st.builds(
+        Mark, st.just("result"), st.lists(st.sampled_from(["[0]", ".a", "['k']"])).map(tuple)
+    ),
+    NAMES,
+)
+TRUSTS = st.builds(Trust, st.sampled_from(Scope), NAMES)
+EVENTS = st.one_of(
+    st.builds(Answered, st.lists(ANSWERS, min_size=1, max_size=3).map(tuple)),
+    st.builds(TrustGiven, TRUSTS),
+    st.builds(TrustWithdrawn, TRUSTS),
+    st.builds(StrategyChosen, NAMES),
+    st.builds(SwitchTurned, NAMES, st.booleans()),
+    st.builds(Resolved, st.booleans()),
+    st.builds(Expand, st.integers(0, 2**62), st.integers(1, 9)),
+    st.sampled_from([Undone(), Redone(), Rejected(), RestSearched()]),
+)
+
+
+@given(EVENTS)
+def test_every_event_survives_writing_and_reading(event: Any) -> None:
+    assert decode(json.loads(json.dumps(encode(event)))) == event
+
+
+def a_tree(count: int = 30, seed: int = 3) -> Any:
+    return tree_from_parents(random_parents(random.Random(seed), count))
+
+
+def kept_session(path: Path, tree: Any, fault: int, answers: int) -> Debugging:
+    """A session that was left after some answers."""
+    debugging = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    outcome = debugging.start()
+    meaning = one_fault(tree, fault)
+    for _ in range(answers):
+        if not isinstance(outcome, Ask):
+            break
+        outcome = debugging.send(Answered((meaning(outcome.question),)))
+    assert debugging.journal is not None
+    debugging.journal.close()
+    return debugging
+
+
+def test_a_session_goes_on_where_it_was_left(tmp_path: Path) -> None:
+    path, tree = tmp_path / "session.jsonl", a_tree()
+    left = kept_session(path, tree, fault=17, answers=2)
+    again = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    outcome = again.start()
+    assert again.state.facts == left.state.facts
+    meaning = one_fault(tree, 17)
+    while isinstance(outcome, Ask):
+        outcome = again.send(Answered((meaning(outcome.question),)))
+    assert isinstance(outcome, Found)
+    assert outcome.diagnosis.node == 17
+
+
+@given(data=st.data())
+def test_a_journal_cut_at_any_byte_resumes_with_all_complete_answers(
+    tmp_path_factory: Any, data: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("journal")
+    path, tree = folder / "session.jsonl", a_tree()
+    kept_session(path, tree, fault=data.draw(st.integers(0, 29)), answers=6)
+    whole = path.read_bytes()
+    cut = data.draw(st.integers(0, len(whole)))
+    path.write_bytes(whole[:cut])
+    complete = max(0, whole[:cut].count(b"\n") - 1)
+    journal = Journal(path, tree, "tree")
+    assert len(journal.entries) == complete
+    again = Debugging(State(tree), journal=journal)
+    again.start()
+    assert len(again.state.facts.answers) == complete
+    again.send(StrategyChosen("top-down"))
+    journal.close()
+    assert len(Journal(path, tree, "tree").entries) == complete + 1
+
+
+@given(
+    seed=st.integers(0, 1000),
+    moves=st.lists(st.sampled_from(["answer", "undo", "redo", "strategy"]), max_size=25),
+)
+def test_replaying_a_journal_gives_the_state_that_wrote_it(
+    tmp_path_factory: Any, seed: int, moves: list[str]
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "session.jsonl"
+    tree = partly_implicit(a_tree(40, seed), 2)
+    meaning = one_fault(a_tree(40, seed), seed % 40)
+    debugging = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    outcome = debugging.start()
+    for move in moves:
+        state = debugging.state
+        if move == "undo" and state.past:
+            outcome = debugging.send(Undone())
+        elif move == "redo" and state.future:
+            outcome = debugging.send(Redone())
+        elif move == "strategy":
+            outcome = debugging.send(
+                StrategyChosen(random.Random(seed).choice(["top-down", "middleweight"]))
+            )
+        elif isinstance(outcome, Ask):
+            outcome = debugging.send(Answered((meaning(outcome.question),)))
+    assert debugging.journal is not None
+    debugging.journal.close()
+    again = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    resumed = again.start()
+    assert again.state.facts == debugging.state.facts
+    assert (again.state.past, again.state.future) == (debugging.state.past, debugging.state.future)
+    assert type(resumed) is type(outcome)
+    if isinstance(resumed, Ask):
+        assert resumed.question.node == outcome.question.node  # type: ignore[union-attr]
+
+
+def test_a_journal_of_another_tree_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    kept_session(path, a_tree(30), 3, 2)
+    with pytest.raises(WhenceError, match="another tree"):
+        Journal(path, a_tree(31), "tree")
+
+
+def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello\n")
+    with pytest.raises(WhenceError, match=r"notes\.txt:1"):
+        Journal(path, a_tree(), "tree")
+    assert path.read_text() == "hello\n"
+
+
+def test_garbage_inside_a_journal_is_named_with_its_line(tmp_path: Path) -> None:
+    path, tree = tmp_path / "session.jsonl", a_tree()
+    kept_session(path, tree, 17, 3)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], b'{"event": "sung"}\n', *lines[2:]]))
+    with pytest.raises(WhenceError, match=r":3: .*sung"):
+        Journal(path, tree, "tree")
+
+
+def test_a_session_whose_disk_is_full_goes_on_in_memory(tmp_path: Path) -> None:
+    tree = a_tree()
+    journal = Journal(tmp_path / "session.jsonl", tree, "tree")
+
+    class Full:
+        def write(self, _: bytes) -> int:
+            raise OSError(28, "No space left on device")
+
+        def flush(self) -> None:
+            pass
+
+    journal._file = Full()  # type: ignore[assignment]
+    notes: list[str] = []
+    debugging = Debugging(State(tree), journal=journal, notify=notes.append)
+    outcome = debugging.start()
+    assert isinstance(outcome, Ask)
+    outcome = debugging.send(Answered((Answer(outcome.question.node, Verdict.WRONG),)))
+    assert isinstance(outcome, Ask | Found)
+    assert len(notes) == 1
+    assert "No space left" in notes[0]
+
+
+def test_a_session_is_kept_apart_for_each_tree(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    first, second = default_path(Path("a/tree.jsonl")), default_path(Path("b/tree.jsonl"))
+    assert first != second
+    assert first.is_relative_to(tmp_path)

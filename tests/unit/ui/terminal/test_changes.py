@@ -1,0 +1,34 @@
+from typing import Any
+
+import pytest
+
+from whence.tree.codec import decode_value
+from whence.ui.terminal.changes import changes
+
+
+def found(before: Any, after: Any) -> list[str]:
+    both = [None if each is None else decode_value(each) for each in (before, after)]
+    return ["".join(change.steps) for change in changes(*both)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "paths"),
+    [
+        (1, 1, []),
+        (1, 2, [""]),
+        (None, 2, [""]),
+        (1, None, [""]),
+        ([1, 2], [1, 3], ["[1]"]),
+        ([1, 2], [1], ["[1]"]),
+        ([1], [1, 2, 3], ["[1]", "[2]"]),
+        ([[1, 2], [3]], [[1, 2], [4]], ["[1][0]"]),
+        ([1], {"tuple": [1]}, [""]),
+        ([], [1], [""]),
+        ({"list": [1], "more": 2}, {"list": [1], "more": 3}, [""]),
+        ({"text": "a", "id": 1}, {"text": "a", "id": 2}, []),
+        ({"same": 1}, {"same": 2}, [""]),
+        ({"dict": [["'a'", 1]]}, {"dict": [["'a'", 2], ["'b'", 1]]}, ["['a']", "['b']"]),
+    ],
+)
+def test_the_smallest_parts_that_differ_are_found(before: Any, after: Any, paths: list) -> None:
+    assert found(before, after) == paths

@@ -1,0 +1,136 @@
+from pathlib import Path
+
+import pytest
+
+from whence.errors import UsageError
+from whence.model.verdict import Scope, Verdict
+from whence.ui.terminal.commands import (
+    SPECS,
+    Accept,
+    Browse,
+    ChooseStrategy,
+    Do,
+    Help,
+    Judge,
+    Keep,
+    ListCalls,
+    Save,
+    TrustCode,
+    TurnSwitch,
+    documentation,
+    help_text,
+    parse,
+)
+
+ROOT = Path(__file__).parents[4]
+RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
+INADMISSIBLE, UNKNOWN = Verdict.INADMISSIBLE, Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ("y", Judge(RIGHT)),
+        ("  YES  ", Judge(RIGHT)),
+        ("right", Judge(RIGHT)),
+        ("n", Judge(WRONG)),
+        ("no", Judge(WRONG)),
+        ("wrong", Judge(WRONG)),
+        ("i", Judge(INADMISSIBLE)),
+        ("inadmissible", Judge(INADMISSIBLE)),
+        ("?", Judge(UNKNOWN)),
+        ("d", Judge(UNKNOWN)),
+        ("skip", Judge(UNKNOWN)),
+        ("n result[2].name", Judge(WRONG, part="result[2].name")),
+        ("n d['a b']", Judge(WRONG, part="d['a b']")),
+        ("i xs[3]", Judge(INADMISSIBLE, part="xs[3]")),
+        ("n 14 18", Judge(WRONG, nodes=(14, 18))),
+        ("n 14, 18,14", Judge(WRONG, nodes=(14, 18))),
+        ("y 7", Judge(RIGHT, nodes=(7,))),
+        ("i 3 9", Judge(INADMISSIBLE, nodes=(3, 9))),
+        ("? 3", Judge(UNKNOWN, nodes=(3,))),
+        ("", Accept()),
+        (" \t ", Accept()),
+        ("trust", TrustCode(None, "", withdraw=False)),
+        ("trust f", TrustCode(None, "f", withdraw=False)),
+        ("trust module", TrustCode(Scope.MODULE, "", withdraw=False)),
+        ("trust file a b.py", TrustCode(Scope.FILE, "a b.py", withdraw=False)),
+        ("distrust function f", TrustCode(Scope.FUNCTION, "f", withdraw=True)),
+        ("undo", Do("undo")),
+        ("redo", Do("redo")),
+        ("info", Do("info")),
+        ("source", Do("source")),
+        ("reject", Do("reject")),
+        ("rest", Do("rest")),
+        ("quit", Do("quit")),
+        ("q", Do("quit")),
+        ("browse", Browse("")),
+        ("br result[0]", Browse("result[0]")),
+        ("list", ListCalls("")),
+        ("l f", ListCalls("f")),
+        ("str", ChooseStrategy("")),
+        ("strategy top-down", ChooseStrategy("top-down")),
+        ("switch", TurnSwitch("", on=False)),
+        ("switch single-rule on", TurnSwitch("single_rule", on=True)),
+        ("save", Save("")),
+        ("save a b.jsonl", Save("a b.jsonl")),
+        ("help", Help("")),
+        ("help Trust", Help("trust")),
+        ("1", Keep(earlier=True)),
+        ("2", Keep(earlier=False)),
+    ],
+)
+def test_a_line_means_one_thing(line: str, meaning: object) -> None:
+    assert parse(line) == meaning
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("frobnicate", "answer y, n, i or \\?"),
+        ("s", "may be"),
+        ("in", "inadmissible, info"),
+        ("w", "not understood"),
+        ("e", "not understood"),
+        ("y result", "only n and i"),
+        ("? result", "only n and i"),
+        ("n 14 result", "numbers alone"),
+        ("n " + "9" * 5000, "no call"),
+        ("undo 3", "takes nothing"),
+        ("1 2", "keeps the earlier"),
+        ("2 1", "keeps the earlier"),
+        ("switch compression", "switch compression on"),
+        ("switch compression maybe", "switch compression on"),
+        ("list " + "f" * 500, "500 characters"),
+    ],
+)
+def test_what_is_not_understood_is_told_with_the_right_form(line: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse(line)
+
+
+def test_digits_of_other_alphabets_are_not_ids() -> None:
+    assert parse("n ²") == Judge(WRONG, part="²")
+
+
+def test_every_command_has_help_of_its_own() -> None:
+    for spec in SPECS:
+        assert spec.brief
+        assert spec.brief in help_text(spec.words[0])
+
+
+def test_help_fits_on_a_small_screen() -> None:
+    for at_question in (True, False):
+        lines = help_text(at_question=at_question).splitlines()
+        assert len(lines) <= 21
+        assert max(map(len, lines)) < 80
+
+
+def test_help_on_something_unknown_is_a_hint() -> None:
+    with pytest.raises(UsageError, match="not understood"):
+        help_text("frobnicate")
+
+
+def test_the_page_on_commands_is_up_to_date() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert page == documentation(), "python -m whence.ui.terminal.commands > docs/commands.md"

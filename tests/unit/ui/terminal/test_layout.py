@@ -1,0 +1,64 @@
+import time
+from collections.abc import Callable
+
+from whence.model.call import Call
+from whence.model.value import FULL, Kind, Limits, Value
+from whence.tree.codec import decode_value
+from whence.ui.terminal.layout import brief, equation, first_lines, fitted, fold
+
+
+def test_a_list_fills_its_lines_and_an_object_has_a_line_for_each_part() -> None:
+    value = decode_value({"object": "P", "fields": {"name": "'Ada'", "xs": list(range(20))}})
+    assert list(fold(value, FULL, 30, before="p = ", after=";")) == [
+        "p = P(",
+        "  name='Ada',",
+        "  xs=[",
+        "    0, 1, 2, 3, 4, 5, 6, 7, 8,",
+        "    9, 10, 11, 12, 13, 14, 15,",
+        "    16, 17, 18, 19,",
+        "  ],",
+        ");",
+    ]
+
+
+def test_what_was_left_out_is_counted() -> None:
+    value = decode_value({"list": list(range(50)), "more": 3})
+    lines = list(fold(value, Limits(depth=2, parts=12), 20))
+    assert lines[-2].endswith("…41 more")
+
+
+def test_a_text_without_parts_is_cut_where_the_line_ends() -> None:
+    assert list(fold(decode_value("x" * 25), FULL, 10)) == ["x" * 10, "x" * 10, "x" * 5]
+
+
+def test_what_is_nested_deep_is_left_out_before_what_comes_late() -> None:
+    deep = [[[n, n + 1] for n in range(9)] for _ in range(9)]
+    value = decode_value({"object": "P", "fields": {"deep": deep, "last": 1}})
+    lines = fitted(value, Limits(), 40, 6, before="")
+    assert len(lines) <= 6
+    assert any("last=1" in line for line in lines)
+
+
+def test_lines_are_made_only_when_they_are_needed() -> None:
+    inner = decode_value(list(range(100)))
+    value = Value(Kind.LIST, "", tuple((f"[{n}]", inner) for n in range(100_000)))
+    lines = fold(value, FULL, 40)
+    start = time.perf_counter()
+    assert first_lines(lines, 3)[-1].strip() == "…"
+    assert time.perf_counter() - start < 0.5
+
+
+def test_a_brief_call_keeps_its_outcome(call: Callable[..., Call]) -> None:
+    made = call(given={"xs": list(range(100)), "ys": list(range(100))}, returned=42)
+    for width in (20, 40, 60):
+        text = brief(made, width)
+        assert len(text) <= width
+        assert text.endswith("→ 42")
+
+
+def test_an_equation_in_the_language_of_the_tracer_is_shown_as_it_is(
+    call: Callable[..., Call],
+) -> None:
+    made = call(text="sum2 3 = 2")
+    assert equation(made, Limits(), 80, 5) == ["sum2 3 = 2"]
+    assert len(equation(call(text="x" * 1000), Limits(), 50, 5)) == 5

@@ -1,0 +1,163 @@
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from whence.app import Debugging
+from whence.errors import WhenceError
+from whence.model.question import Question
+from whence.model.verdict import Verdict
+from whence.search.space import Switches
+from whence.session.state import State
+from whence.ui.terminal.info import callers
+from whence.ui.terminal.loop import LEFT, RAN_OUT
+from whence.ui.terminal.switches import SWITCHES
+
+Session = Callable[..., tuple[str, Debugging, str]]
+
+
+def test_a_session_ends_with_its_diagnosis(small: State, session: Session) -> None:
+    seen, debugging, left = session(small, "n", "n", "y", "y")
+    assert left == ""
+    assert "The fault is in f (m.py:3): call 2." in seen
+    assert debugging.counts.person == 4
+
+
+def test_answers_that_run_out_are_told(small: State, session: Session) -> None:
+    seen, _, left = session(small, "n")
+    assert left == RAN_OUT
+    assert seen.endswith("No fault was found yet: the answers ran out.\n")
+
+
+def test_leaving_is_told(small: State, session: Session) -> None:
+    assert session(small, "n", "q", "y")[2] == LEFT
+    assert session(small, "n", typed=True)[2] == LEFT
+
+
+def test_only_questions_are_counted_and_only_once(small: State, session: Session) -> None:
+    plain = session(small, "n", "y")[1].counts.characters
+    assert plain > 0
+    chatty = session(small, "info", "help", "", "list", "n", "browse", "q", "y")[1]
+    assert chatty.counts.characters == plain
+
+
+def test_a_script_may_go_on_after_the_diagnosis(small: State, session: Session) -> None:
+    seen, _, left = session(small, "n", "n", "y", "y", "source", "undo", "n")
+    assert left == ""
+    assert "Taken back: call 4 is right." in seen
+    assert "The fault is in g (m.py:3): call 4." in seen
+
+
+def test_a_script_that_says_something_else_after_the_diagnosis_is_done(
+    small: State, session: Session
+) -> None:
+    end = session(small, "n", "n", "y", "y")[0]
+    for line in ("y", "", "frobnicate", "n 3", "1"):
+        assert session(small, "n", "n", "y", "y", line, "reject")[0] == end
+
+
+def test_a_person_is_asked_what_to_do_after_the_diagnosis(small: State, session: Session) -> None:
+    seen, _, left = session(small, "n", "n", "y", "y", "y", "frob", "list", "", typed=True)
+    assert left == ""
+    assert "no question is open" in seen
+    assert "'frob' is not understood: type help, or Enter to end" in seen
+
+
+def test_a_rejected_diagnosis_asks_again_with_defaults(small: State, session: Session) -> None:
+    seen, debugging, _ = session(small, "n", "n", "y", "y", "reject", "", "y", "")
+    assert "Right? [y/n/i/?, Enter: n] " in seen
+    said = [(answer.node, answer.verdict) for answer in debugging.state.facts.answers]
+    assert said == [(1, Verdict.WRONG), (2, Verdict.RIGHT)]
+
+
+def test_an_empty_line_without_a_default_shows_the_question_again(
+    small: State, session: Session
+) -> None:
+    seen, debugging, _ = session(small, "", "")
+    assert seen.count("Question 1 ") == 3
+    assert not debugging.state.facts.answers
+
+
+def test_a_long_output_is_followed_by_the_question(small: State, session: Session) -> None:
+    assert session(small, "info")[0].count("Question 1 ") == 2
+    assert session(small, "source")[0].count("Question 1 ") == 1
+
+
+def test_trusting_names_what_is_trusted(small: State, session: Session) -> None:
+    state = small
+    for line, said in (
+        ("trust", "function m.main"),
+        ("trust g", "function m.g"),
+        ("trust module", "module m"),
+        ("trust file", "file m.py"),
+    ):
+        assert f"Trusted: {said}." in session(state, line)[0]
+    seen = session(state, "trust g", "distrust", "distrust", "trust module nothing")[0]
+    assert "No longer trusted: function m.g." in seen
+    assert "say which trust to take back; there is nothing" in seen
+    assert "nothing in this tree is in module nothing" in seen
+
+
+@dataclass
+class Oracle:
+    name: str = "python:m:f"
+    broken: bool = True
+
+    def judge(self, question: Question) -> Verdict | None:
+        if question.node == 2 and self.broken:
+            raise WhenceError("the oracle broke")
+        return None
+
+
+def test_an_oracle_that_breaks_leaves_the_question_to_the_person(
+    small: State, session: Session
+) -> None:
+    seen, _, left = session(small, "n", "n", "y", "y", oracles=[Oracle()])
+    assert "the oracle broke" in seen
+    assert "The fault is in f" in seen
+    assert left == ""
+
+
+def test_info_tells_where_one_is(small: State, session: Session) -> None:
+    seen = session(small, "n", "n", "trust h", "?", "info")[0]
+    for line in (
+        "call      4, at m.py:3",
+        "inside    main (1) > f (2)",
+        "strategy  top-down",
+        "trusted   function m.h",
+        "answers   3: 2 wrong, 1 not known",
+        "session   not kept in a file",
+    ):
+        assert line in seen
+
+
+def test_a_long_chain_of_callers_is_folded() -> None:
+    from whence.testing.trees import tree_from_parents
+
+    tree = tree_from_parents([-1, *range(40)])
+    names = callers(tree, 40)
+    assert len(names) == 7
+    assert names[0] == "f0 (0)"
+    assert names[3] == "… 34 more …"
+    assert names[-1] == "f39 (39)"
+    assert callers(tree, 0) == []
+    assert len(callers(tree, 6)) == 6
+
+
+def test_every_switch_is_explained() -> None:
+    assert set(SWITCHES) == set(Switches.__dataclass_fields__)
+
+
+def test_a_resumed_session_opens_with_what_is_known(small: State, session: Session) -> None:
+    _, debugging, _ = session(small, "n", "n")
+    seen = session(replace(debugging.state), "y", "y")[0]
+    assert seen.startswith("Known to be wrong (after 2 answers): f(x=1) → [1, 2]")
+
+
+@pytest.mark.parametrize(
+    "name", ["middleweight:²", "middleweight:" + "9" * 150, "middleweight:" + "9" * 5000, "x", "t"]
+)
+def test_no_name_of_a_strategy_does_harm(small: State, session: Session, name: str) -> None:
+    seen, _, left = session(small, f"strategy {name}", "n", "n", "y", "y")
+    assert "The fault is in" in seen
+    assert left == ""

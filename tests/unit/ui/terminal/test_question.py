@@ -1,0 +1,157 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from whence.model.call import Call, Location, OutcomeKind
+from whence.model.question import Question
+from whence.model.verdict import Answer, Mark, Verdict
+from whence.ui.terminal.question import opening, prompt, question_lines
+
+Build = Callable[..., Call]
+
+
+def asked(call: Call, **more: Any) -> Question:
+    facts = {"strategy": "auto", "why": "", "suspects": 9, "weight": 9.0, "expected": 4}
+    return Question(7, call, **{**facts, **more})
+
+
+def shown(call: Call, width: int = 80) -> list[str]:
+    return [line.text for line in question_lines(asked(call), 3, width)]
+
+
+def test_a_question_shows_the_call_and_its_place(call: Build) -> None:
+    assert shown(call(given={"x": 1}, returned=2)) == [
+        "Question 3 (about 3 more)",
+        "  f(x=1) → 2",
+        "  at m.py:3",
+    ]
+
+
+def test_state_effects_and_output_are_shown_only_where_there_is_any(call: Build) -> None:
+    lines = shown(
+        call(
+            given={"x": 1},
+            read={"LIMIT": 5},
+            changed={"seen": ([1, 2], [1, 2, 1]), "n": (None, 1), "old": (3, None)},
+            returned="None",
+            printed="hello\n",
+        )
+    )
+    assert lines[2:-1] == [
+        "  it read LIMIT = 5",
+        "  it made seen[2] = 1",
+        "  it made n = 1",
+        "  it removed old, which was 3",
+        "  it printed: hello",
+    ]
+
+
+def test_only_the_parts_that_changed_are_shown(call: Build) -> None:
+    before = {"object": "Account", "fields": {"owner": "'Ada'", "balance": 10, "log": [1, 2]}}
+    after = {"object": "Account", "fields": {"owner": "'Ada'", "balance": -20, "log": [1, 3]}}
+    lines = shown(call(given={}, changed={"self": (before, after)}, returned="None"))
+    assert "  it changed self.balance: 10 → -20" in lines
+    assert "  it changed self.log[1]: 2 → 3" in lines
+    assert not any("Ada" in line for line in lines)
+
+
+def test_a_value_that_changed_all_over_is_shown_as_a_whole(call: Build) -> None:
+    lines = shown(call(changed={"xs": ([1, 2, 3], [0, 1, 2, 3])}, returned="None"))
+    assert "  it changed xs: [1, 2, 3] → [0, 1, 2, 3]" in lines
+
+
+def test_an_effect_without_a_visible_difference_is_said_to_be_one(call: Build) -> None:
+    lines = shown(call(changed={"xs": ([1], [1])}, returned="None"))
+    assert "  it changed xs in a part that was not recorded" in lines
+
+
+def test_long_output_is_cut_off(call: Build) -> None:
+    lines = shown(call(returned=1, printed="".join(f"line {n}\n" for n in range(50))))
+    assert "    | line 5" in lines
+    assert "    | … 44 more lines" in lines
+
+
+def test_a_call_that_fits_stays_on_one_line_and_others_are_folded(call: Build) -> None:
+    big = call(given={"xs": list(range(100, 112)), "name": "'short'"}, returned=list(range(9)))
+    assert shown(big, 120)[1] == f"  {big.equation()}"
+    assert shown(big, 60)[1:-1] == [
+        "  f(",
+        "    xs=[",
+        "      100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110,",
+        "      111,",
+        "    ],",
+        "    name='short',",
+        "  )",
+        "  → [0, 1, 2, 3, 4, 5, 6, 7, 8]",
+    ]
+
+
+@pytest.mark.parametrize("width", [45, 60, 80, 120])
+def test_no_line_of_a_large_call_is_wider_than_the_screen(call: Build, width: int) -> None:
+    nested: Any = {"dict": [["'key'", list(range(30))], ["'other'", "'" + "x" * 500 + "'"]]}
+    lines = shown(
+        call(
+            given={"a": nested, "b": [nested, nested]},
+            read={"c": nested},
+            changed={"d": (nested, [nested])},
+            returned=nested,
+        ),
+        width,
+    )
+    assert max(map(len, lines)) <= width
+    assert len(lines) < 60
+    assert "  (… was left out here; browse shows it)" in lines
+
+
+def test_a_call_with_many_yields_is_cut_off(call: Build) -> None:
+    kind = OutcomeKind.YIELDED
+    lines = shown(call(kind=kind, yielded=range(10_000)))
+    assert len(lines) < 30
+    assert any("9988 more" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "question"),
+    [
+        (OutcomeKind.RETURNED, "f() → 1", "Right? "),
+        (OutcomeKind.RAISED, "f() raised 1", "Right to raise that? "),
+        (OutcomeKind.YIELDED, "f() yielded nothing", "Right so far? "),
+        (OutcomeKind.NOT_TERMINATED, "f() did not end 1", "Right not to end? "),
+    ],
+)
+def test_each_outcome_is_asked_about_in_its_own_words(
+    call: Build, kind: OutcomeKind, words: str, question: str
+) -> None:
+    made = call(kind=kind, returned=1)
+    assert shown(made)[1] == f"  {words}"
+    assert prompt(asked(made)) == f"{question}[y/n/i/?] "
+
+
+def test_the_place_where_it_raised_is_named(call: Build) -> None:
+    here = call(kind=OutcomeKind.RAISED, returned="E", raised_at=Location("m.py", 9))
+    assert shown(here)[-1] == "  at m.py:3, raised in line 9"
+    there = call(kind=OutcomeKind.RAISED, returned="E", raised_at=Location("n.py", 9))
+    assert shown(there)[-1] == "  at m.py:3, raised at n.py:9"
+
+
+def test_an_earlier_answer_is_offered_again(call: Build) -> None:
+    default = Answer(7, Verdict.WRONG, Mark("result", ("[1]",)))
+    question = asked(call(returned=[1, 2]), default=default)
+    assert prompt(question) == "Right? [y/n/i/?, Enter: n result[1]] "
+
+
+def test_the_last_question_is_said_to_be_the_last(call: Build) -> None:
+    lines = question_lines(asked(call(returned=1), expected=1), 9, 80)
+    assert lines[0].text == "Question 9 (maybe the last one)"
+
+
+def test_the_opening_is_three_short_lines_that_keep_the_outcome(call: Build) -> None:
+    top = call("main", given={"xs": list(range(1000)), "ys": ["'long text'"] * 50}, returned=17)
+    lines = [line.text for line in opening(top, known=False, answers=0, width=80)]
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("Taken to be wrong: main(xs=[")
+    assert lines[0].endswith("→ 17")
+    resumed = opening(top, known=True, answers=2, width=80)
+    assert resumed[0].text.startswith("Known to be wrong (after 2 answers): main(")

@@ -1,0 +1,107 @@
+"""Lint once, then test on every CPython >= 3.11 at hand; what `make test` and CI run.
+
+Needs nothing but the interpreter that runs it: environments.py makes and updates an environment for
+each interpreter. All steps run even when an earlier one failed, so that one run shows everything;
+the summary has a line for each, and the exit status is 1 when any failed. An interpreter for which
+no environment can be had is skipped and named, except for the one that runs this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import environments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from environments import Interpreter
+
+TESTING = ("terminal", "test")
+LINTING = ("lint",)
+
+
+@dataclass
+class Run:
+    """The steps of one run and how they ended, in order."""
+
+    lines: list[str] = field(default_factory=list)
+    failed: bool = False
+
+    def step(self, name: str, command: Sequence[str]) -> None:
+        print(f"\n=== {name}", flush=True)
+        start = time.monotonic()
+        status = subprocess.run(
+            command, cwd=environments.ROOT, env=environments.clean_environ(), check=False
+        ).returncode
+        seconds = f"{time.monotonic() - start:.1f} s"
+        self.note("passed" if status == 0 else "FAILED", f"{name} ({seconds})")
+
+    def note(self, state: str, text: str) -> None:
+        self.failed |= state == "FAILED"
+        self.lines.append(f"{state:8}{text}")
+
+    def summary(self) -> int:
+        print("\n=== summary")
+        print("\n".join(self.lines), flush=True)
+        return int(self.failed)
+
+
+def lint(run: Run, main: Interpreter) -> None:
+    tools = main.environment / "bin"
+    run.step("ruff check", [str(tools / "ruff"), "check", "."])
+    run.step("ruff format --check", [str(tools / "ruff"), "format", "--check", "."])
+    run.step("mypy --strict", [str(tools / "mypy"), "--strict"])
+    run.step("lint-imports", [str(tools / "lint-imports"), "--no-logo"])
+
+
+def test(run: Run, interpreter: Interpreter) -> None:
+    run.step(f"pytest on {interpreter.version}", [str(interpreter.python), "-m", "pytest"])
+
+
+def test_other(run: Run, interpreter: Interpreter) -> None:
+    try:
+        environments.prepare(interpreter, TESTING)
+    except environments.Unavailable as problem:
+        print(f"\n=== skipped: {problem}", flush=True)
+        reason = str(problem).splitlines()[0]
+        run.note("skipped", f"pytest on {interpreter.version}: {reason}")
+    except environments.InstallFailed as problem:
+        print(f"\n=== failed: {problem}", flush=True)
+        run.note("FAILED", f"install on {interpreter.version}")
+    else:
+        test(run, interpreter)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--quick", action="store_true", help="only on the interpreter running this")
+    which.add_argument("--lint", action="store_true", help="lint only, no tests")
+    options = parser.parse_args()
+
+    interpreter = environments.running()
+    extras = LINTING if options.lint else (*TESTING, *LINTING)
+    try:
+        environments.prepare(interpreter, extras)
+    except (environments.Unavailable, environments.InstallFailed) as problem:
+        environments.say(f"FAILED: {problem}")
+        return 1
+
+    run = Run()
+    lint(run, interpreter)
+    if not options.lint:
+        test(run, interpreter)
+    if not (options.lint or options.quick):
+        for other in environments.at_hand(interpreter)[1:]:
+            test_other(run, other)
+    return run.summary()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
