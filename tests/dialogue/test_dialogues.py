@@ -1,7 +1,7 @@
 """Whole sessions: a tree, what is typed, and all that is seen.
 
-A folder holds `setup.json` (the name of a tree in conftest.py, the strategy, the switches),
-`answers.txt` and `transcript.txt`. After a change that is meant to be seen,
+A folder holds `setup.json` (the name of a tree in conftest.py or the path of a file, the strategy,
+the switches), `answers.txt` and `transcript.txt`. After a change that is meant to be seen,
 `WHENCE_REWRITE_TRANSCRIPTS=1 python -m pytest tests/dialogue` writes the transcripts anew: read
 the difference as a user would.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from whence.app import Debugging
+from whence.cli.opening import open_any
 from whence.search.registry import DEFAULT
 from whence.search.space import Switches
 from whence.session.state import Facts, State
@@ -27,7 +28,8 @@ DIALOGUES = sorted(path.parent.name for path in HERE.glob("*/setup.json"))
 
 def transcript(folder: Path, subjects: dict[str, Callable]) -> str:
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
-    tree, provenance = subjects[setup["tree"]]()
+    name = setup["tree"]
+    tree, provenance = subjects[name]() if name in subjects else open_any(folder / name)
     facts = Facts(
         strategy=setup.get("strategy", DEFAULT), switches=Switches(**setup.get("switches", {}))
     )

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whence.model.call import Mark
 from whence.model.diagnosis import Status
+from whence.model.origin import Influence, Origin
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.ports import Judged
 from whence.search.registry import STRATEGIES
@@ -267,3 +269,62 @@ def test_expansion_is_what_a_loop_does() -> None:
     hidden = partly_implicit(tree, 1)
     event = expansion(State(hidden), Expand(1, 2))
     assert len(event.tree.columns) == 4  # type: ignore[union-attr]
+
+
+class RandomOrigins:
+    """Origins at random. What it says of influences is true: the fault influenced what is wrong."""
+
+    def __init__(self, tree: Any, fault: int, seed: random.Random) -> None:
+        self.tree, self.fault, self.seed = tree, fault, seed
+
+    def origin(self, node: int, part: Any) -> Origin:
+        count = len(self.tree.columns)
+        if self.seed.random() < 0.2:
+            return Origin(None, unknown="nobody knows")
+        chain = self.seed.sample(range(count), self.seed.randint(1, min(4, count)))
+        chain = [each for each in chain if each != node] or [0]
+        passed = frozenset(each for each in chain if self.seed.random() < 0.3)
+        return Origin(chain[0], tuple(chain), passed)
+
+    def influence(self, node: int, part: Any) -> Influence | None:
+        if self.seed.random() < 0.2:
+            return None
+        inside = {p for p in range(len(self.tree.columns)) if self.seed.random() < 0.5}
+        complete = self.seed.random() < 0.5
+        if complete:
+            inside |= {p for p in range(self.fault + 1) if self.tree.columns.end[p] > self.fault}
+        return Influence(frozenset(inside), complete)
+
+    def grown(self, tree: Any) -> RandomOrigins:
+        return self
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(tree=trees(most=25), seed=st.randoms(use_true_random=False), data=st.data())
+def test_marks_never_lose_the_fault(
+    strategy: str, tree: Any, seed: random.Random, data: Any
+) -> None:
+    fault = data.draw(st.integers(0, len(tree.columns) - 1))
+    meaning = one_fault(tree, fault)
+
+    skips = seed.choice([0.0, 0.3])
+
+    def judge(question: Any) -> Answer:
+        answer = meaning(question)
+        if seed.random() < skips:
+            return replace(answer, verdict=Verdict.UNKNOWN)
+        if seed.random() < 0.5:
+            return answer
+        root = "result" if answer.verdict is Verdict.WRONG else "x"
+        verdict = Verdict.WRONG if root == "result" else Verdict.INADMISSIBLE
+        return replace(answer, verdict=verdict, mark=Mark(root))
+
+    provenance: Any = RandomOrigins(tree, fault, seed)
+    went = run(State(tree, provenance, facts=Facts(strategy=strategy)), judge)
+    assert isinstance(went.outcome, Found)
+    diagnosis = went.outcome.diagnosis
+    if diagnosis.status is Status.FOUND:
+        assert diagnosis.node == fault
+    else:
+        assert skips
+        assert fault in diagnosis.candidates

@@ -34,7 +34,7 @@ from whence.search.space import Switches
 from whence.session.events import Exhausted, Found
 from whence.session.journal import Journal
 from whence.session.state import Facts, State
-from whence.testing.trees import random_parents, tree_from_parents
+from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
 from whence.tree.codec import decode_value
 from whence.tree.memory import Node, tree_of
 from whence.ui.terminal import converse
@@ -154,8 +154,10 @@ def states(draw: st.DrawFn) -> State:
     parents = random_parents(random.Random(draw(st.integers(0, 99))), count)
     strategy = draw(st.sampled_from(list(STRATEGIES)))
     facts = Facts(strategy=strategy)
-    if draw(st.booleans()):
-        return State(tree_from_parents(parents), facts=facts)
+    shape = draw(st.integers(0, 2))
+    if shape < 2:
+        tree = tree_from_parents(parents)
+        return State(partly_implicit(tree, 1) if shape else tree, facts=facts)
     nodes = [
         Node(number + 1, parent + 1 if number else None, draw(calls()))
         for number, parent in enumerate(parents)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whence.model.call import Call, OutcomeKind
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
-from whence.model.value import Limits, show
+from whence.model.value import Limits, Value, show
 from whence.model.verdict import Verdict
 from whence.ports import Tree
 from whence.session.state import State
@@ -12,13 +12,22 @@ from whence.session.state import State
 _CALLEES_SHOWN = 8
 _CANDIDATES_SHOWN = 10
 _BRIEF = Limits(depth=3, parts=6, characters=120)
+_LABEL = 14
 
 _WRONG = {
-    FaultKind.WRONG_RESULT: "its inputs are right and so is all that it called, yet it is wrong",
-    FaultKind.BAD_INPUT_PASSED: "it passed on input that should never have been passed",
-    FaultKind.RAISED: "it raised, although its inputs are right and so is all that it called",
-    FaultKind.DID_NOT_END: "it did not end, although its inputs are right and all that it "
-    "called is",
+    FaultKind.WRONG_RESULT: "Its inputs are right and so is all that it called, yet what it did "
+    "is wrong.",
+    FaultKind.BAD_INPUT_PASSED: "Its inputs are right, yet it passed on what should never have "
+    "been passed.",
+    FaultKind.RAISED: "It raised, although its inputs are right and so is all that it called.",
+    FaultKind.DID_NOT_END: "It did not end, although its inputs are right and so is all that it "
+    "called.",
+}
+_SAID = {
+    Verdict.RIGHT: "right",
+    Verdict.WRONG: "wrong",
+    Verdict.INADMISSIBLE: "should never have been called so",
+    None: "not asked about",
 }
 
 
@@ -37,70 +46,73 @@ def lines(state: State, diagnosis: Diagnosis) -> list[str]:
 def _found(state: State, diagnosis: Diagnosis, node: int) -> list[str]:
     tree = state.tree
     call = tree.call(tree.position(node))
-    out = [f"The fault is in {call.function.short()}{_place(call)}: call {node}."]
+    out = [f"The fault is in {call.function.short()}{_place(call)}, call {node}."]
     out += [f"    {line}" for line in call.rule.source.splitlines()]
-    out += [f"  {call.equation()}", f"  What is wrong: {_WRONG[diagnosis.kind]}."]
-    out += _given(call)
-    out += _callees(state, diagnosis)
-    out += _gave_back(call)
+    out += _given(call) + _callees(state, diagnosis) + _gave_back(call)
+    marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
+    out += _labelled("You marked", marks)
+    out.append(f"  {_WRONG[diagnosis.kind]}")
     if diagnosis.group:
         out.append(
             f"  Only the rule is certain: the fault shows in this call or in one of "
             f"{len(diagnosis.group) - 1} more calls of {call.rule.name}."
         )
-    marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
-    if marks:
-        out.append(f"  You marked {', '.join(marks)}.")
     return out
 
 
-def _given(call: Call) -> list[str]:
-    inputs = [*call.arguments, *call.reads]
-    if not inputs or call.text:
-        return []
-    return ["  It was given:"] + [
-        f"    {each.name or f'arg{number}'} = {show(each.value, _BRIEF)}"
-        for number, each in enumerate(inputs, 1)
+def _labelled(label: str, items: list[str]) -> list[str]:
+    """The items below each other, with a label before the first."""
+    return [
+        f"  {label if number == 0 else '':{_LABEL}} {item}" for number, item in enumerate(items)
     ]
 
 
+def _given(call: Call) -> list[str]:
+    if call.text:
+        return _labelled("It was", [call.text])
+    given = [
+        f"{each.name or f'arg{number}'} = {show(each.value, _BRIEF)}"
+        for number, each in enumerate(call.arguments, 1)
+    ]
+    read = [f"{each.name} = {show(each.value, _BRIEF)}" for each in call.reads]
+    return _labelled("It was given", given) + _labelled("It read", read)
+
+
 def _callees(state: State, diagnosis: Diagnosis) -> list[str]:
-    if not diagnosis.callees:
-        return ["  It made no calls that could be at fault."]
     tree, space = state.tree, state.space()
-    out = ["  From the calls that it made it got:"]
-    shown = sorted(diagnosis.callees[:], key=lambda node: node not in diagnosis.bad_input)
+    shown = sorted(diagnosis.callees, key=lambda node: node not in diagnosis.bad_input)
+    calls = []
     for node in shown[:_CALLEES_SHOWN]:
         position = tree.position(node)
-        verdict = space.verdict(position)
-        said = {Verdict.INADMISSIBLE: "should never have got this", None: "not asked about"}
-        word = said.get(verdict, "right")
-        out.append(f"    {tree.call(position).equation(_BRIEF)}  ({word})")
+        said = _SAID[space.verdict(position)]
+        calls.append(f"{tree.call(position).equation(_BRIEF)}  ({said})")
     if len(shown) > _CALLEES_SHOWN:
-        out.append(f"    … and {len(shown) - _CALLEES_SHOWN} more")
-    return out
+        calls.append(f"… and {len(shown) - _CALLEES_SHOWN} more")
+    return _labelled("It called", calls or ["nothing that could be at fault"])
 
 
 def _gave_back(call: Call) -> list[str]:
-    out = [] if call.text else [f"  It gave back: {call.right(_BRIEF).removeprefix('→ ')}"]
-    for effect in call.effects:
-        before = "nothing" if effect.before is None else show(effect.before, _BRIEF)
-        after = "nothing" if effect.after is None else show(effect.after, _BRIEF)
-        out.append(f"  It changed {effect.target}: {before} → {after}")
+    out = [] if call.text else _labelled("It gave back", [call.right(_BRIEF).removeprefix("→ ")])
+    changes = [
+        f"{effect.target}: {_or_nothing(effect.before)} → {_or_nothing(effect.after)}"
+        for effect in call.effects
+    ]
+    out += _labelled("It changed", changes)
     if call.printed:
-        out.append(f"  It printed: {call.printed[:200]!r}")
+        out += _labelled("It printed", [repr(call.printed[:200])])
     if call.outcome.kind is OutcomeKind.RAISED and call.outcome.location:
-        out.append(f"  It was raised at {call.outcome.location}")
+        out += _labelled("It raised at", [str(call.outcome.location)])
     return out
+
+
+def _or_nothing(value: Value | None) -> str:
+    return "nothing" if value is None else show(value, _BRIEF)
 
 
 def _candidates(tree: Tree, diagnosis: Diagnosis) -> list[str]:
     count = len(diagnosis.candidates)
-    noun = "call" if count == 1 else "calls"
-    return [
-        f"The fault is in one of {count} {noun}: {diagnosis.reason}.",
-        *_listed(tree, diagnosis.candidates),
-    ]
+    opening = "The fault may be in this call" if count == 1 else f"One of {count} calls is at fault"
+    return [f"{opening}: {diagnosis.reason}.", *_listed(tree, diagnosis.candidates)]
 
 
 def _listed(tree: Tree, nodes: tuple[int, ...]) -> list[str]:

@@ -15,7 +15,7 @@ loop runs over calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,17 +91,17 @@ class SearchSpace:
             again = self.flags[position] & SKIPPED
             self.flags[position] |= GIVEN_UP if again else SKIPPED
             self._skips += 1
-            return
-        self._verdicts[self._key(position)] = verdict
+        else:
+            self._verdicts[self._key(position)] = verdict
         if verdict is Verdict.WRONG:
             self.no[self.columns.rule[position]] += 1
             self._judge_wrong(position)
-        else:
+        elif verdict is not Verdict.UNKNOWN:
             self._remove(self._equal_calls(position), counts=verdict is Verdict.RIGHT)
         if judged.influence is not None and self.switches.slicing:
             self._widened = False
             self._reset()
-        if not self.suspects_left() and not self.slice_explains_top:
+        if not self.can_ask() and not self.slice_explains_top:
             self._widen()
 
     def verdict(self, position: int) -> Verdict | None:
@@ -288,7 +288,7 @@ class SearchSpace:
             callers[jump] = callers[callers[jump]]
 
     def _widen(self) -> None:
-        """Take back what a slice set aside: nothing inside it can be at fault any more."""
+        """Take back what a slice set aside: inside it there is nothing left to ask."""
         if self._widened or not (self._area() & ASIDE).any():
             return
         self._widened = True
@@ -352,7 +352,7 @@ class SearchSpace:
         for start in range(self.top + 1, self.stop, _BLOCK):
             block = slice(start, min(start + _BLOCK, self.stop))
             others = self.columns.rule[block] != rule
-            if (others & (self.flags[block] & (REMOVED | JUDGED | TRUSTED | ASIDE) == 0)).any():
+            if (others & (self.flags[block] & (REMOVED | JUDGED | TRUSTED) == 0)).any():
                 return False
         return True
 
@@ -430,10 +430,3 @@ class SearchSpace:
 
     def _calls_without(self, flags: np.uint8) -> Calls:
         return Calls(self.flags, flags, self.top + 1, self.stop)
-
-
-def replayed(space: SearchSpace, history: Sequence[Judged]) -> SearchSpace:
-    """The space after all these answers."""
-    for judged in history:
-        space.apply(judged)
-    return space

@@ -115,21 +115,18 @@ def link(rows: Rows) -> Linked:
 
 
 def subtree_sums(own: Floats, end: Int32s) -> Floats:
-    """For each call the sum of `own` over its subtree, never less than that of a call below it."""
+    """For each call the sum of `own` over its subtree: a difference of two prefix sums.
+
+    Exact for whole weights that sum up to less than 2**53; else off by the rounding of the total,
+    but never less than a call's own weight, and exactly that for a call without callees.
+    """
     prefix = np.zeros(len(own) + 1)
     np.cumsum(own, out=prefix[1:])
+    sums: Floats = prefix[end] - prefix[:-1]
     if prefix[-1] < _EXACT and bool(np.all(own == np.floor(own))):
-        sums: Floats = prefix[end] - prefix[:-1]
         return sums
-    # A difference of prefix sums would be off by their rounding, and might even be negative.
-    del prefix
-    weights, ends = array("d", own.tobytes()), end.data
-    for call in range(len(weights) - 1, -1, -1):
-        below, last = call + 1, ends[call]
-        while below < last:
-            weights[call] += weights[below]
-            below = ends[below]
-    return np.frombuffer(weights, dtype=np.float64)
+    leaf = end == np.arange(1, len(end) + 1, dtype=np.int32)
+    return np.where(leaf, own, np.maximum(sums, own))
 
 
 def _shrunk(column: npt.NDArray[_Entry], value: float) -> npt.NDArray[_Entry]:

@@ -252,3 +252,16 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     )
     assert "Traceback" not in done.stderr
     assert done.stderr == ""
+
+
+def test_the_oracle_in_the_manual_works(tmp_path: Path, capsys: Any) -> None:
+    manual = (EXAMPLES.parent / "docs" / "report.md").read_text()
+    code = manual.split("```python\n")[1].split("```")[0]
+    (tmp_path / "spec.py").write_text(code)
+    answers = tmp_path / "answers.txt"
+    answers.write_text("y\n" * 50)
+    arguments = ["--oracle", "python:spec:judge", "--answers", answers, "--format", "json"]
+    debug(SQRTEST, "-s", "single", *arguments)
+    report = json.loads(capsys.readouterr().out)
+    judged = {answer["node"] for answer in report["answers"] if answer["by"] != "person"}
+    assert judged >= {8, 9, 10, 11, 17, 18}

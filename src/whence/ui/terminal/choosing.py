@@ -17,8 +17,9 @@ def choose_screen(*, answers: TextIO | None, output: TextIO | None, plain: bool)
 
     `answers` is where answers are read from instead of standard input.
     """
-    target = output if output is not None else sys.stdout
-    source = answers if answers is not None else sys.stdin
+    # A process that was started without standard streams has None for them.
+    target = output or sys.stdout or io.StringIO()
+    source = answers or sys.stdin or io.StringIO()
     if not plain and answers is None and why_plain(source, target) is None:
         from whence.ui.terminal.fancy import FancyScreen
 
@@ -29,11 +30,11 @@ def choose_screen(*, answers: TextIO | None, output: TextIO | None, plain: bool)
     return PlainScreen(source, target)
 
 
-def why_plain(source: TextIO | None, output: TextIO | None) -> str | None:
+def why_plain(source: TextIO, output: TextIO) -> str | None:
     """What stands against the fancy screen, None if nothing does."""
-    if source is None or not source.isatty():
+    if not source.isatty():
         return "the input is not a terminal"
-    if output is None or not output.isatty():
+    if not output.isatty():
         return "the output is not a terminal"
     if os.environ.get("TERM", "") in ("", "dumb"):
         return "the terminal cannot move its cursor"

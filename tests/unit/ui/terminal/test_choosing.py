@@ -29,7 +29,6 @@ def test_answers_from_a_file_are_read_plainly_even_at_a_terminal() -> None:
     ("source", "output", "term", "why"),
     [
         (io.StringIO(), Terminal(), "xterm", "the input is not a terminal"),
-        (None, Terminal(), "xterm", "the input is not a terminal"),
         (Terminal(), io.StringIO(), "xterm", "the output is not a terminal"),
         (Terminal(), Terminal(), "dumb", "the terminal cannot move its cursor"),
         (Terminal(), Terminal(), "", "the terminal cannot move its cursor"),
@@ -63,3 +62,11 @@ def test_bytes_that_are_not_text_do_not_end_the_session() -> None:
     screen = choose_screen(answers=answers, output=io.StringIO(), plain=True)
     assert screen.read("> ") == "��"
     assert screen.read("> ") == "y"
+
+
+def test_a_process_without_standard_streams_is_no_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    monkeypatch.setattr("sys.stdout", None)
+    assert choose_screen(answers=None, output=None, plain=False).read("> ") is None
