@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from math import log10
 from pathlib import Path
 
@@ -190,7 +190,8 @@ def write_file(path: Path, count: int) -> None:
             caller = "null" if parent < 0 else parent
             file.write(
                 f'{{"id": {position}, "parent": {caller}, "function": "pkg.mod.f{rule}", '
-                f'"args": {{"x": {position}, "ys": [1, 2, {rule}]}}, "returned": {position % 97}}}\n'
+                f'"args": {{"x": {position}, "ys": [1, 2, {rule}]}}, '
+                f'"returned": {position % 97}}}\n'
             )
 
 
@@ -219,7 +220,7 @@ def exact_average(parents: list[int]) -> float:
     for node in range(count - 1, 0, -1):
         below[parents[node]] |= below[node]
 
-    @lru_cache(maxsize=None)
+    @cache
     def least(top: int, left: int) -> int:
         """The sum over all faults that are left; `left`: unjudged calls below the top."""
         if left == 0:

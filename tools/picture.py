@@ -1,6 +1,6 @@
 """Draw a real session as `docs/session.svg`: runs `whence debug` in a terminal and types answers.
 
-    pip install pyte && python tools/picture.py     (with the extras terminal and test)
+pip install pyte && python tools/picture.py     (with the extras terminal and test)
 """
 
 from __future__ import annotations

@@ -61,7 +61,9 @@ def lint(run: Run, main: Interpreter) -> None:
 
 
 def test(run: Run, interpreter: Interpreter) -> None:
-    run.step(f"pytest on {interpreter.version}", [str(interpreter.python), "-m", "pytest"])
+    run.step(
+        f"pytest on {interpreter.version}", [str(interpreter.python), "-m", "pytest", "-n", "auto"]
+    )
 
 
 def test_other(run: Run, interpreter: Interpreter) -> None:

@@ -8,13 +8,16 @@ decide, or the end. Interfaces call `send`; they do not know journals or oracles
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
 
-from whence.errors import CannotExpand, WhenceError
+from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
-from whence.model.verdict import Answer
+from whence.model.verdict import PERSON, Answer
 from whence.ports import Oracle
+from whence.search.registry import find_strategy
 from whence.session.engine import apply, react, step
 from whence.session.events import (
     Answered,
@@ -26,10 +29,15 @@ from whence.session.events import (
     Found,
     NotExpandable,
     Outcome,
+    Redone,
     Started,
+    StrategyChosen,
+    SwitchTurned,
+    TrustGiven,
+    Undone,
 )
 from whence.session.journal import Entry, Journal
-from whence.session.state import State
+from whence.session.state import Facts, State
 
 Notify = Callable[[str], None]
 
@@ -52,34 +60,96 @@ class Debugging:
     journal: Journal | None = None
     notify: Notify = lambda text: None
     counts: Counts = field(default_factory=Counts)
+    entries: list[Entry] = field(default_factory=list)
+    """All that happened since the session began, in this process or an earlier one."""
+    failures: list[str] = field(default_factory=list)
+    """What oracles did wrong. One that fails is not asked again."""
 
-    def start(self) -> Outcome:
-        """Take in what the journal holds, then say what is needed first."""
+    def __post_init__(self) -> None:
+        """The tree may grow; a journal is about the tree that the session began with."""
+        self._first_tree = self.state.tree
+
+    def start(self, wishes: Sequence[Event] = ()) -> Outcome:
+        """Take in what the journal holds and then what is wished; say what is needed first.
+
+        A wish is an event of the command line. One that changes nothing is passed over.
+        """
         for entry in list(self.journal.entries) if self.journal else []:
             self.state = self._replayed(entry)
+            self.entries.append(entry)
+        for wish in wishes:
+            if not self._holds(wish):
+                self._step(wish)
         return self._settled(react(self.state))
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""
+        if isinstance(event, Undone | Redone):
+            steps = self._steps_back() if isinstance(event, Undone) else self._steps_forth()
+            for _ in range(steps):
+                self.state = apply(self.state, event)
+                self._keep(event)
+            return self._settled(react(self.state))
+        outcome = self._step(event)
         if isinstance(event, Answered):
             self.counts.person += len(event.answers)
-        return self._settled(self._step(event))
+        return self._settled(outcome)
 
     def shown(self, text: str) -> None:
         """Count what a person had to read."""
         self.counts.characters += len(text)
 
+    def save(self, path: Path) -> None:
+        """Write the whole session to a file, from which another process can go on."""
+        copy = Journal(path, self._first_tree, "the same tree")
+        for entry in self.entries:
+            copy.append(entry)
+        copy.close()
+
     def diagnosis(self, outcome: Outcome, left: str = "") -> Diagnosis:
         """How the session ended; one that did not end is undetermined for the reason given."""
         if isinstance(outcome, Found | Exhausted):
             return outcome.diagnosis
-        return Diagnosis(Status.UNDETERMINED, reason=left or "the session was left before its end")
+        reason = left or "the session was left before its end"
+        return Diagnosis(Status.UNDETERMINED, reason="; ".join([reason, *self.failures]))
 
     def _step(self, event: Event) -> Outcome:
         self.state, outcome = step(self.state, event)
         if not isinstance(event, Started | Expanded | NotExpandable):
             self._keep(event)
         return outcome
+
+    def _steps_back(self) -> int:
+        """How many steps undo takes: an oracle's answer alone would be given again at once."""
+        later = self.state.facts
+        for count, earlier in enumerate(reversed(self.state.past), 1):
+            if not _by_oracle(earlier, later):
+                return count
+            later = earlier
+        raise UsageError("there is nothing to undo")
+
+    def _steps_forth(self) -> int:
+        """How many steps redo takes: a person's one and what oracles answered after it."""
+        if not self.state.future:
+            raise UsageError("there is nothing to redo")
+        count = 1
+        for earlier, later in pairwise(self.state.future):
+            if not _by_oracle(earlier, later):
+                break
+            count += 1
+        return count
+
+    def _holds(self, wish: Event) -> bool:
+        facts = self.state.facts
+        match wish:
+            case TrustGiven(trust):
+                return trust in facts.trusts
+            case StrategyChosen(name):
+                return find_strategy(name).name == facts.strategy
+            case SwitchTurned(name, on):
+                return getattr(facts.switches, name) is on
+            case _:
+                return False
 
     def _settled(self, outcome: Outcome) -> Outcome:
         """Do all that needs no person."""
@@ -96,8 +166,14 @@ class Debugging:
                 return outcome
 
     def _ask_oracles(self, question: Question) -> Answer | None:
-        for oracle in self.oracles:
-            verdict = oracle.judge(question)
+        for oracle in list(self.oracles):
+            try:
+                verdict = oracle.judge(question)
+            except WhenceError as problem:
+                self.oracles = [each for each in self.oracles if each is not oracle]
+                self.failures.append(str(problem))
+                self.notify(str(problem))
+                continue
             if verdict is not None:
                 return Answer(question.node, verdict, by=oracle.name)
         return None
@@ -119,6 +195,7 @@ class Debugging:
         return apply(self.state, entry)
 
     def _keep(self, entry: Entry) -> None:
+        self.entries.append(entry)
         if self.journal is None:
             return
         try:
@@ -126,3 +203,11 @@ class Debugging:
         except WhenceError as problem:
             self.journal = None
             self.notify(str(problem))
+
+
+def _by_oracle(before: Facts, after: Facts) -> bool:
+    """Whether facts grew by oracles' answers and by nothing else."""
+    count = len(before.answers)
+    added = after.answers[count:]
+    same = replace(after, answers=before.answers) == before
+    return same and bool(added) and all(answer.by != PERSON for answer in added)

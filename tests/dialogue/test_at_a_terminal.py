@@ -99,7 +99,7 @@ def test_a_session_at_a_terminal(terminal: Terminal) -> None:
         terminal.see(PROMPT)
     terminal.type("i\r")
     seen = terminal.see("help > ")
-    assert "The fault is in line_sum (shop.py:14): call 6." in seen
+    assert "The fault is in line_sum (shop.py:14)" in seen
     assert "Enter ends; reject if this is not it" in seen
     terminal.type("\r")
     terminal.see("FancyScreen ''")

@@ -9,22 +9,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from whence.app import Debugging
 from whence.errors import WhenceError
+from whence.model.diagnosis import Status
 from whence.model.verdict import Scope, Trust
 from whence.oracle.python_function import load_oracle
 from whence.ports import Provenance, Tree
 from whence.report.record import exit_code, record
 from whence.search.registry import DEFAULT, find_strategy
-from whence.search.space import Switches
-from whence.session.engine import apply
-from whence.session.events import TrustGiven
+from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
 from whence.session.journal import Journal, default_path
-from whence.session.state import Facts, State
+from whence.session.state import State
 from whence.ui.terminal import choose_screen, converse
 
 
@@ -87,7 +85,7 @@ def diagnose(
     )
     journal = _journal(options, tree, path, with_person)
     debugging = Debugging(
-        state=_state(options, tree, provenance),
+        state=State(tree, provenance),
         oracles=[load_oracle(text) for text in options.oracle],
         journal=journal,
         notify=screen.note,
@@ -97,7 +95,7 @@ def diagnose(
             screen.note(
                 f"Going on with the session kept in {journal.path}; --fresh starts a new one."
             )
-        outcome, left = converse(debugging, screen, debugging.start())
+        outcome, left = converse(debugging, screen, debugging.start(_wishes(options)))
     finally:
         if journal is not None:
             journal.close()
@@ -118,6 +116,8 @@ def diagnose(
         from whence.report.text import lines
 
         _write(options.output, "\n".join(lines(debugging.state, diagnosis)) + "\n")
+    if debugging.failures and diagnosis.status is not Status.FOUND:
+        raise WhenceError("; ".join(debugging.failures))
     return exit_code(diagnosis)
 
 
@@ -134,18 +134,20 @@ def _answers(name: str | None) -> tuple[TextIO | None, TextIO | None]:
     return opened, opened
 
 
-def _state(options: argparse.Namespace, tree: Tree, provenance: Provenance | None) -> State:
-    switches = Switches(
-        duplicates=not options.no_duplicates,
-        compression=options.compress,
-        single_rule=options.single_rule,
-        slicing=not options.no_slicing,
-    )
-    strategy = find_strategy(options.strategy or DEFAULT).name
-    state = State(tree, provenance, facts=Facts(strategy=strategy, switches=switches))
-    for text in options.trust:
-        state = apply(state, TrustGiven(_trust(text)))
-    return replace(state, past=())
+def _wishes(options: argparse.Namespace) -> list[Event]:
+    """What the options ask for, as if it were said at the start of the session."""
+    wishes: list[Event] = []
+    if options.strategy is not None:
+        wishes.append(StrategyChosen(find_strategy(options.strategy).name))
+    for name, given, on in (
+        ("compression", options.compress, True),
+        ("single_rule", options.single_rule, True),
+        ("duplicates", options.no_duplicates, False),
+        ("slicing", options.no_slicing, False),
+    ):
+        if given:
+            wishes.append(SwitchTurned(name, on))
+    return wishes + [TrustGiven(_trust(text)) for text in options.trust]
 
 
 def _trust(text: str) -> Trust:
@@ -160,7 +162,8 @@ def _journal(
     options: argparse.Namespace, tree: Tree, path: Path, with_person: bool
 ) -> Journal | None:
     """A person's session is kept by itself; a script's only where a file is named."""
-    if options.no_session or (options.session is None and not (with_person and sys.stdin.isatty())):
+    at_terminal = sys.stdin is not None and sys.stdin.isatty()
+    if options.no_session or (options.session is None and not (with_person and at_terminal)):
         return None
     place = options.session or default_path(path)
     if options.fresh:

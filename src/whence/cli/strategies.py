@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from whence.search.registry import DEFAULT, STRATEGIES, describe
+from whence.search.registry import DEFAULT, DESCRIPTIONS
 
 
 def configure(commands: Any) -> None:
@@ -20,8 +20,8 @@ def configure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print them, the default first."""
-    width = max(map(len, STRATEGIES))
-    for name, strategy in STRATEGIES.items():
+    width = max(map(len, DESCRIPTIONS))
+    for name, words in DESCRIPTIONS.items():
         default = " (the default)" if name == DEFAULT else ""
-        print(f"{name:{width}}  {describe(strategy)}{default}")
+        print(f"{name:{width}}  {words}{default}")
     return 0

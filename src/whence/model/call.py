@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from whence.errors import UsageError
-from whence.model.value import Limits, Steps, Value, parse_path, show
+from whence.model.value import Kind, Limits, Steps, Value, parse_path, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,10 @@ class Call:
     def right(self, limits: Limits = Limits()) -> str:
         """What came of it."""
         outcome = self.outcome
-        words = [f"yielded {show(value, limits)}," for value in outcome.yielded]
+        words = []
+        if outcome.yielded:
+            values = show(_listed(outcome.yielded), limits)[1:-1]
+            words.append(f"yielded {values},")
         ending = "" if outcome.value is None else " " + show(outcome.value, limits)
         if outcome.kind is OutcomeKind.RETURNED:
             words.append("then returned" + ending if words else "→" + (ending or " ?"))
@@ -147,6 +150,7 @@ class Mark:
 
 
 RESULT = "result"
+YIELDED = "yielded"
 _OUTCOME_ROOTS = {RESULT, "raised"}
 
 
@@ -167,7 +171,7 @@ def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
     Arguments are addressed by name or, where they have none, by `arg1`, `arg2` and so on; the
     outcome is `result`; what a call changed is addressed by the changed thing's name.
     """
-    root, steps = parse_path(text)
+    root, steps = _split(call, text.strip())
     found = _root_value(call, root, input_side)
     if found is None:
         raise UsageError(f"there is no {root} here; there is {', '.join(roots(call))}")
@@ -176,11 +180,22 @@ def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
     return MarkedPart(Mark(root, steps), value.part(steps), is_input, position)
 
 
+def _split(call: Call, text: str) -> tuple[str, Steps]:
+    """Root and steps; what was changed may have a root with dots in it, as in `self.items`."""
+    for target in sorted((effect.target for effect in call.effects), key=len, reverse=True):
+        rest = text.removeprefix(target)
+        if text.startswith(target) and (not rest or rest[0] in "[."):
+            return target, parse_path("x" + rest)[1]
+    return parse_path(text)
+
+
 def roots(call: Call) -> list[str]:
     """The names that a mark may start with."""
     names = [each.name or f"arg{number}" for number, each in enumerate(call.arguments, 1)]
     names += [each.name for each in call.reads]
     names += [each.target for each in call.effects]
+    if call.outcome.yielded:
+        names.append(YIELDED)
     if call.outcome.value is not None:
         names.append(RESULT)
     return list(dict.fromkeys(names))
@@ -196,6 +211,12 @@ def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, i
     for each in call.reads:
         if each.name == root:
             return each.value, True, -1
+    if root == YIELDED and call.outcome.yielded:
+        return _listed(call.outcome.yielded), False, -1
     if root in _OUTCOME_ROOTS and call.outcome.value is not None:
         return call.outcome.value, False, -1
     return None if after is None else (after, False, -1)
+
+
+def _listed(values: tuple[Value, ...]) -> Value:
+    return Value(Kind.LIST, "", tuple((f"[{n}]", value) for n, value in enumerate(values)))

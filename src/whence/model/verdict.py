@@ -23,6 +23,9 @@ class Verdict(Enum):
     UNKNOWN = "unknown"
 
 
+PERSON = "person"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A verdict on one call. `node` is the call's stable id, not its place in the tree."""
@@ -30,7 +33,7 @@ class Answer:
     node: int
     verdict: Verdict
     mark: Mark | None = None
-    by: str = "person"
+    by: str = PERSON
 
 
 class Scope(Enum):

@@ -92,7 +92,7 @@ def _callees(state: State, diagnosis: Diagnosis) -> list[str]:
 
 
 def _gave_back(call: Call) -> list[str]:
-    out = [] if call.text else _labelled("It gave back", [call.right(_BRIEF).removeprefix("→ ")])
+    out = [] if call.text else _outcome(call)
     changes = [
         f"{effect.target}: {_or_nothing(effect.before)} → {_or_nothing(effect.after)}"
         for effect in call.effects
@@ -100,9 +100,15 @@ def _gave_back(call: Call) -> list[str]:
     out += _labelled("It changed", changes)
     if call.printed:
         out += _labelled("It printed", [repr(call.printed[:200])])
-    if call.outcome.kind is OutcomeKind.RAISED and call.outcome.location:
-        out += _labelled("It raised at", [str(call.outcome.location)])
     return out
+
+
+def _outcome(call: Call) -> list[str]:
+    outcome = call.outcome
+    if outcome.kind is not OutcomeKind.RAISED or outcome.yielded or outcome.value is None:
+        return _labelled("It gave back", [call.right(_BRIEF).removeprefix("→ ")])
+    place = f"  ({outcome.location})" if outcome.location else ""
+    return _labelled("It raised", [show(outcome.value, _BRIEF) + place])
 
 
 def _or_nothing(value: Value | None) -> str:

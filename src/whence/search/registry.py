@@ -24,40 +24,49 @@ from whence.search.top_down_zooming import TopDownZooming
 
 DEFAULT = "auto"
 
-_ALL: tuple[Strategy, ...] = (
-    Auto(),
-    OptimalDivideAndQuery(),
-    DivideAndQuery(),
-    DivideAndQueryShapiro(),
-    BiasedDivideAndQuery(),
-    DivideByYesAndQuery(),
-    Middleweight(),
-    TopDown(),
-    TopDownZooming(),
-    ExceptionZooming(),
-    HeaviestFirst(),
-    LessYesFirst(),
-    MostRulesFirst(),
-    HatDelta(),
-    HatDelta(Heuristic.NO, "hat-delta-no"),
-    HatDelta(Heuristic.PROPORTION, "hat-delta-proportion"),
-    SubtermTracking(),
-    SubtermTracking("subterm-tracking-top-down", chain_search=ChainSearch.TOP_DOWN),
-    SubtermTracking("subterm-tracking-bisect", chain_search=ChainSearch.BISECT),
-    DynamicWeighting(),
-    DynamicWeighting("dynamic-weighting-nearest", nearest=True),
-    Combination(),
-    Combination(plain_sum=True, name="combination-sum"),
-    Switching(),
-    SingleStepping(),
+_ALL: tuple[tuple[Strategy, str], ...] = (
+    (Auto(), "the most information for the least effort; follows marks"),
+    (OptimalDivideAndQuery(), "the call that splits the other suspects most evenly"),
+    (DivideAndQuery(), "the call nearest to half of the suspects (Hirunkitti)"),
+    (DivideAndQueryShapiro(), "the heaviest call of at most half of the suspects"),
+    (BiasedDivideAndQuery(), "halves the calls that calls make, not the calls"),
+    (DivideByYesAndQuery(), "halves what was not judged right before"),
+    (Middleweight(), "down the heaviest calls to half of the weight (Mercury); takes :STEPS"),
+    (TopDown(), "the calls that the last wrong call made, in order"),
+    (TopDownZooming(), "top-down, recursive calls first"),
+    (ExceptionZooming(), "top-down, calls that raised first"),
+    (HeaviestFirst(), "top-down, the call with the most suspects below it first"),
+    (LessYesFirst(), "top-down, what was judged right least often first"),
+    (MostRulesFirst(), "top-down, the call with the most rules below it first"),
+    (HatDelta(), "the rule that was judged right least often"),
+    (HatDelta(Heuristic.NO, "hat-delta-no"), "the rule that was judged wrong most often"),
+    (
+        HatDelta(Heuristic.PROPORTION, "hat-delta-proportion"),
+        "the rule with the largest share of wrong answers",
+    ),
+    (SubtermTracking(), "follows a mark from where the part was made; else top-down"),
+    (
+        SubtermTracking("subterm-tracking-top-down", chain_search=ChainSearch.TOP_DOWN),
+        "the same; if that call is right, on from the mark downwards (Mercury)",
+    ),
+    (
+        SubtermTracking("subterm-tracking-bisect", chain_search=ChainSearch.BISECT),
+        "the same; if that call is right, on by halves (Mercury)",
+    ),
+    (DynamicWeighting(), "the call to which marks give the most weight"),
+    (
+        DynamicWeighting("dynamic-weighting-nearest", nearest=True),
+        "the same; of equals the nearest to where the part was made",
+    ),
+    (Combination(), "six weights, each breaking the ties of the one before"),
+    (Combination(plain_sum=True, name="combination-sum"), "the sum of the six weights"),
+    (Switching(), "heaviest first in shallow trees, divide and query in deep ones"),
+    (SingleStepping(), "bottom-up, a call after all that it called"),
 )
 
-STRATEGIES: dict[str, Strategy] = {each.name: each for each in _ALL}
-
-
-def describe(strategy: Strategy) -> str:
-    """One line on what a strategy does."""
-    return (strategy.__doc__ or "").strip().splitlines()[0]
+STRATEGIES: dict[str, Strategy] = {each.name: each for each, _ in _ALL}
+DESCRIPTIONS: dict[str, str] = {each.name: words for each, words in _ALL}
+_MOST_STEPS = 4
 
 
 def find_strategy(name: str) -> Strategy:
@@ -67,7 +76,8 @@ def find_strategy(name: str) -> Strategy:
     """
     wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
     base, _, parameter = wanted.partition(":")
-    if parameter and base == "middleweight" and parameter.isdigit() and int(parameter) > 0:
+    number = parameter.isascii() and parameter.isdecimal() and len(parameter) <= _MOST_STEPS
+    if base == "middleweight" and number and int(parameter) > 0:
         return Middleweight(step=int(parameter), name=wanted)
     if wanted in STRATEGIES:
         return STRATEGIES[wanted]

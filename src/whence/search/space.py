@@ -342,8 +342,8 @@ class SearchSpace:
         """How many calls below the top can still be at fault."""
         return int(np.count_nonzero(self._area() & _NOT_A_SUSPECT == 0))
 
-    def given_up(self) -> Int64s:
-        """The suspects about which nobody knows."""
+    def left(self) -> Int64s:
+        """The calls below the top that can still be at fault."""
         return self.top + 1 + np.flatnonzero(self._area() & _NOT_A_SUSPECT == 0)
 
     def single_rule(self) -> bool:

@@ -121,7 +121,7 @@ def _changed(state: State, event: Event) -> Facts:
 
 
 def _with_answers(state: State, facts: Facts, answers: tuple[Answer, ...]) -> Facts:
-    for answer in answers:
+    for number, answer in enumerate(answers, 1):
         earlier = _earlier_answers(state, facts, answer.node)
         if answer.verdict is Verdict.UNKNOWN:
             if earlier:
@@ -133,7 +133,7 @@ def _with_answers(state: State, facts: Facts, answers: tuple[Answer, ...]) -> Fa
             why = (
                 "the same call" if opposed[0].node == answer.node else "calls with equal equations"
             )
-            return replace(facts, clash=Clash(opposed[0], answer, why))
+            return replace(facts, clash=Clash(opposed[0], answer, why, answers[number:]))
         facts = replace(facts, answers=(*facts.answers, answer))
     return facts
 
@@ -156,9 +156,9 @@ def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:
         if keep_earlier:
             return replace(facts, answers=_without(state, facts, later.node))
         return replace(facts, trusts=tuple(t for t in facts.trusts if t != earlier))
-    if keep_earlier:
-        return facts
-    return replace(facts, answers=(*_without(state, facts, earlier.node), later))
+    if not keep_earlier:
+        facts = replace(facts, answers=(*_without(state, facts, earlier.node), later))
+    return _with_answers(state, facts, clash.waiting)
 
 
 def _without(state: State, facts: Facts, node: int) -> tuple[Answer, ...]:
@@ -355,13 +355,13 @@ def _at_fault(state: State, space: SearchSpace, *, single_rule: bool) -> Diagnos
 
 
 def _candidates(state: State, space: SearchSpace) -> Diagnosis:
-    left = tuple(state.tree.id(int(p)) for p in space.given_up())
+    left = tuple(state.tree.id(int(p)) for p in space.left())
     acquitted = space.top_is_acquitted or _top_is_trusted(state, space)
     top = () if acquitted else (state.tree.id(space.top),)
     return Diagnosis(
         Status.CANDIDATES,
         candidates=top + left,
-        reason="the questions about the other calls were left open",
+        reason="nobody could say which",
     )
 
 

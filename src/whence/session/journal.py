@@ -80,11 +80,6 @@ class Journal:
         self._write(encode(entry))
         self.entries.append(entry)
 
-    def copy_to(self, path: Path) -> None:
-        """Write the whole session to another file."""
-        self._file.flush()
-        path.write_bytes(self.path.read_bytes())
-
     def close(self) -> None:
         """No more events come."""
         self._file.close()

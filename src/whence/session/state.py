@@ -22,11 +22,12 @@ DEFAULT_SWITCHES = Switches()
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two statements that cannot both hold."""
+    """Two statements that cannot both hold; `waiting` answers were given along with the later."""
 
     earlier: Answer | Trust
     later: Answer
     why: str
+    waiting: tuple[Answer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

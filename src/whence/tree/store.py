@@ -228,6 +228,9 @@ def _check_origin(record: Any) -> None:
         nodes = record.get(key, [])
         if not isinstance(nodes, list) or not all(map(_is_id, nodes)):
             raise Malformed(f'the "{key}" of an origin must be a list of ids of calls')
+    for key in ("whole", "input"):
+        if not isinstance(record.get(key, False), bool):
+            raise Malformed(f'the "{key}" of an origin must be true or false')
     if not isinstance(record.get("expression", ""), str):
         raise Malformed('the "expression" of an origin must be a text')
     decode_location(record if "file" in record else None, "file")

@@ -6,6 +6,7 @@ debugging is written down here and `whence.app.Debugging` fits it.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from whence.session.events import Event, Outcome
@@ -26,6 +27,9 @@ class Debugging(Protocol):
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""
+
+    def save(self, path: Path) -> None:
+        """Write the whole session to a file."""
 
     def shown(self, text: str) -> None:
         """Count what a person had to read."""

@@ -214,6 +214,15 @@ def test_a_contradiction_names_both_answers_and_either_can_be_kept() -> None:
     assert asked(changed) == 3
 
 
+def test_a_contradiction_loses_none_of_the_answers_given_with_it() -> None:
+    current, _ = after(state(), said(1, Verdict.WRONG), said(2, Verdict.RIGHT))
+    three = Answered(tuple(Answer(node, Verdict.WRONG) for node in (2, 4, 5)))
+    current, outcome = step(current, three)
+    assert isinstance(outcome, Revise)
+    current, _ = step(current, Resolved(keep_earlier=True))
+    assert {answer.node for answer in current.facts.answers} == {1, 2, 4, 5}
+
+
 def test_equal_equations_contradict_each_other() -> None:
     tree = family((1, None, "main"), (2, 1, "f"), (3, 1, "g"), (4, 3, "f"))
     current, outcome = after(

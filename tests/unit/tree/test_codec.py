@@ -137,7 +137,7 @@ def test_an_encoded_value_is_decoded_equal(value: Value) -> None:
         ({"raised": "Oops"}, OutcomeKind.RAISED, "raised Oops"),
         ({"raised": None}, OutcomeKind.RAISED, "raised"),
         ({"raised": {"error": "Oops", "at": {"file": "a"}}}, OutcomeKind.RAISED, "raised Oops"),
-        ({"yielded": [1, 2]}, OutcomeKind.YIELDED, "yielded 1, yielded 2, and was left there"),
+        ({"yielded": [1, 2]}, OutcomeKind.YIELDED, "yielded 1, 2, and was left there"),
         ({"yielded": []}, OutcomeKind.YIELDED, "yielded nothing"),
         ({"yielded": [1], "returned": 2}, OutcomeKind.RETURNED, "yielded 1, then returned 2"),
         ({"yielded": [1], "raised": "E"}, OutcomeKind.RAISED, "yielded 1, raised E"),

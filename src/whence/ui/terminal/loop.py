@@ -41,7 +41,7 @@ from whence.ui.terminal.info import info_lines
 from whence.ui.terminal.listing import calls_of, find_function, listing_lines
 from whence.ui.terminal.question import opening, prompt, question_lines
 from whence.ui.terminal.saving import save
-from whence.ui.terminal.screen import Line, Screen, Tone, wrapped
+from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
 from whence.ui.terminal.source import source_lines
 from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
 
@@ -67,7 +67,7 @@ class _Conversation:
         self.outcome = outcome
         self._fresh = True
         self._counted: Outcome | None = None
-        self._calls_at_start = len(debugging.state.tree.columns)
+        self._heard = False
 
     def run(self) -> tuple[Outcome, str]:
         if isinstance(self.outcome, Ask):
@@ -108,8 +108,10 @@ class _Conversation:
         elif isinstance(outcome, Revise):
             self.screen.say("", *telling.contradiction(self.debugging.state, outcome))
         elif isinstance(outcome, Found | Exhausted):
-            first, *rest = report_lines(self.debugging.state, outcome.diagnosis)
-            self.screen.say("", Line(first, Tone.FAULT), *rest)
+            lines = report_lines(self.debugging.state, outcome.diagnosis)
+            if self.screen.interactive:
+                lines = [part for line in lines for part in hanging(line, self.screen.width)]
+            self.screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
 
     def _show_question(self, outcome: Ask) -> None:
         said = self.debugging.state.facts.answers
@@ -128,7 +130,11 @@ class _Conversation:
         call = question.call if question else None
         complete = completer(self.debugging.state.tree, call)
         shown = self._prompt()
+        if quietly and not self._heard:
+            # Nobody has said anything, so no script is there: its input may well stay silent.
+            raise _Left(RAN_OUT)
         line = self.screen.read(None if quietly else shown, complete)
+        self._heard = True
         if line is None:
             raise _Left(LEFT if self.screen.interactive else RAN_OUT)
         if not quietly:
@@ -330,8 +336,7 @@ class _Conversation:
             case commands.TurnSwitch():
                 out = switch_lines(state.facts.switches)
             case commands.Save(file):
-                grown = len(state.tree.columns) != self._calls_at_start
-                out = wrapped(save(self.debugging, file, grown=grown), width)
+                out = wrapped(save(self.debugging, file), width)
             case commands.Help(topic):
                 asked = isinstance(self.outcome, Ask)
                 out = commands.help_text(topic, at_question=asked).splitlines()

@@ -64,6 +64,8 @@ class PlainScreen:
             except KeyboardInterrupt:
                 self.say("" if last else "  (Ctrl-C again leaves)")
                 continue
+            except (OSError, ValueError):
+                line = ""  # a terminal that went away, or a closed file: no more will come
             if not line:
                 if prompt is not None:
                     self.say("")

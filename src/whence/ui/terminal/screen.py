@@ -75,6 +75,14 @@ def wrapped(text: str, width: int) -> list[str]:
     return lines or [""]
 
 
+def hanging(line: str, width: int) -> list[str]:
+    """A line that may be too long, the rest of it indented deeper than its beginning."""
+    if len(line) <= width:
+        return [line]
+    margin = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(printable(line), width, subsequent_indent=margin)
+
+
 def printable(text: str) -> str:
     """The text with everything that would not stay in its line spelt out."""
     if text.isprintable():

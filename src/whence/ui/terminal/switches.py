@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from whence.errors import UsageError
-from whence.search.registry import DEFAULT, STRATEGIES, describe
+from whence.search.registry import DEFAULT, DESCRIPTIONS
 from whence.search.space import Switches
 from whence.session.events import SwitchTurned
 
@@ -36,13 +36,13 @@ def switch_lines(switches: Switches) -> list[str]:
 
 def strategy_lines(current: str, width: int) -> list[str]:
     """Every strategy with what it does; a star stands before the one that is used."""
-    column = max(map(len, STRATEGIES))
+    column = max(map(len, DESCRIPTIONS))
     out = []
-    for name, strategy in STRATEGIES.items():
+    for name, words in DESCRIPTIONS.items():
         default = " (the default)" if name == DEFAULT else ""
         star = "*" if name == current else " "
-        text = f"{star} {name:<{column}}  {describe(strategy)}{default}"
+        text = f"{star} {name:<{column}}  {words}{default}"
         out += textwrap.wrap(text, max(width, 60), subsequent_indent=" " * (column + 4))
-    if current not in STRATEGIES:
+    if current not in DESCRIPTIONS:
         out.append(f"* {current}")
     return out

@@ -1,3 +1,4 @@
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -5,21 +6,27 @@ import pytest
 
 from whence.app import Debugging
 from whence.errors import WhenceError
+from whence.model.call import Call
 from whence.model.question import Question
 from whence.model.verdict import Verdict
 from whence.search.space import Switches
+from whence.session.events import Found
 from whence.session.state import State
+from whence.tree.memory import Node, tree_of
+from whence.ui.terminal import converse
 from whence.ui.terminal.info import callers
 from whence.ui.terminal.loop import LEFT, RAN_OUT
+from whence.ui.terminal.plain import PlainScreen
 from whence.ui.terminal.switches import SWITCHES
 
+Build = Callable[..., Call]
 Session = Callable[..., tuple[str, Debugging, str]]
 
 
 def test_a_session_ends_with_its_diagnosis(small: State, session: Session) -> None:
     seen, debugging, left = session(small, "n", "n", "y", "y")
     assert left == ""
-    assert "The fault is in f (m.py:3): call 2." in seen
+    assert "The fault is in f (m.py:3)" in seen
     assert debugging.counts.person == 4
 
 
@@ -45,7 +52,32 @@ def test_a_script_may_go_on_after_the_diagnosis(small: State, session: Session) 
     seen, _, left = session(small, "n", "n", "y", "y", "source", "undo", "n")
     assert left == ""
     assert "Taken back: call 4 is right." in seen
-    assert "The fault is in g (m.py:3): call 4." in seen
+    assert "The fault is in g (m.py:3)" in seen
+
+
+def test_a_long_diagnosis_is_folded_for_a_person_only(session: Session, call: Build) -> None:
+    made = call(given={"xs": "'" + "word " * 20 + "'"}, returned=1)
+    state = State(tree_of([Node(1, None, made)]))
+    assert max(map(len, session(state, "n", "", typed=True)[0].splitlines())) <= 82
+    assert max(map(len, session(state, "n")[0].splitlines())) > 82
+
+
+def test_a_session_without_questions_does_not_wait_for_input(small: State) -> None:
+    class Silent(io.StringIO):
+        def readline(self, size: int | None = -1, /) -> str:
+            raise AssertionError("this would wait for ever")
+
+    class Knowing:
+        name = "knowing"
+
+        def judge(self, question: Question) -> Verdict:
+            return Verdict.WRONG if question.node in (1, 2) else Verdict.RIGHT
+
+    screen = PlainScreen(Silent(), io.StringIO())
+    debugging = Debugging(small, [Knowing()])
+    outcome, left = converse(debugging, screen, debugging.start())
+    assert isinstance(outcome, Found)
+    assert left == ""
 
 
 def test_a_script_that_says_something_else_after_the_diagnosis_is_done(

@@ -91,6 +91,14 @@ def test_ctrl_c_once_asks_again_and_twice_leaves() -> None:
     assert "Ctrl-C again leaves" in output.getvalue()
 
 
+def test_an_input_that_went_away_has_ended() -> None:
+    class Gone(io.StringIO):
+        def readline(self, size: int | None = -1, /) -> str:
+            raise OSError(5, "Input/output error")
+
+    assert PlainScreen(Gone(), io.StringIO()).read("> ") is None
+
+
 def test_in_a_pipe_the_width_is_always_the_same() -> None:
     assert PlainScreen(io.StringIO(), io.StringIO()).width == 80
 

@@ -1,0 +1,123 @@
+"""Marks and how calls are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from whence.errors import UsageError
+from whence.model.call import (
+    Binding,
+    Call,
+    Effect,
+    Function,
+    Outcome,
+    OutcomeKind,
+    Rule,
+    find_mark,
+    roots,
+)
+from whence.model.value import Kind, Limits, Value, atom, parse_path, show
+
+
+def listed(*texts: str) -> Value:
+    return Value(Kind.LIST, "", tuple((f"[{n}]", atom(t)) for n, t in enumerate(texts)))
+
+
+POINT = Value(Kind.OBJECT, "Point", ((".x", atom("1")), (".tags", listed("a", "b"))))
+TABLE = Value(Kind.DICT, "", (("['k']", POINT), ("[3]", atom("c"))))
+
+
+def call(outcome: Outcome | None = None, effects: tuple[Effect, ...] = ()) -> Call:
+    return Call(
+        Function("mod.f", "f"),
+        Rule("mod.f", "mod.f"),
+        outcome or Outcome(OutcomeKind.RETURNED, TABLE),
+        (Binding("xs", listed("1", "2")), Binding("", POINT)),
+        effects=effects,
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "is_input"),
+    [
+        ("xs[1]", "2", True),
+        ("arg1[0]", "1", True),
+        ("arg2.tags[1]", "b", True),
+        ("result['k'].x", "1", False),
+        ("result[k].tags[0]", "a", False),
+        ("result[3]", "c", False),
+    ],
+)
+def test_a_path_leads_to_its_part(path: str, text: str, is_input: bool) -> None:
+    found = find_mark(call(), path, input_side=is_input)
+    assert (found.value.text, found.is_input) == (text, is_input)
+
+
+@pytest.mark.parametrize("path", ["", "[0]", "ys", "xs[9]", "xs.", "xs[1", "result.x", "xs[0]q"])
+def test_a_path_that_leads_nowhere_says_what_there_is(path: str) -> None:
+    with pytest.raises(UsageError):
+        find_mark(call(), path, input_side=True)
+
+
+def test_what_was_changed_is_marked_by_its_name_even_with_dots() -> None:
+    changed = Effect("self.items", listed("1"), listed("1", "2"))
+    found = find_mark(call(effects=(changed,)), "self.items[1]", input_side=False)
+    assert (found.value.text, found.is_input) == ("2", False)
+    assert found.mark.root == "self.items"
+
+
+def test_an_argument_that_was_changed_has_two_sides() -> None:
+    changed = call(effects=(Effect("xs", listed("1", "2"), listed("9", "2")),))
+    assert find_mark(changed, "xs[0]", input_side=True).value.text == "1"
+    assert find_mark(changed, "xs[0]", input_side=False).value.text == "9"
+
+
+def test_yielded_values_can_be_marked_and_are_folded_when_many() -> None:
+    many = tuple(atom(str(n)) for n in range(500))
+    generator = call(Outcome(OutcomeKind.YIELDED, None, many))
+    assert find_mark(generator, "yielded[3]", input_side=False).value.text == "3"
+    assert "yielded" in roots(generator)
+    assert len(generator.right()) < 100
+    assert "more" in generator.right()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome(OutcomeKind.RETURNED, atom("1")), "→ 1"),
+        (Outcome(OutcomeKind.RETURNED), "→ ?"),
+        (Outcome(OutcomeKind.RAISED, atom("E()")), "raised E()"),
+        (Outcome(OutcomeKind.NOT_TERMINATED), "did not end"),
+        (Outcome(OutcomeKind.YIELDED), "yielded nothing"),
+        (
+            Outcome(OutcomeKind.YIELDED, None, (atom("1"), atom("2"))),
+            "yielded 1, 2, and was left there",
+        ),
+        (Outcome(OutcomeKind.RETURNED, atom("3"), (atom("1"),)), "yielded 1, then returned 3"),
+        (Outcome(OutcomeKind.RAISED, atom("E()"), (atom("1"),)), "yielded 1, raised E()"),
+    ],
+)
+def test_every_outcome_is_written(outcome: Outcome, words: str) -> None:
+    assert call(outcome).right() == words
+
+
+def test_values_are_folded_with_what_was_left_out_counted() -> None:
+    long = Value(Kind.LIST, "", listed(*"abcdefgh").parts, omitted=12)
+    assert show(long, Limits(parts=3)) == "[a, b, c, …17 more]"
+    assert show(TABLE, Limits(depth=1)) == "{'k': Point(…), 3: c}"
+    assert show(TABLE) == "{'k': Point(x=1, tags=[a, b]), 3: c}"
+    assert show(Value(Kind.TUPLE, "", (("[0]", atom("1")),))) == "(1,)"
+    assert len(show(listed("x" * 1000), Limits(characters=50))) <= 51
+
+
+@pytest.mark.parametrize(
+    ("text", "root", "steps"),
+    [
+        ("result", "result", ()),
+        (" xs[0] ", "xs", ("[0]",)),
+        ("a['x.y'].b[c[1]]", "a", ("['x.y']", ".b", "[c[1]]")),
+        ("a['it\\'s']", "a", ("['it\\'s']",)),
+    ],
+)
+def test_paths_are_split_into_steps(text: str, root: str, steps: tuple[str, ...]) -> None:
+    assert parse_path(text) == (root, steps)

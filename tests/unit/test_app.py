@@ -1,0 +1,145 @@
+"""What surrounds a session: oracles, undo across them, counting, saving."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whence.app import Debugging
+from whence.errors import UsageError, WhenceError
+from whence.model.question import Question
+from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.session.events import (
+    Answered,
+    Ask,
+    Found,
+    Redone,
+    StrategyChosen,
+    SwitchTurned,
+    TrustGiven,
+    Undone,
+)
+from whence.session.journal import Journal
+from whence.session.state import Facts, State
+from whence.testing.meanings import one_fault
+from whence.testing.trees import partly_implicit, tree_from_parents
+
+TREE = tree_from_parents([-1, 0, 1, 1, 3, 3, 0])
+FAULT = 4
+
+
+class Knows:
+    """An oracle that knows some calls."""
+
+    def __init__(self, *nodes: int, name: str = "oracle") -> None:
+        self.nodes, self.name, self.asked = nodes, name, 0
+
+    def judge(self, question: Question) -> Verdict | None:
+        self.asked += 1
+        meaning = one_fault(TREE, FAULT)
+        return meaning.verdicts[question.node] if question.node in self.nodes else None
+
+
+class Breaks:
+    name = "broken"
+
+    def judge(self, question: Question) -> Verdict | None:
+        raise WhenceError("the oracle broken raised ValueError: no")
+
+
+def top_down() -> State:
+    return State(TREE, facts=Facts(strategy="top-down"))
+
+
+def person(debugging: Debugging, outcome: Any) -> Any:
+    assert isinstance(outcome, Ask)
+    return debugging.send(Answered((one_fault(TREE, FAULT)(outcome.question),)))
+
+
+def test_oracles_answer_in_their_order_before_the_person() -> None:
+    first, second = Knows(0, name="first"), Knows(0, 1, name="second")
+    debugging = Debugging(top_down(), [first, second])
+    outcome = debugging.start()
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 2
+    assert [answer.by for answer in debugging.state.facts.answers] == ["first", "second"]
+    assert (debugging.counts.oracle, debugging.counts.person) == (2, 0)
+
+
+def test_undo_takes_back_a_persons_step_and_the_oracles_after_it() -> None:
+    debugging = Debugging(top_down(), [Knows(1, 2)])
+    outcome = debugging.start()
+    assert outcome.question.node == 0  # type: ignore[union-attr]
+    outcome = person(debugging, outcome)
+    assert outcome.question.node == 3
+    later = debugging.state.facts
+    outcome = debugging.send(Undone())
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 0
+    debugging.send(Redone())
+    assert debugging.state.facts == later
+    with pytest.raises(UsageError, match="nothing to redo"):
+        debugging.send(Redone())
+
+
+def test_what_only_oracles_said_cannot_be_undone() -> None:
+    debugging = Debugging(top_down(), [Knows(0, 1)])
+    debugging.start()
+    before = debugging.state.facts
+    with pytest.raises(UsageError, match="nothing to undo"):
+        debugging.send(Undone())
+    assert debugging.state.facts == before
+
+
+def test_an_oracle_that_fails_is_told_of_and_not_asked_again() -> None:
+    notes: list[str] = []
+    debugging = Debugging(top_down(), [Breaks(), Knows(0)], notify=notes.append)
+    outcome = debugging.start()
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 1
+    assert notes == debugging.failures == ["the oracle broken raised ValueError: no"]
+    assert "broken" in debugging.diagnosis(outcome).reason
+
+
+def test_an_answer_that_is_refused_does_not_count() -> None:
+    debugging = Debugging(top_down())
+    debugging.start()
+    with pytest.raises(UsageError):
+        debugging.send(Answered((Answer(99, Verdict.WRONG),)))
+    assert debugging.counts.person == 0
+
+
+def test_wishes_of_the_command_line_hold_from_the_start_and_once(tmp_path: Path) -> None:
+    trust = Trust(Scope.FUNCTION, "made.f1")
+    wishes = [StrategyChosen("top-down"), SwitchTurned("compression", True), TrustGiven(trust)]
+    path = tmp_path / "session.jsonl"
+    for _ in range(2):
+        journal = Journal(path, TREE, "tree")
+        debugging = Debugging(State(TREE), journal=journal)
+        debugging.start(wishes)
+        journal.close()
+        facts = debugging.state.facts
+        assert (facts.strategy, facts.switches.compression) == ("top-down", True)
+        assert facts.trusts == (trust,)
+    assert len(path.read_text().splitlines()) == 1 + len(wishes)
+
+
+def test_a_saved_session_goes_on_even_if_its_tree_had_grown(tmp_path: Path) -> None:
+    tree = partly_implicit(TREE, 1)
+    debugging = Debugging(State(tree))
+    outcome = debugging.start()
+    for _ in range(3):
+        if isinstance(outcome, Ask):
+            outcome = person(debugging, outcome)
+    assert len(debugging.state.tree.columns) > len(tree.columns)
+    path = tmp_path / "saved.jsonl"
+    debugging.save(path)
+    again = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    resumed = again.start()
+    assert again.state.facts == debugging.state.facts
+    while isinstance(resumed, Ask):
+        resumed = person(again, resumed)
+    assert isinstance(resumed, Found)
+    assert resumed.diagnosis.node == FAULT
