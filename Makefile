@@ -31,7 +31,7 @@ format: ## put the source in the project's format
 
 soak: ## the tests with many more examples, and those that take minutes
 	$(call environment,terminal test)
-	@WHENCE_HYPOTHESIS_PROFILE=soak $(ENV)/bin/python -m pytest -m "soak or not soak" --timeout=3600
+	@WHENCE_HYPOTHESIS_PROFILE=soak $(ENV)/bin/python -m pytest -n auto -m "soak or not soak" --timeout=3600
 
 bench: ## questions and time per search strategy
 	$(call environment,terminal)

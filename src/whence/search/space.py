@@ -118,13 +118,13 @@ class SearchSpace:
         return np.flatnonzero(self.columns.equation == self.columns.equation[position])
 
     def _judge_wrong(self, position: int) -> None:
-        inside = self.top <= position < self.stop
-        if not inside or self.flags[position] & (REMOVED | _LOOKED_THROUGH):
-            self._reset()
-            return
         twins = self._equal_calls(position)
         twins = twins[(twins >= position) & (twins < self.columns.end[position])]
-        twins = twins[self.flags[twins] & (REMOVED | _LOOKED_THROUGH) == 0]
+        inside = self.top <= position < self.stop and not self.flags[position] & REMOVED
+        if not inside or (self.flags[twins] & _LOOKED_THROUGH).any():
+            self._reset()
+            return
+        twins = twins[self.flags[twins] & REMOVED == 0]
         counted = self.flags[position] & JUDGED == 0
         self.flags[twins] |= JUDGED
         self.top = self._innermost(twins)
@@ -221,7 +221,7 @@ class SearchSpace:
             return
         wrong = self._judged_positions(wrong=True)
         covers = self._cover(self._judged_positions(wrong=False))
-        self.top = self._find_top(covers)
+        self.top = self._find_top()
         self.flags[wrong] = (self.flags[wrong] | JUDGED) & ~_LOOKED_THROUGH
         area = slice(self.top + 1, self.stop)
         self.flags[area][covers[area] > covers[self.top]] |= REMOVED
@@ -254,14 +254,15 @@ class SearchSpace:
     def _last_slice(self) -> Judged | None:
         return next((each for each in reversed(self.history) if each.influence is not None), None)
 
-    def _find_top(self, covers: Int32s) -> int:
+    def _find_top(self) -> int:
         """The wrong call that the search has come down to.
 
-        An answer moves it into the subtree judged wrong; a wrong call elsewhere takes over only
-        if it is lighter, for either holds a fault.
+        An answer moves it into the subtree judged wrong, and on to a call with an equal equation
+        inside unless that was judged right away before; a wrong call elsewhere takes over only if
+        it is lighter, for either holds a fault.
         """
         columns, top = self.columns, 0
-        for judged in self.history:
+        for number, judged in enumerate(self.history):
             asked = judged.position
             if judged.verdict is not Verdict.WRONG or self.verdict(asked) is not Verdict.WRONG:
                 continue
@@ -271,10 +272,21 @@ class SearchSpace:
                 top = asked
             twins = self._equal_calls(asked)
             twins = twins[(twins > top) & (twins < columns.end[top])]
-            twins = twins[covers[twins] == covers[top]]
+            if len(twins):
+                covers = self._cover(self._removed_before(number))
+                twins = twins[covers[twins] == covers[top]]
             if len(twins):
                 top = self._innermost(twins)
         return top
+
+    def _removed_before(self, number: int) -> Int64s:
+        """The calls that the first answers took away."""
+        fine = [
+            self._equal_calls(judged.position)
+            for judged in self.history[:number]
+            if judged.verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE)
+        ]
+        return np.concatenate(fine) if fine else np.empty(0, dtype=np.int64)
 
     def _direct_callers(self) -> Int32s:
         """For each call its nearest caller that is not looked through, by pointer doubling."""
