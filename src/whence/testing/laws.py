@@ -1,0 +1,134 @@
+"""The laws of the ports: what anything that plugs into whence has to keep.
+
+Each function raises `AssertionError` with the place where a law is broken, so that the author of a
+recorder, a strategy or a provenance can run it over what they made.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+
+from whence.errors import CannotExpand
+from whence.model.call import Mark, MarkedPart, find_mark, roots
+from whence.ports import Choice, Expansion, Judged, Provenance, Strategy, Tree
+from whence.search.space import SearchSpace, Switches
+from whence.testing.meanings import one_fault
+from whence.testing.trees import random_parents, tree_from_parents
+from whence.tree.build import subtree_sums
+
+_CALLS_READ = 200
+_PARTS_TRIED = 50
+
+
+def check_tree(tree: Tree) -> None:
+    """A tree is in preorder, its weights add up, and every id leads back to its position."""
+    columns, count = tree.columns, len(tree.columns)
+    assert count > 0, "a tree has a root"
+    assert columns.parent[0] == -1, "the root stands first and has no parent"
+    assert columns.depth[0] == 0, "the root has depth 0"
+    inner = np.arange(1, count)
+    parents = columns.parent[1:]
+    assert (parents >= 0).all(), "there is one root"
+    assert (parents < inner).all(), "a caller stands before its callees"
+    assert (columns.end[parents] >= columns.end[1:]).all(), "a subtree lies in its caller's"
+    assert (columns.end > np.arange(count)).all(), "a subtree holds its own call"
+    assert columns.end[0] == count, "the root's subtree is the whole tree"
+    assert (columns.depth[1:] == columns.depth[parents] + 1).all(), "depths count callers"
+    assert (columns.end[parents] > inner).all(), "a call lies in its parent's subtree"
+    assert np.isfinite(columns.own).all(), "own weights are numbers"
+    assert (columns.own >= 0).all(), "own weights are not negative"
+    sums = subtree_sums(columns.own, columns.end)
+    assert np.allclose(columns.weight, sums), "a weight is the sum of the own weights below"
+    assert columns.function.max() < len(tree.functions), "every function is in the table"
+    assert columns.rule.max() < len(tree.rules), "every rule is in the table"
+    below_implicit = columns.implicit[parents] != 0
+    assert not below_implicit.any(), "an implicit call has no callees in the tree"
+    for position in _some(count):
+        assert tree.position(tree.id(position)) == position, "an id leads back to its position"
+        call = tree.call(position)
+        assert call.function == tree.functions[int(columns.function[position])]
+        assert call.outcome.kind == columns.outcome[position], "the outcome column tells the kind"
+
+
+def check_expansion(tree: Tree, levels: int = 2) -> None:
+    """Expanding an implicit call keeps every other call, its id and its place in the order."""
+    for position in np.flatnonzero(tree.columns.implicit)[:20].tolist():
+        try:
+            grown = tree.expand(position, levels)
+        except CannotExpand:
+            continue
+        check_tree(grown)
+        before = [tree.id(p) for p in range(len(tree.columns))]
+        known = set(before)
+        after = [grown.id(p) for p in range(len(grown.columns))]
+        assert [node for node in after if node in known] == before, "no call moves or is lost"
+        place = grown.position(tree.id(position))
+        assert not grown.columns.implicit[place], "an expanded call is explicit"
+        new = [p for p, node in enumerate(after) if node not in known]
+        inside = [place < p < grown.columns.end[place] for p in new]
+        assert all(inside), "all that is new lies below the expanded call"
+
+
+def check_strategy(strategy: Strategy, sessions: int = 200, seed: int = 0) -> None:
+    """Whatever the tree and the faulty call, a strategy asks about open calls until it is found."""
+    numbers = random.Random(seed)
+    for _ in range(sessions):
+        shape = numbers.choice(["random", "deep", "wide", "binary"])
+        tree = tree_from_parents(random_parents(numbers, numbers.randint(1, 40), shape))
+        fault = numbers.randrange(len(tree.columns))
+        meaning = one_fault(tree, fault)
+        space = SearchSpace(tree, Switches(), (), rest=False)
+        space.apply(Judged(0, meaning.verdicts[0]))
+        while space.suspects_left():
+            chosen = strategy.choose(space)
+            assert isinstance(chosen, Choice), "in an explicit tree there is something to ask"
+            assert not isinstance(chosen, Expansion)
+            assert chosen.why, "a choice has a reason"
+            assert chosen.position in space.open_calls.positions(), "only open calls are asked"
+            space.apply(Judged(chosen.position, meaning.verdicts[chosen.position]))
+        assert space.top == fault, f"{strategy.name} blames another call"
+        assert strategy.choose(space) is None, "when nothing is open there is no choice"
+
+
+def check_provenance(tree: Tree, provenance: Provenance) -> None:
+    """What is said of a part is about calls of the tree, and what is not known has a reason."""
+    known = {tree.id(position) for position in range(len(tree.columns))}
+    for position in _some(len(tree.columns)):
+        call = tree.call(position)
+        for root in roots(call):
+            whole = find_mark(call, root, input_side=True)
+            for steps, value in list(whole.value.paths())[:_PARTS_TRIED]:
+                part = replace(whole, mark=Mark(root, steps), value=value)
+                _check_part(tree, provenance, position, part, known)
+
+
+def _check_part(
+    tree: Tree, provenance: Provenance, position: int, part: MarkedPart, known: set[int]
+) -> None:
+    node = tree.id(position)
+    origin = provenance.origin(node, part)
+    if origin.node is None:
+        assert origin.unknown, "an origin that is not known has a reason"
+        assert not origin.chain, "without an origin there is no chain"
+        return
+    assert origin.node in known, "an origin is a call of the tree"
+    assert known.issuperset(origin.chain), "a chain runs through calls of the tree"
+    assert node not in origin.chain, "the marked call is not on its chain"
+    influence = provenance.influence(node, part)
+    if influence is None:
+        return
+    assert known >= influence.nodes, "an influence is made of calls of the tree"
+    # What a call was given is taken to be right when its result is marked.
+    below = position <= tree.position(origin.node) < tree.columns.end[position]
+    if influence.complete and below:
+        assert origin.node in influence.nodes, "what made a part influenced it"
+
+
+def _some(count: int) -> list[int]:
+    """All positions of a small tree, and some of a large one."""
+    if count <= _CALLS_READ:
+        return list(range(count))
+    return sorted(random.Random(0).sample(range(count), _CALLS_READ))
