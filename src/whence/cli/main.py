@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     whole = argparse.ArgumentParser(
         prog="whence",
-        description="Finds the call that went wrong: records what a program did as a tree of "
+        description="Finds the call that went wrong: takes what a program did as a tree of "
         "calls, asks whether a few of them are right, and names the one at fault.",
     )
     whole.add_argument("--version", action="version", version=f"whence {whence.__version__}")

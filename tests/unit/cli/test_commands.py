@@ -265,3 +265,10 @@ def test_the_oracle_in_the_manual_works(tmp_path: Path, capsys: Any) -> None:
     report = json.loads(capsys.readouterr().out)
     judged = {answer["node"] for answer in report["answers"] if answer["by"] != "person"}
     assert judged >= {8, 9, 10, 11, 17, 18}
+
+
+def test_the_manual_of_the_command_line_is_up_to_date() -> None:
+    from whence.cli.manual import manual
+
+    written = (EXAMPLES.parent / "docs" / "command-line.md").read_text(encoding="utf-8")
+    assert written == manual(), "run: python -m whence.cli.manual > docs/command-line.md"
