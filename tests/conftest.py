@@ -13,5 +13,5 @@ settings.register_profile(
     derandomize=False,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("soak", parent=settings.get_profile("ci"), max_examples=2000)
+settings.register_profile("soak", parent=settings.get_profile("ci"), max_examples=500)
 settings.load_profile(os.environ.get("WHENCE_HYPOTHESIS_PROFILE", "ci"))
