@@ -18,7 +18,7 @@ from whence.model.question import Question
 from whence.model.verdict import PERSON, Answer
 from whence.ports import Oracle
 from whence.search.registry import find_strategy
-from whence.session.engine import apply, react, step
+from whence.session.engine import apply, step
 from whence.session.events import (
     Answered,
     Ask,
@@ -37,6 +37,7 @@ from whence.session.events import (
     Undone,
 )
 from whence.session.journal import Entry, Journal
+from whence.session.reaction import react
 from whence.session.state import Facts, State
 
 Notify = Callable[[str], None]
@@ -74,9 +75,7 @@ class Debugging:
 
         A wish is an event of the command line. One that changes nothing is passed over.
         """
-        for entry in list(self.journal.entries) if self.journal else []:
-            self.state = self._replayed(entry)
-            self.entries.append(entry)
+        self._replay()
         for wish in wishes:
             if not self._holds(wish):
                 self._step(wish)
@@ -115,7 +114,7 @@ class Debugging:
 
     def _step(self, event: Event) -> Outcome:
         self.state, outcome = step(self.state, event)
-        if not isinstance(event, Started | Expanded | NotExpandable):
+        if not isinstance(event, Started | Expanded):
             self._keep(event)
         return outcome
 
@@ -155,7 +154,10 @@ class Debugging:
         """Do all that needs no person."""
         while True:
             if isinstance(outcome, Expand):
-                outcome = self._step(self._expansion(outcome))
+                event = self._expansion(outcome)
+                if isinstance(event, Expanded):
+                    self._keep(outcome)
+                outcome = self._step(event)
             elif isinstance(outcome, Ask):
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:
@@ -182,17 +184,23 @@ class Debugging:
         self.notify(f"finding out what lies below call {request.node} …")
         try:
             position = self.state.tree.position(request.node)
-            tree = self.state.tree.expand(position, request.levels)
-        except CannotExpand as problem:
+            return Expanded(self.state.tree.expand(position, request.levels))
+        except (CannotExpand, UsageError) as problem:
             return NotExpandable(request.node, str(problem))
-        self._keep(request)
-        return Expanded(tree)
 
-    def _replayed(self, entry: Entry) -> State:
-        if isinstance(entry, Expand):
-            position = self.state.tree.position(entry.node)
-            return apply(self.state, Expanded(self.state.tree.expand(position, entry.levels)))
-        return apply(self.state, entry)
+    def _replay(self) -> None:
+        """Take in what the journal holds, but for what is about calls that are gone by now."""
+        lost = 0
+        for entry in list(self.journal.entries) if self.journal else []:
+            event = self._expansion(entry) if isinstance(entry, Expand) else entry
+            try:
+                self.state = apply(self.state, event)
+            except WhenceError:
+                lost += 1
+            else:
+                self.entries.append(entry)
+        if lost:
+            self.notify(f"{lost} earlier answers are about calls that cannot be had any more.")
 
     def _keep(self, entry: Entry) -> None:
         self.entries.append(entry)

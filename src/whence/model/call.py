@@ -172,20 +172,25 @@ def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
     outcome is `result`; what a call changed is addressed by the changed thing's name.
     """
     root, steps = _split(call, text.strip())
-    found = _root_value(call, root, input_side)
+    return locate_mark(call, Mark(root, steps), input_side=input_side)
+
+
+def locate_mark(call: Call, mark: Mark, *, input_side: bool) -> MarkedPart:
+    """Find the part that a mark addresses, as `find_mark` does."""
+    found = _root_value(call, mark.root, input_side)
     if found is None:
-        raise UsageError(f"there is no {root} here; there is {', '.join(roots(call))}")
+        raise UsageError(f"there is no {mark.root} here; there is {', '.join(roots(call))}")
     value, is_input, position = found
-    steps = value.resolve(steps)
-    return MarkedPart(Mark(root, steps), value.part(steps), is_input, position)
+    steps = value.resolve(mark.steps)
+    return MarkedPart(Mark(mark.root, steps), value.part(steps), is_input, position)
 
 
 def _split(call: Call, text: str) -> tuple[str, Steps]:
-    """Root and steps; what was changed may have a root with dots in it, as in `self.items`."""
-    for target in sorted((effect.target for effect in call.effects), key=len, reverse=True):
-        rest = text.removeprefix(target)
-        if text.startswith(target) and (not rest or rest[0] in "[."):
-            return target, parse_path("x" + rest)[1]
+    """Root and steps; the name of what was read or changed may have dots, as in `self.items`."""
+    for root in sorted(roots(call), key=len, reverse=True):
+        rest = text.removeprefix(root)
+        if text.startswith(root) and (not rest or rest[0] in "[."):
+            return root, parse_path("x" + rest)[1]
     return parse_path(text)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import FULL
+from whence.model.verdict import Answer
 from whence.ports import Tree
-from whence.session.journal import encode_answer
 from whence.session.state import State
 
 VERSION = 1
@@ -34,10 +34,15 @@ def record(
         "candidates": [_call(tree, node, None) for node in diagnosis.candidates],
         "questions": {"person": person, "oracle": oracle},
         "characters": characters,
-        "answers": [encode_answer(answer) for answer in state.facts.answers],
+        "answers": [_answer(answer) for answer in state.facts.answers],
         "strategy": state.facts.strategy,
         "reason": diagnosis.reason,
     }
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    said = {"node": answer.node, "verdict": answer.verdict.value, "by": answer.by}
+    return said if answer.mark is None else {**said, "mark": str(answer.mark)}
 
 
 def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, Any]:

@@ -321,7 +321,7 @@ class SearchSpace:
     @property
     def top_is_acquitted(self) -> bool:
         """Whether no call is known to be wrong: the rest below a right top is being searched."""
-        return self.rest and self.top == 0
+        return self.rest and self.top == 0 and self.verdict(0) is not Verdict.WRONG
 
     @property
     def slice_explains_top(self) -> bool:
@@ -332,6 +332,7 @@ class SearchSpace:
             and marked.influence is not None
             and marked.influence.complete
             and marked.position == self.top
+            and not self.top_is_acquitted
         )
 
     @property
@@ -355,12 +356,29 @@ class SearchSpace:
         return int(np.count_nonzero(self._area() & _NOT_A_SUSPECT == 0))
 
     def left(self) -> Int64s:
-        """The calls below the top that can still be at fault."""
-        return self.top + 1 + np.flatnonzero(self._area() & _NOT_A_SUSPECT == 0)
+        """The calls below the top that can still be at fault, folded ones included."""
+        acquitted = REMOVED | JUDGED | TRUSTED | ASIDE
+        return self.top + 1 + np.flatnonzero(self._area() & acquitted == 0)
+
+    def skips(self, position: int) -> int:
+        """How often a call was left open: not yet, once, or for good."""
+        return int(bool(self.flags[position] & SKIPPED)) + int(
+            bool(self.flags[position] & GIVEN_UP)
+        )
+
+    def judged(self, verdict: Verdict) -> Int64s:
+        """All calls that this was said of, in preorder."""
+        found = [self._positions(key) for key, said in self._verdicts.items() if said is verdict]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
 
     def single_rule(self) -> bool:
-        """Whether all that can be at fault, the top included, has one rule."""
+        """Whether all that can be at fault, the top included, has one rule.
+
+        What is below an implicit call is not in the tree, so its rules are not known.
+        """
         rule = self.columns.rule[self.top]
+        if (self.columns.implicit[self.top + 1 : self.stop] & ~self._area() & REMOVED).any():
+            return False
         for start in range(self.top + 1, self.stop, _BLOCK):
             block = slice(start, min(start + _BLOCK, self.stop))
             others = self.columns.rule[block] != rule
@@ -380,12 +398,15 @@ class SearchSpace:
         folded = (self.flags[area] & FOLDED != 0) & (self.flags[area] & REMOVED == 0)
         return self.top + 1 + np.flatnonzero(folded & (self._callers[area] == self.top))
 
-    def hidden_below_trust(self) -> Int64s:
-        """Implicit calls that are looked through: what they lead to is not in the tree yet."""
-        area = slice(self.top + 1, self.stop)
-        implicit = self.columns.implicit[area] != 0
-        through = self.flags[area] & (TRUSTED | FOLDED) != 0
-        return self.top + 1 + np.flatnonzero(implicit & through & (self.flags[area] & REMOVED == 0))
+    def unseen(self) -> Int64s:
+        """Implicit calls that nobody can acquit: looked through, or given up.
+
+        What they lead to is not in the tree yet.
+        """
+        area = self._area()
+        implicit = self.columns.implicit[self.top + 1 : self.stop] != 0
+        open_ended = area & (TRUSTED | FOLDED | GIVEN_UP) != 0
+        return self.top + 1 + np.flatnonzero(implicit & open_ended & (area & REMOVED == 0))
 
     def led_to(self, position: int) -> Int64s:
         """The calls that a call leads to directly, judged or not."""

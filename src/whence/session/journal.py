@@ -15,15 +15,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from whence.errors import UsageError, WhenceError
+import numpy as np
+
+from whence.errors import WhenceError
 from whence.model.call import Mark
-from whence.model.value import parse_path
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.ports import Tree
 from whence.session.events import (
     Answered,
     Event,
     Expand,
+    NotExpandable,
     Redone,
     Rejected,
     Resolved,
@@ -36,16 +38,16 @@ from whence.session.events import (
 )
 
 VERSION = 1
+_BEGINNING = b'{"whence": "session"'
 Entry = Event | Expand
 """What a journal holds: events, and the expansions of the tree that were made between them."""
 
 
 def fingerprint(tree: Tree) -> str:
     """A short digest that tells one tree from another."""
-    columns = tree.columns
-    head = columns.equation[:4096].tobytes() + columns.end[:4096].tobytes()
-    digest = hashlib.blake2b(head, digest_size=8)
-    digest.update(str(len(columns)).encode())
+    digest = hashlib.blake2b(digest_size=8)
+    for column in (tree.columns.equation, tree.columns.end):
+        digest.update(np.ascontiguousarray(column).data)
     return digest.hexdigest()
 
 
@@ -105,13 +107,24 @@ class Journal:
                     self._check(record, header)
                 else:
                     self.entries.append(decode(record))
-            except (ValueError, KeyError, TypeError, AttributeError, UsageError) as problem:
+            except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as problem:
                 raise WhenceError(
                     f"{self.path}:{number}: not a line of a whence session ({problem}); "
                     "delete the file to start anew, or cut it off before this line"
                 ) from problem
             whole += len(line)
+        if whole == 0:
+            self._check_beginning()
         return whole
+
+    def _check_beginning(self) -> None:
+        """A file without a whole line is a session that broke off at once, or none at all."""
+        with self.path.open("rb") as file:
+            found = file.read(len(_BEGINNING))
+        if not _BEGINNING.startswith(found):
+            raise WhenceError(
+                f"{self.path} is not a whence session; name another file with --session"
+            )
 
     def _check(self, found: Any, expected: dict[str, Any]) -> None:
         if not isinstance(found, dict) or found.get("whence") != "session":
@@ -162,6 +175,8 @@ def encode(entry: Entry) -> dict[str, Any]:
             return {"event": "rest"}
         case Expand(node, levels):
             return {"event": "expanded", "node": node, "levels": levels}
+        case NotExpandable(node, reason):
+            return {"event": "not expandable", "node": node, "reason": reason}
         case _:
             raise AssertionError(f"{entry} is not kept in journals")
 
@@ -191,6 +206,8 @@ def decode(record: Any) -> Entry:
             return RestSearched()
         case "expanded":
             return Expand(int(record["node"]), int(record["levels"]))
+        case "not expandable":
+            return NotExpandable(int(record["node"]), str(record["reason"]))
         case other:
             raise ValueError(f"unknown event {other!r}")
 
@@ -199,14 +216,17 @@ def encode_answer(answer: Answer) -> dict[str, Any]:
     """The JSON of an answer."""
     record: dict[str, Any] = {"node": answer.node, "verdict": answer.verdict.value}
     if answer.mark is not None:
-        record["mark"] = str(answer.mark)
+        record["mark"] = {"root": answer.mark.root, "steps": list(answer.mark.steps)}
     record["by"] = answer.by
     return record
 
 
 def decode_answer(record: Any) -> Answer:
     """An answer from its JSON."""
-    mark = None if record.get("mark") is None else Mark(*parse_path(record["mark"]))
+    mark = None
+    if "mark" in record:
+        steps = tuple(str(step) for step in record["mark"]["steps"])
+        mark = Mark(str(record["mark"]["root"]), steps)
     return Answer(int(record["node"]), Verdict(record["verdict"]), mark, str(record["by"]))
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from whence.model.call import find_mark
-from whence.model.verdict import Answer, Scope, Trust
+from whence.model.call import Function, locate_mark
+from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.ports import Judged, Provenance, Tree
 from whence.search.registry import DEFAULT
 from whence.search.space import SearchSpace, Switches
@@ -79,10 +79,11 @@ class SpaceCache:
                 trusted_functions(state.tree, facts.trusts),
                 rest=facts.rest,
             )
-            known = 0
-        for answer in facts.answers[known:]:
-            self._space.apply(self._judged(state, answer))
-        self._key, self._answers = key, facts.answers
+            self._key, self._answers = key, ()
+        for answer in facts.answers[len(self._answers) :]:
+            judged = self._judged(state, answer)
+            self._space.apply(judged)
+            self._answers = (*self._answers, answer)
         return self._space
 
     def _judged(self, state: State, answer: Answer) -> Judged:
@@ -91,7 +92,8 @@ class SpaceCache:
             return Judged(position, answer.verdict)
         if answer not in self._origins:
             call = state.tree.call(position)
-            part = find_mark(call, str(answer.mark), input_side=answer.verdict.value != "wrong")
+            inadmissible = answer.verdict is Verdict.INADMISSIBLE
+            part = locate_mark(call, answer.mark, input_side=inadmissible)
             self._origins[answer] = Judged(
                 position,
                 answer.verdict,
@@ -123,14 +125,35 @@ class State:
         return self.cache.space(self)
 
 
-def trusted_functions(tree: Tree, trusts: Sequence[Trust]) -> list[int]:
+def covered_functions(tree: Tree, trust: Trust) -> list[int]:
+    """The numbers of the functions that a trust is about."""
+
+    def covered(function: Function) -> bool:
+        if trust.scope is Scope.FUNCTION:
+            return function.name == trust.name
+        if trust.scope is Scope.MODULE:
+            return function.module == trust.name
+        return function.location is not None and function.location.file == trust.name
+
+    return [number for number, function in enumerate(tree.functions) if covered(function)]
+
+
+def trusted_functions(tree: Tree, trusts: Sequence[Trust]) -> set[int]:
     """The numbers of the functions that the tracer or the person trusts."""
-    names = {scope: {t.name for t in trusts if t.scope is scope} for scope in Scope}
+    by_tracer = {n for n, function in enumerate(tree.functions) if function.trusted}
+    return by_tracer.union(*(covered_functions(tree, trust) for trust in trusts))
+
+
+def earlier_answers(tree: Tree, facts: Facts, node: int) -> list[Answer]:
+    """The definite answers that were given about this call or one with an equal equation."""
+    equation = tree.columns.equation
+    wanted = equation[tree.position(node)]
     return [
-        number
-        for number, function in enumerate(tree.functions)
-        if function.trusted
-        or function.name in names[Scope.FUNCTION]
-        or function.module in names[Scope.MODULE]
-        or (function.location is not None and function.location.file in names[Scope.FILE])
+        answer
+        for answer in facts.answers
+        if answer.verdict is not Verdict.UNKNOWN
+        and (
+            answer.node == node
+            or (facts.switches.duplicates and equation[tree.position(answer.node)] == wanted)
+        )
     ]

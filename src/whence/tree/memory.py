@@ -37,7 +37,7 @@ class Source(Protocol):
         """The tree whose root is this implicit call, `levels` levels deep below it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnTree:
     """A tree in columns. `ids` is None where a call's id is its position plus `first_id`."""
 
@@ -95,6 +95,8 @@ class ColumnTree:
                 f"the calls below call {self.id(position)} could not be had: what was given "
                 f"instead starts at call {below.id(0)}"
             )
+        if below.columns.implicit[0]:
+            raise CannotExpand(f"nothing came to light below call {self.id(position)}")
         return _splice(self, position, below)
 
 

@@ -13,7 +13,6 @@ from whence.errors import UsageError, WhenceError
 from whence.model.question import Question
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.report.text import lines as report_lines
-from whence.session.engine import react
 from whence.session.events import (
     Answered,
     Ask,
@@ -32,6 +31,7 @@ from whence.session.events import (
     TrustWithdrawn,
     Undone,
 )
+from whence.session.reaction import react
 from whence.ui import Debugging
 from whence.ui.terminal import commands, telling
 from whence.ui.terminal.browse import browse, check_mark

@@ -1,0 +1,242 @@
+"""What a session needs next, given what was said: the rules of three-valued debugging.
+
+A call is at fault when it is wrong and every call that it leads to is right or inadmissible. Before
+that is said of a call, all that stands in the way is dealt with, in this order: contradictions;
+calls that are not in the tree yet; what can still be asked; skipped questions; trust; and that
+somebody must have said that the top is wrong. What cannot be dealt with is named instead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.model.call import OutcomeKind
+from whence.model.diagnosis import Diagnosis, FaultKind, Status
+from whence.model.question import Question
+from whence.model.verdict import Trust, Verdict
+from whence.ports import Choice, Expansion, Int64s
+from whence.search.registry import find_strategy
+from whence.search.space import SearchSpace
+from whence.session.events import Ask, Exhausted, Expand, Found, Outcome, Revise
+from whence.session.state import State, covered_functions, earlier_answers, trusted_functions
+from whence.tree.weights import questions_left
+
+EXPAND_LEVELS = 3
+CALLEES_NAMED = 1000
+
+
+def react(state: State) -> Outcome:
+    """What the session needs next: an answer, more of the tree, a decision; or that it is over."""
+    if state.facts.clash is not None:
+        clash = state.facts.clash
+        return Revise(clash.earlier, clash.later, clash.why)
+    space = state.space()
+    verdict = space.verdict(space.top)
+    if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE) and not space.top_is_acquitted:
+        return Exhausted(_top_acquitted(verdict), rest=True)
+    if state.tree.columns.implicit[space.top]:
+        asked = None if space.skips(space.top) else _ask_top(state, space)
+        return asked or _expand_or_tell(state, space.top)
+    if _one_rule_is_left(state, space):
+        return _ask_top(state, space) or Found(_at_fault(state, space, single_rule=True))
+    if space.can_ask():
+        return _next_question(state, space)
+    return _nothing_to_ask(state, space)
+
+
+# --- asking ------------------------------------------------------------------------------------
+
+
+def _next_question(state: State, space: SearchSpace) -> Outcome:
+    strategy = find_strategy(state.facts.strategy)
+    ask_top = state.options.ask_top if state.options.ask_top is not None else strategy.asks_top
+    if space.top_is_open and ask_top and not space.skips(space.top):
+        return Ask(_question(state, space, Choice(space.top, "the search starts at the top")))
+    chosen = strategy.choose(space)
+    if isinstance(chosen, Expansion):
+        node = state.tree.id(chosen.position)
+        if node not in dict(state.not_expandable):
+            return Expand(node, chosen.levels)
+        chosen = None
+    if chosen is None:
+        first = space.open_calls.first()
+        assert first is not None, "there is something to ask, or we would not be here"
+        chosen = Choice(first, "it is among the calls that are still open")
+    return Ask(_question(state, space, chosen))
+
+
+def _ask_top(state: State, space: SearchSpace) -> Ask | None:
+    """Before the top is blamed, somebody must have said that it is wrong."""
+    needed = space.top_is_open and state.options.confirm_top
+    if not needed or space.skips(space.top) > 1 or _top_is_trusted(state, space):
+        return None
+    why = "all that it called is right; if it is wrong, it is at fault"
+    return Ask(_question(state, space, Choice(space.top, why)))
+
+
+def _question(state: State, space: SearchSpace, choice: Choice) -> Question:
+    tree, equation = state.tree, state.tree.columns.equation
+    weight = float(space.weight[space.top])
+    default = next(
+        (
+            answer
+            for answer in state.facts.defaults
+            if answer.verdict is not Verdict.UNKNOWN
+            and equation[tree.position(answer.node)] == equation[choice.position]
+        ),
+        None,
+    )
+    return Question(
+        node=tree.id(choice.position),
+        call=tree.call(choice.position),
+        strategy=state.facts.strategy,
+        why=choice.why,
+        suspects=space.count() + space.top_is_open,
+        weight=weight,
+        expected=max(1, questions_left(weight + (not space.top_is_open))),
+        default=default,
+    )
+
+
+def _one_rule_is_left(state: State, space: SearchSpace) -> bool:
+    """Whether the single-rule stop applies. What is not in the tree may have any rule."""
+    return (
+        state.facts.switches.single_rule
+        and not space.top_is_acquitted
+        and not _top_is_trusted(state, space)
+        and not (space.top_is_open and space.skips(space.top))
+        and space.suspects_left()
+        and space.single_rule()
+    )
+
+
+# --- when nothing is left to ask ---------------------------------------------------------------
+
+
+def _nothing_to_ask(state: State, space: SearchSpace) -> Outcome:
+    """Look into what is not in the tree yet, then say how far the answers lead."""
+    tree, gone = state.tree, dict(state.not_expandable)
+    hidden = [int(position) for position in space.unseen()]
+    for position in hidden:
+        if tree.id(position) not in gone:
+            return _expand_or_tell(state, position)
+    if space.suspects_left():
+        return Found(_candidates(state, space, hidden))
+    if space.top_is_acquitted:
+        return Exhausted(_all_right(state, hidden), rest=False)
+    if hidden:
+        return Found(_below_unrecorded(tree.id(hidden[0]), gone[tree.id(hidden[0])]))
+    if _top_is_trusted(state, space):
+        return _trusted_top(state, space)
+    asked = _ask_top(state, space)
+    if asked is not None:
+        return asked
+    if space.top_is_open and state.options.confirm_top:
+        reason = "all that it called is right, but nobody could say whether it is"
+        nodes = _ids(state, np.append(space.top, space.folded_into_top()))
+        return Found(Diagnosis(Status.CANDIDATES, candidates=nodes, reason=reason))
+    return Found(_at_fault(state, space, single_rule=False))
+
+
+def _expand_or_tell(state: State, position: int) -> Outcome:
+    node = state.tree.id(position)
+    gone = dict(state.not_expandable)
+    if node in gone:
+        return Found(_below_unrecorded(node, gone[node]))
+    return Expand(node, EXPAND_LEVELS)
+
+
+def _trusted_top(state: State, space: SearchSpace) -> Outcome:
+    """A trusted call is wrong and all that it called is right: both cannot hold."""
+    top = state.tree.id(space.top)
+    trust = _trust_of(state, space.top)
+    answer = next(iter(earlier_answers(state.tree, state.facts, top)), None)
+    if trust is not None and answer is not None:
+        why = "a trusted call is wrong although all that it called is right"
+        return Revise(trust, answer, why)
+    cure = "withdraw that trust" if trust is not None else "trust it less in the tree file"
+    reason = (
+        "all that it called was judged right, and its own code is trusted; "
+        f"{cure}, or take back an answer"
+    )
+    return Exhausted(Diagnosis(Status.UNDETERMINED, candidates=(top,), reason=reason), rest=False)
+
+
+def _top_is_trusted(state: State, space: SearchSpace) -> bool:
+    function = int(state.tree.columns.function[space.top])
+    return function in trusted_functions(state.tree, state.facts.trusts)
+
+
+def _trust_of(state: State, position: int) -> Trust | None:
+    function = int(state.tree.columns.function[position])
+    for trust in state.facts.trusts:
+        if function in covered_functions(state.tree, trust):
+            return trust
+    return None
+
+
+# --- diagnoses ---------------------------------------------------------------------------------
+
+
+def _at_fault(state: State, space: SearchSpace, *, single_rule: bool) -> Diagnosis:
+    tree = state.tree
+    callees = space.led_to(space.top)
+    bad_input = np.intersect1d(callees, space.judged(Verdict.INADMISSIBLE))
+    others = space.same_rule() if single_rule else space.folded_into_top()
+    outcome = OutcomeKind(int(tree.columns.outcome[space.top]))
+    kind = FaultKind.WRONG_RESULT
+    if len(bad_input):
+        kind = FaultKind.BAD_INPUT_PASSED
+    elif outcome is OutcomeKind.RAISED:
+        kind = FaultKind.RAISED
+    elif outcome is OutcomeKind.NOT_TERMINATED:
+        kind = FaultKind.DID_NOT_END
+    top = tree.id(space.top)
+    return Diagnosis(
+        status=Status.FOUND,
+        node=top,
+        kind=kind,
+        group=(top, *_ids(state, others)) if len(others) else (),
+        callees=_ids(state, callees[:CALLEES_NAMED]),
+        bad_input=_ids(state, bad_input),
+    )
+
+
+def _candidates(state: State, space: SearchSpace, hidden: list[int]) -> Diagnosis:
+    acquitted = space.top_is_acquitted or _top_is_trusted(state, space)
+    nodes = () if acquitted else (state.tree.id(space.top),)
+    reason = "nobody could say which"
+    if hidden:
+        reason += "; calls below one of them were not recorded, and it may lie there too"
+    return Diagnosis(Status.CANDIDATES, candidates=nodes + _ids(state, space.left()), reason=reason)
+
+
+def _all_right(state: State, hidden: list[int]) -> Diagnosis:
+    if not hidden:
+        return Diagnosis(Status.NONE, reason="every call was judged right, the top included")
+    nodes = _ids(state, np.array(hidden))
+    reason = "every call that was recorded is right, but calls below some were not recorded"
+    return Diagnosis(Status.UNDETERMINED, candidates=nodes, reason=reason)
+
+
+def _below_unrecorded(node: int, reason: str) -> Diagnosis:
+    return Diagnosis(
+        Status.UNDETERMINED,
+        candidates=(node,),
+        reason=f"the fault lies in call {node} or below it, and that was not recorded: {reason}",
+    )
+
+
+def _top_acquitted(verdict: Verdict | None) -> Diagnosis:
+    if verdict is Verdict.RIGHT:
+        reason = "the top of the tree was judged right, so there is no fault to find in it"
+    else:
+        reason = (
+            "the program was given input that it should never get: "
+            "the fault lies outside of this tree"
+        )
+    return Diagnosis(Status.NONE, reason=reason)
+
+
+def _ids(state: State, positions: Int64s) -> tuple[int, ...]:
+    return tuple(state.tree.id(int(position)) for position in positions)
