@@ -13,7 +13,7 @@ help: ## list the targets
 
 demo: ## a debugging session on a recorded tree (answers may be piped in)
 	$(call environment,terminal)
-	@$(ENV)/bin/whence debug examples/sqrtest.jsonl
+	@$(ENV)/bin/whence debug examples/sqrtest.jsonl --no-session || test $$? -eq 1
 
 test: ## lint, then the tests on every CPython >= 3.11 at hand
 	@$(PYTHON) tools/run_tests.py

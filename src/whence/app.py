@@ -15,7 +15,7 @@ from pathlib import Path
 from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
-from whence.model.verdict import PERSON, Answer
+from whence.model.verdict import PERSON, Answer, Verdict
 from whence.ports import Oracle
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, step
@@ -41,6 +41,8 @@ from whence.session.reaction import react
 from whence.session.state import Facts, State
 
 Notify = Callable[[str], None]
+MOST_CANDIDATES = 1000
+UNREADABLE = "nobody: the call cannot be read"
 
 
 @dataclass
@@ -76,9 +78,12 @@ class Debugging:
         A wish is an event of the command line. One that changes nothing is passed over.
         """
         self._replay()
+        said = len(self.entries)
         for wish in wishes:
             if not self._holds(wish):
                 self._step(wish)
+        if not said:
+            self.state = replace(self.state, past=())
         return self._settled(react(self.state))
 
     def send(self, event: Event) -> Outcome:
@@ -110,7 +115,13 @@ class Debugging:
         if isinstance(outcome, Found | Exhausted):
             return outcome.diagnosis
         reason = left or "the session was left before its end"
-        return Diagnosis(Status.UNDETERMINED, reason="; ".join([reason, *self.failures]))
+        space = self.state.space()
+        suspects = [space.top, *space.left()[:MOST_CANDIDATES].tolist()]
+        return Diagnosis(
+            Status.UNDETERMINED,
+            candidates=tuple(self.state.tree.id(position) for position in suspects),
+            reason="; ".join([reason, *self.failures]),
+        )
 
     def _step(self, event: Event) -> Outcome:
         self.state, outcome = step(self.state, event)
@@ -158,6 +169,10 @@ class Debugging:
                 if isinstance(event, Expanded):
                     self._keep(outcome)
                 outcome = self._step(event)
+            elif isinstance(outcome, Ask) and outcome.question.problem:
+                self.notify(f"Passed over: {outcome.question.problem}.")
+                unknown = Answer(outcome.question.node, Verdict.UNKNOWN, by=UNREADABLE)
+                outcome = self._step(Answered((unknown,)))
             elif isinstance(outcome, Ask):
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
@@ -21,9 +22,10 @@ from whence.ports import Provenance, Tree
 from whence.report.record import exit_code, record
 from whence.search.registry import DEFAULT, find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
-from whence.session.journal import Journal, default_path
+from whence.session.journal import Journal, OtherTree, default_path, is_session
 from whence.session.state import State
 from whence.ui.terminal import choose_screen, converse
+from whence.ui.terminal.listing import find_function
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -75,7 +77,6 @@ def diagnose(
     options: argparse.Namespace, tree: Tree, provenance: Provenance | None, path: Path
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code."""
-    with_person = options.answers is None
     answers, opened = _answers(options.answers)
     json_to_stdout = options.format == "json" and options.output is None
     screen = choose_screen(
@@ -83,7 +84,7 @@ def diagnose(
         output=sys.stderr if json_to_stdout else sys.stdout,
         plain=options.plain or json_to_stdout,
     )
-    journal = _journal(options, tree, path, with_person)
+    journal = _journal(options, tree, path, screen.note)
     debugging = Debugging(
         state=State(tree, provenance),
         oracles=[load_oracle(text) for text in options.oracle],
@@ -95,7 +96,7 @@ def diagnose(
             screen.note(
                 f"Going on with the session kept in {journal.path}; --fresh starts a new one."
             )
-        outcome, left = converse(debugging, screen, debugging.start(_wishes(options)))
+        outcome, left = converse(debugging, screen, debugging.start(_wishes(options, tree)))
     finally:
         if journal is not None:
             journal.close()
@@ -111,7 +112,8 @@ def diagnose(
         characters=counts.characters,
     )
     if options.format == "json":
-        _write(options.output, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+        plain = options.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
+        _write(options.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
     elif options.output is not None:
         from whence.report.text import lines
 
@@ -134,7 +136,7 @@ def _answers(name: str | None) -> tuple[TextIO | None, TextIO | None]:
     return opened, opened
 
 
-def _wishes(options: argparse.Namespace) -> list[Event]:
+def _wishes(options: argparse.Namespace, tree: Tree) -> list[Event]:
     """What the options ask for, as if it were said at the start of the session."""
     wishes: list[Event] = []
     if options.strategy is not None:
@@ -147,28 +149,50 @@ def _wishes(options: argparse.Namespace) -> list[Event]:
     ):
         if given:
             wishes.append(SwitchTurned(name, on))
-    return wishes + [TrustGiven(_trust(text)) for text in options.trust]
+    return wishes + [TrustGiven(_trust(tree, text)) for text in options.trust]
 
 
-def _trust(text: str) -> Trust:
+def _trust(tree: Tree, text: str) -> Trust:
     scope, _, name = text.partition(":")
     known = {each.value: each for each in Scope}
-    if name and scope in known:
+    if name and scope in known and scope != Scope.FUNCTION.value:
         return Trust(known[scope], name)
-    return Trust(Scope.FUNCTION, text)
+    text = name if name and scope == Scope.FUNCTION.value else text
+    return Trust(Scope.FUNCTION, tree.functions[find_function(tree, text)].name)
 
 
 def _journal(
-    options: argparse.Namespace, tree: Tree, path: Path, with_person: bool
+    options: argparse.Namespace, tree: Tree, path: Path, note: Callable[[str], None]
 ) -> Journal | None:
     """A person's session is kept by itself; a script's only where a file is named."""
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
-    if options.no_session or (options.session is None and not (with_person and at_terminal)):
+    if options.no_session or (
+        options.session is None and not (options.answers is None and at_terminal)
+    ):
         return None
     place = options.session or default_path(path)
-    if options.fresh:
-        place.unlink(missing_ok=True)
-    return Journal(place, tree, str(path))
+    if options.fresh and place.exists():
+        if not is_session(place):
+            raise WhenceError(f"{place} is not a whence session, so --fresh leaves it alone")
+        place.unlink()
+    if options.session is not None:
+        return Journal(place, tree, str(path))
+    try:
+        return _own_journal(place, tree, path, note)
+    except WhenceError as problem:
+        note(f"This session is not kept: {problem}.")
+        return None
+
+
+def _own_journal(place: Path, tree: Tree, path: Path, note: Callable[[str], None]) -> Journal:
+    """The session that whence keeps by itself; one about an earlier tree is put aside."""
+    try:
+        return Journal(place, tree, str(path))
+    except OtherTree:
+        aside = place.with_name(place.name + ".old")
+        place.replace(aside)
+        note(f"{path} has changed since it was debugged; the answers of then are in {aside}.")
+        return Journal(place, tree, str(path))
 
 
 def _write(path: Path | None, text: str) -> None:

@@ -7,11 +7,14 @@ else that goes wrong is a bug of whence and says what to report.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import platform
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import whence
 from whence.cli import convert, debug, strategies
@@ -36,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    _prepare_streams()
     options = parser().parse_args(arguments)
     try:
         code: int = options.run(options)
@@ -48,9 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("whence: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output went away, as `head` does. Python would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output went away, as `head` does.
+        _forget_output()
         return 1
+    except OSError as problem:
+        _forget_output()
+        print(f"whence: {problem.strerror or problem}", file=sys.stderr)
+        return 2
     except Exception:
         traceback.print_exc()
         print(
@@ -60,3 +68,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 70
+
+
+def _prepare_streams() -> None:
+    """Whatever the streams of this process are, writing a character to them is no failure."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _forget_output() -> None:
+    """Python writes what is left at exit, and would complain about it once more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

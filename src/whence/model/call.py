@@ -124,8 +124,9 @@ class Call:
         outcome = self.outcome
         words = []
         if outcome.yielded:
-            values = show(_listed(outcome.yielded), limits)[1:-1]
-            words.append(f"yielded {values},")
+            shown = [show(value, limits) for value in outcome.yielded[: limits.parts]]
+            hidden = len(outcome.yielded) - len(shown)
+            words.append("yielded " + ", ".join(shown + [f"…{hidden} more"] * bool(hidden)) + ",")
         ending = "" if outcome.value is None else " " + show(outcome.value, limits)
         if outcome.kind is OutcomeKind.RETURNED:
             words.append("then returned" + ending if words else "→" + (ending or " ?"))
@@ -134,7 +135,7 @@ class Call:
         elif outcome.kind is OutcomeKind.YIELDED:
             words.append("and was left there" if words else "yielded nothing")
         else:
-            words.append("did not end" + ending)
+            words.append("did not end" + (":" + ending if ending else ""))
         return " ".join(words)
 
 
@@ -210,6 +211,8 @@ def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, i
     after = next((e.after for e in call.effects if e.target == root and e.after), None)
     if after is not None and not input_side:
         return after, False, -1
+    if not input_side and root in _OUTCOME_ROOTS and call.outcome.value is not None:
+        return call.outcome.value, False, -1
     for number, each in enumerate(call.arguments):
         if root in (each.name or f"arg{number + 1}", f"arg{number + 1}"):
             return each.value, True, number

@@ -24,3 +24,5 @@ class Question:
     weight: float
     expected: int
     default: Answer | None = None
+    problem: str = ""
+    """Why the call cannot be read, so that nobody can judge it."""

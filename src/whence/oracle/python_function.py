@@ -1,22 +1,29 @@
 """An oracle that asks a Python function of the user's: `--oracle 'python:module:function'`.
 
-The function gets the call as plain data (a dictionary in the words of the open tree format, plus
-`node`) and answers True or "right", False or "wrong", "inadmissible", or None when it does not
-know. Its mistakes are reported with its name, never taken for a verdict.
+The function gets the call as a dictionary: `node`, `function`, `rule`, `args` (by name or in
+order), `reads`, `outcome` ("returned", "raised", "yielded", "not terminated"), `returned`,
+`raised`, `yielded`, `printed`, `equation` (one line of text). Values are plain Python: numbers,
+texts, lists, tuples, dictionaries. It answers True or "right", False or "wrong", "inadmissible",
+or None when it does not know. Its mistakes are reported with its name, never taken for a verdict,
+and what it prints goes to standard error, away from the report.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import importlib
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from whence.errors import UsageError, WhenceError
+from whence.model.call import Call
 from whence.model.question import Question
+from whence.model.value import Kind, Value
 from whence.model.verdict import Verdict
-from whence.tree.codec import encode_call
 
 _VERDICTS: dict[Any, Verdict] = {
     True: Verdict.RIGHT,
@@ -36,23 +43,76 @@ class PythonFunction:
 
     def judge(self, question: Question) -> Verdict | None:
         """What the function says of the call."""
-        record = {"node": question.node, **encode_call(question.call)}
-        record["equation"] = question.call.equation()
+        call = {"node": question.node, **as_dictionary(question.call)}
         try:
-            said = self.function(record)
+            with contextlib.redirect_stdout(sys.stderr):
+                said = self.function(call)
         except Exception as problem:
+            place = traceback.extract_tb(problem.__traceback__)[-1]
             raise WhenceError(
-                f"the oracle {self.name} raised {type(problem).__name__}: {problem}, about "
-                f"{record['equation']}; mend it, or let it return None where it does not know"
+                f"the oracle {self.name} raised {type(problem).__name__}: {problem} "
+                f"({place.filename}:{place.lineno}), about {call['equation']}; mend it, or let it "
+                "return None where it does not know"
             ) from problem
         if said is None:
             return None
         if not isinstance(said, bool | str) or said not in _VERDICTS:
             raise WhenceError(
-                f"the oracle {self.name} said {said!r} about {record['equation']}; it may say "
+                f"the oracle {self.name} said {said!r} about {call['equation']}; it may say "
                 'True, False, "right", "wrong", "inadmissible" or None'
             )
         return _VERDICTS[said]
+
+
+def as_dictionary(call: Call) -> dict[str, Any]:
+    """A call in plain Python."""
+    outcome = call.outcome
+    named = all(each.name for each in call.arguments)
+    kind = outcome.kind.name.lower()
+    return {
+        "function": call.function.name,
+        "rule": call.rule.name,
+        "args": {each.name: plain(each.value) for each in call.arguments}
+        if named
+        else [plain(each.value) for each in call.arguments],
+        "reads": {each.name: plain(each.value) for each in call.reads},
+        "outcome": kind.replace("_", " "),
+        "returned": plain(outcome.value) if kind == "returned" and outcome.value else None,
+        "raised": plain(outcome.value) if kind == "raised" and outcome.value else None,
+        "yielded": [plain(value) for value in outcome.yielded],
+        "printed": call.printed,
+        "equation": call.equation(),
+    }
+
+
+def plain(value: Value) -> Any:
+    """A value in plain Python: what has no counterpart is a dictionary that says what it is."""
+    parts = [plain(part) for _, part in value.parts]
+    names = [step for step, _ in value.parts]
+    if value.kind is Kind.ATOM:
+        return _literal(value.text)
+    if value.kind is Kind.SHARED:
+        return {"same": value.identity}
+    if value.kind is Kind.OBJECT:
+        fields = {name.removeprefix("."): part for name, part in zip(names, parts, strict=True)}
+        return {"object": value.text, "fields": fields}
+    if value.kind is Kind.TERM:
+        return {"term": value.text, "args": parts}
+    if value.omitted:
+        return {value.kind.value: parts, "more": value.omitted}
+    if value.kind is Kind.DICT:
+        keys = [_literal(name[1:-1]) for name in names]
+        with contextlib.suppress(TypeError):
+            return dict(zip(keys, parts, strict=True))
+        return [list(pair) for pair in zip(keys, parts, strict=True)]
+    return tuple(parts) if value.kind is Kind.TUPLE else parts
+
+
+def _literal(text: str) -> Any:
+    """The number, text or constant that an atom is written as; else its writing."""
+    with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return ast.literal_eval(text)
+    return {"true": True, "false": False, "null": None}.get(text, text)
 
 
 def load_oracle(text: str) -> PythonFunction:
@@ -64,7 +124,8 @@ def load_oracle(text: str) -> PythonFunction:
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        function: Any = importlib.import_module(module_name)
+        with contextlib.redirect_stdout(sys.stderr):
+            function: Any = importlib.import_module(module_name)
     except Exception as problem:
         raise WhenceError(
             f"the oracle's module {module_name} could not be imported "

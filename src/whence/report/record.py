@@ -12,6 +12,7 @@ from whence.model.value import FULL
 from whence.model.verdict import Answer
 from whence.ports import Tree
 from whence.session.state import State
+from whence.tree.reading import readable_call
 
 VERSION = 1
 
@@ -46,7 +47,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, Any]:
-    call = tree.call(tree.position(node))
+    call, _ = readable_call(tree, tree.position(node))
     where = call.where()
     item: dict[str, Any] = {
         "function": call.function.name,

@@ -8,6 +8,7 @@ from whence.model.value import Limits, Value, show
 from whence.model.verdict import Verdict
 from whence.ports import Tree
 from whence.session.state import State
+from whence.tree.reading import readable_call
 
 _CALLEES_SHOWN = 8
 _CANDIDATES_SHOWN = 10
@@ -45,7 +46,7 @@ def lines(state: State, diagnosis: Diagnosis) -> list[str]:
 
 def _found(state: State, diagnosis: Diagnosis, node: int) -> list[str]:
     tree = state.tree
-    call = tree.call(tree.position(node))
+    call, _ = readable_call(tree, tree.position(node))
     out = [f"The fault is in {call.function.short()}{_place(call)}, call {node}."]
     out += [f"    {line}" for line in call.rule.source.splitlines()]
     out += _given(call) + _callees(state, diagnosis) + _gave_back(call)
@@ -85,7 +86,7 @@ def _callees(state: State, diagnosis: Diagnosis) -> list[str]:
     for node in shown[:_CALLEES_SHOWN]:
         position = tree.position(node)
         said = _SAID[space.verdict(position)]
-        calls.append(f"{tree.call(position).equation(_BRIEF)}  ({said})")
+        calls.append(f"{readable_call(tree, position)[0].equation(_BRIEF)}  ({said})")
     if len(shown) > _CALLEES_SHOWN:
         calls.append(f"… and {len(shown) - _CALLEES_SHOWN} more")
     return _labelled("It called", calls or ["nothing that could be at fault"])
@@ -124,7 +125,7 @@ def _candidates(tree: Tree, diagnosis: Diagnosis) -> list[str]:
 def _listed(tree: Tree, nodes: tuple[int, ...]) -> list[str]:
     out = []
     for node in nodes[:_CANDIDATES_SHOWN]:
-        call = tree.call(tree.position(node))
+        call, _ = readable_call(tree, tree.position(node))
         out.append(f"  {node}: {call.equation(_BRIEF)}{_place(call)}")
     if len(nodes) > _CANDIDATES_SHOWN:
         out.append(f"  … and {len(nodes) - _CANDIDATES_SHOWN} more")

@@ -1,7 +1,8 @@
 """`auto`, the default: the most information for the least effort.
 
 Let each suspect hold the fault with a probability proportional to its weight (the tree's weights
-are the prior; marks multiply it as sets 1 to 3 of dynamic weighting do). A question about call n
+are the prior; marks multiply it as sets 1 to 3 of dynamic weighting do, and what ran after a call
+that got inadmissible input is unlikely to have passed it). A question about call n
 then tells H(q) bits, where q is the probability that the fault lies in n's subtree, the top's own
 share counted among the rest. With equal weights that is optimal divide & query. What one pays is
 not the same for every question, though: long values take reading, a function not seen before takes
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whence.model.verdict import Verdict
 from whence.ports import Choice, Floats, Int64s, Suspects
 from whence.search.dynamic_weighting import node_weights
 from whence.search.scan import ROUNDING
@@ -29,6 +31,7 @@ TOLERANCE = 0.97
 _READING = 1 / 400
 _NEW_FUNCTION = 0.25
 _FAR = 0.1
+_RAN_LATER = 0.05
 
 
 def entropy(share: Floats) -> Floats:
@@ -102,7 +105,12 @@ class Auto:
         """The weight of each subtree and the top's own, marks taken into account."""
         own = suspects.columns.own
         counted = suspects.top_is_open
-        if not any(judged.origin is not None for judged in suspects.history):
+        inadmissible = [j.position for j in suspects.history if j.verdict is Verdict.INADMISSIBLE]
+        inside = [p for p in inadmissible if suspects.top < p < suspects.stop]
+        if not inside and not any(judged.origin is not None for judged in suspects.history):
             return suspects.weight, 0.0 if counted else float(own[suspects.top])
         prior = own * np.maximum(node_weights(suspects), ROUNDING)
+        for position in inside[-1:]:
+            # Bad input comes from a caller or from what ran before: what ran later is unlikely.
+            prior[int(suspects.columns.end[position]) :] *= _RAN_LATER
         return suspects.sums(prior), 0.0 if counted else float(prior[suspects.top])

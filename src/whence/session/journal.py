@@ -17,6 +17,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
 from whence.errors import WhenceError
 from whence.model.call import Mark
 from whence.model.verdict import Answer, Scope, Trust, Verdict
@@ -51,8 +56,19 @@ def fingerprint(tree: Tree) -> str:
     return digest.hexdigest()
 
 
+class OtherTree(WhenceError):
+    """The file is a session, but about another tree."""
+
+
+def is_session(path: Path) -> bool:
+    """Whether a file is a session, or the beginning of one."""
+    with path.open("rb") as file:
+        found = file.read(len(_BEGINNING))
+    return _BEGINNING.startswith(found)
+
+
 class Journal:
-    """An append-only file of events."""
+    """An append-only file of events. One process holds it at a time."""
 
     def __init__(self, path: Path, tree: Tree, name: str) -> None:
         """Open the journal at `path`, or start it. `entries` are the events that it holds."""
@@ -68,6 +84,7 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             whole = self._read(header) if path.exists() else 0
             self._file: BinaryIO = path.open("ab")
+            self._lock()
             self._file.truncate(whole)
             if whole == 0:
                 self._write(header)
@@ -75,6 +92,19 @@ class Journal:
             raise WhenceError(
                 f"{path}: the session cannot be kept there ({problem.strerror}); "
                 "name another file with --session, or go on without with --no-session"
+            ) from problem
+
+    def _lock(self) -> None:
+        """Two processes that write to one journal would contradict each other."""
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            self._file.close()
+            raise WhenceError(
+                f"{self.path} is held by another whence; end that one, or go on apart from it "
+                "with --no-session"
             ) from problem
 
     def append(self, entry: Entry) -> None:
@@ -113,18 +143,11 @@ class Journal:
                     "delete the file to start anew, or cut it off before this line"
                 ) from problem
             whole += len(line)
-        if whole == 0:
-            self._check_beginning()
-        return whole
-
-    def _check_beginning(self) -> None:
-        """A file without a whole line is a session that broke off at once, or none at all."""
-        with self.path.open("rb") as file:
-            found = file.read(len(_BEGINNING))
-        if not _BEGINNING.startswith(found):
+        if whole == 0 and not is_session(self.path):
             raise WhenceError(
                 f"{self.path} is not a whence session; name another file with --session"
             )
+        return whole
 
     def _check(self, found: Any, expected: dict[str, Any]) -> None:
         if not isinstance(found, dict) or found.get("whence") != "session":
@@ -137,7 +160,7 @@ class Journal:
                 f"version {VERSION}: use the whence that wrote it, or start anew with --fresh"
             )
         if found.get("fingerprint") != expected["fingerprint"]:
-            raise WhenceError(
+            raise OtherTree(
                 f"{self.path} is a session about another tree ({found.get('tree')}); "
                 "start anew with --fresh, or name another file with --session"
             )

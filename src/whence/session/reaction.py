@@ -19,6 +19,7 @@ from whence.search.registry import find_strategy
 from whence.search.space import SearchSpace
 from whence.session.events import Ask, Exhausted, Expand, Found, Outcome, Revise
 from whence.session.state import State, covered_functions, earlier_answers, trusted_functions
+from whence.tree.reading import readable_call
 from whence.tree.weights import questions_left
 
 EXPAND_LEVELS = 3
@@ -50,7 +51,11 @@ def react(state: State) -> Outcome:
 def _next_question(state: State, space: SearchSpace) -> Outcome:
     strategy = find_strategy(state.facts.strategy)
     ask_top = state.options.ask_top if state.options.ask_top is not None else strategy.asks_top
-    if space.top_is_open and ask_top and not space.skips(space.top):
+    if (
+        space.top_is_open
+        and ask_top
+        and not (space.skips(space.top) or _top_is_trusted(state, space))
+    ):
         return Ask(_question(state, space, Choice(space.top, "the search starts at the top")))
     chosen = strategy.choose(space)
     if isinstance(chosen, Expansion):
@@ -86,15 +91,17 @@ def _question(state: State, space: SearchSpace, choice: Choice) -> Question:
         ),
         None,
     )
+    call, problem = readable_call(tree, choice.position)
     return Question(
         node=tree.id(choice.position),
-        call=tree.call(choice.position),
+        call=call,
         strategy=state.facts.strategy,
         why=choice.why,
         suspects=space.count() + space.top_is_open,
         weight=weight,
         expected=max(1, questions_left(weight + (not space.top_is_open))),
         default=default,
+        problem=problem,
     )
 
 
@@ -156,7 +163,7 @@ def _trusted_top(state: State, space: SearchSpace) -> Outcome:
         return Revise(trust, answer, why)
     cure = "withdraw that trust" if trust is not None else "trust it less in the tree file"
     reason = (
-        "all that it called was judged right, and its own code is trusted; "
+        "nothing that it called can be at fault any more, and its own code is trusted; "
         f"{cure}, or take back an answer"
     )
     return Exhausted(Diagnosis(Status.UNDETERMINED, candidates=(top,), reason=reason), rest=False)

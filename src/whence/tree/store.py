@@ -256,7 +256,11 @@ def write_tree(
     if not isinstance(target, str | os.PathLike):
         target.writelines(_written(each, target) for each in _records(tree, find))
         return
-    path = Path(target)
+    path = Path(os.path.realpath(target))
+    if path.exists() and not path.is_file():
+        # A pipe or a device is written to as it is: renaming over it would destroy it.
+        _write_into(path, tree, find)
+        return
     beside = path.with_name(f"{path.name}.{os.urandom(4).hex()}.part")
     try:
         with beside.open("x", encoding="utf-8", newline="\n") as file:
@@ -267,6 +271,14 @@ def write_tree(
             except BaseException:
                 beside.unlink(missing_ok=True)
                 raise
+    except OSError as error:
+        raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _write_into(path: Path, tree: Tree, origins: Origins) -> None:
+    try:
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(_written(each, file) for each in _records(tree, origins))
     except OSError as error:
         raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
 

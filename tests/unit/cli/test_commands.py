@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from whence.cli import main
+from whence.cli.opening import open_any
 from whence.search.registry import STRATEGIES
+from whence.session.journal import Journal
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SQRTEST = EXAMPLES / "sqrtest.jsonl"
@@ -170,7 +173,8 @@ def test_every_switch_is_an_option(switch: str, tmp_path: Path, capsys: Any) -> 
         (["nowhere.jsonl"], "cannot be read"),
         ([str(SQRTEST), "-s", "magic"], "no strategy"),
         ([str(SQRTEST), "--answers", "nowhere.txt"], "answers cannot be read"),
-        ([str(SQRTEST), "--trust", "nobody", "--answers", "/dev/null"], "nothing in this tree"),
+        ([str(SQRTEST), "--trust", "nobody", "--answers", "/dev/null"], "no function"),
+        ([str(SQRTEST), "--trust", "module:no", "--answers", "/dev/null"], "nothing in this tree"),
         ([str(EXAMPLES / "sqrtest.hs")], "sqrtest.hs"),
         (["."], "cannot be read"),
     ],
@@ -272,3 +276,122 @@ def test_the_manual_of_the_command_line_is_up_to_date() -> None:
 
     written = (EXAMPLES.parent / "docs" / "command-line.md").read_text(encoding="utf-8")
     assert written == manual(), "run: python -m whence.cli.manual > docs/command-line.md"
+
+
+def whence(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    command = [sys.executable, "-m", "whence", *map(str, arguments)]
+    settings = {"capture_output": True, "text": True, "timeout": 60}
+    return subprocess.run(command, check=False, **{**settings, **more})
+
+
+def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    link, real = tmp_path / "link", tmp_path / "real.jsonl"
+    real.write_text("old")
+    link.symlink_to(real)
+    assert whence("convert", SQRTEST, "-o", link).returncode == 0
+    assert link.is_symlink()
+    assert real.read_text().startswith('{"whence"')
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    assert whence("convert", SQRTEST, "-o", pipe).returncode == 0
+    assert reader.communicate(timeout=60)[0] == real.read_bytes()
+    assert pipe.is_fifo()
+
+
+def test_fresh_forgets_sessions_and_nothing_else(tmp_path: Path) -> None:
+    precious = tmp_path / "main.py"
+    precious.write_text("x = 1\n")
+    done = whence("debug", SQRTEST, "--session", precious, "--fresh", input="n\n")
+    assert done.returncode == 2
+    assert "leaves it alone" in done.stderr
+    assert precious.read_text() == "x = 1\n"
+
+
+def test_two_sessions_do_not_share_a_file(tmp_path: Path) -> None:
+    session = tmp_path / "session.jsonl"
+    journal = Journal(session, open_any(SQRTEST)[0], "tree")
+    done = whence("debug", SQRTEST, "--session", session, input="n\n")
+    journal.close()
+    assert done.returncode == 2
+    assert "another whence" in done.stderr
+
+
+BAD_VALUE = """{"whence": "tree", "version": 1}
+{"id": 1, "parent": null, "function": "main", "returned": 1}
+{"id": 2, "parent": 1, "function": "f", "returned": {"list": 3}}
+{"id": 3, "parent": 1, "function": "g", "returned": 3}
+"""
+
+
+def test_a_call_that_cannot_be_read_is_left_open_and_no_answer_is_lost(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.jsonl"
+    tree.write_text(BAD_VALUE)
+    for strategy in ("auto", "top-down", "single-stepping"):
+        oracle_ = oracle(tmp_path, "return call['function'] == 'g'")
+        done = whence(
+            "debug", tree, "-s", strategy, "--oracle", oracle_, "--format", "json", cwd=tmp_path
+        )
+        report = json.loads(done.stdout)
+        assert report["status"] == "candidates"
+        assert {each["call"] for each in report["candidates"]} == {1, 2}
+        assert "must be a list" in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_the_report_is_json_in_any_encoding(encoding: str, tmp_path: Path) -> None:
+    done = whence(
+        "debug", SQRTEST, "--oracle", oracle(tmp_path, BY_NODE), "--format", "json",
+        env={**os.environ, "PYTHONIOENCODING": encoding}, cwd=tmp_path, encoding=encoding,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["at_fault"]["equation"] == "sum2(x=3) → 2"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("command", [["strategies"], ["convert", str(SQRTEST)]])
+def test_a_full_disk_is_told_in_one_line(command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = whence(*command, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr.startswith("whence: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_closed_streams_are_no_failure(tmp_path: Path) -> None:
+    judged = oracle(tmp_path, BY_NODE)
+    line = f"{sys.executable} -m whence debug {SQRTEST} --oracle {judged} --format json"
+    for closed, code in ((">&-", 0), ("<&-", 0), (">&- 2>&- <&-", 0)):
+        done = subprocess.run(["bash", "-c", f"{line} {closed}"], cwd=tmp_path, check=False)
+        assert done.returncode == code, closed
+
+
+def test_what_an_oracle_prints_stays_out_of_the_report(tmp_path: Path) -> None:
+    loud = oracle(tmp_path, f"print('hello'); {BY_NODE}")
+    done = whence("debug", SQRTEST, "--oracle", loud, "--format", "json", cwd=tmp_path)
+    assert json.loads(done.stdout)["status"] == "found"
+    assert "hello" in done.stderr
+
+
+def test_answers_that_ran_out_leave_the_suspects(tmp_path: Path) -> None:
+    done = whence("debug", SQRTEST, "--format", "json", input="y\nn\n")
+    report = json.loads(done.stdout)
+    assert {each["call"] for each in report["candidates"]} == {16, *range(17, 25)}
+
+
+def test_a_tree_that_was_recorded_anew_starts_a_new_session(tmp_path: Path) -> None:
+    pexpect = pytest.importorskip("pexpect")
+    tree = tmp_path / "tree.jsonl"
+    environment = {**os.environ, "TERM": "dumb"}
+    for marker in ("1", "2"):
+        tree.write_text(SQRTEST.read_text().replace('"returned": "False"', f'"returned": {marker}'))
+        terminal = pexpect.spawn(
+            sys.executable, ["-m", "whence", "debug", str(tree)], env=environment, timeout=30
+        )
+        terminal.expect("Question 1")
+        terminal.sendline("?")
+        terminal.expect("Question")
+        terminal.sendline("quit")
+        terminal.expect(pexpect.EOF)
+    assert b"session about another tree" not in terminal.before

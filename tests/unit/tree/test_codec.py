@@ -142,7 +142,7 @@ def test_an_encoded_value_is_decoded_equal(value: Value) -> None:
         ({"yielded": [1], "returned": 2}, OutcomeKind.RETURNED, "yielded 1, then returned 2"),
         ({"yielded": [1], "raised": "E"}, OutcomeKind.RAISED, "yielded 1, raised E"),
         ({"not_terminated": True}, OutcomeKind.NOT_TERMINATED, "did not end"),
-        ({"not_terminated": "10 s"}, OutcomeKind.NOT_TERMINATED, "did not end 10 s"),
+        ({"not_terminated": "10 s"}, OutcomeKind.NOT_TERMINATED, "did not end: 10 s"),
         ({"not_terminated": False}, OutcomeKind.RETURNED, "→ ?"),
     ],
 )

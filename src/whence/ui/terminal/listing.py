@@ -15,6 +15,7 @@ from whence.model.verdict import Verdict
 from whence.ports import Int64s, Tree
 from whence.search.space import ASIDE, FOLDED, JUDGED, REMOVED, SKIPPED, TRUSTED, SearchSpace
 from whence.session.state import State
+from whence.tree.reading import readable_call
 from whence.ui.terminal.layout import brief
 
 MOST = 20
@@ -89,7 +90,7 @@ def listing_lines(state: State, listing: Listing, width: int, *, others: bool) -
     for position, name in zip(listing.positions, names, strict=True):
         said = said_of(space, int(position))
         note = f"  ({said})" if said else ""
-        text = brief(tree.call(int(position)), width - column - 2 - len(note))
+        text = brief(readable_call(tree, int(position))[0], width - column - 2 - len(note))
         out.append(f"{name:>{column}}  {text}{note}")
     if listing.total > len(listing.positions):
         out.append(f"{'':{column}}  … and {listing.total - len(listing.positions)} more")

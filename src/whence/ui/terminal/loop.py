@@ -32,6 +32,7 @@ from whence.session.events import (
     Undone,
 )
 from whence.session.reaction import react
+from whence.tree.reading import readable_call
 from whence.ui import Debugging
 from whence.ui.terminal import commands, telling
 from whence.ui.terminal.browse import browse, check_mark
@@ -85,7 +86,7 @@ class _Conversation:
     def _open(self) -> None:
         state = self.debugging.state
         space = state.space()
-        call = state.tree.call(space.top)
+        call, _ = readable_call(state.tree, space.top)
         known = space.verdict(space.top) is Verdict.WRONG
         answers = len(state.facts.answers)
         self.screen.say(*opening(call, known=known, answers=answers, width=self.screen.width))
@@ -249,6 +250,8 @@ class _Conversation:
                 self.screen.note(telling.noted(answers))
             return
         question = self._question()
+        if isinstance(self.outcome, Found) and command.verdict is Verdict.RIGHT:
+            raise _Left(LEFT)
         if question is None:
             raise UsageError("no question is open; name the calls that you mean, as in: n 14 18")
         mark = None

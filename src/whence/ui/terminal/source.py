@@ -6,6 +6,7 @@ read, and only to show lines of it.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -49,7 +50,10 @@ def _read(where: Location) -> list[str]:
             raise WhenceError(f"{where.file} is not there, and the tree does not hold its text")
         if path.stat().st_size > _MOST_BYTES:
             raise WhenceError(f"{where.file} is too large to be shown")
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        # Some files of the system look regular and never end: do not wait for them.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST_BYTES).splitlines()
     except (OSError, ValueError) as problem:
         raise WhenceError(f"{where.file} cannot be read ({problem})") from problem
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from whence.model.verdict import Answer, Trust, Verdict
 from whence.session.events import Revise
 from whence.session.state import Facts, State
+from whence.tree.reading import readable_call
 from whence.ui import Debugging
 from whence.ui.terminal.layout import brief
 from whence.ui.terminal.listing import SAID
@@ -28,7 +29,7 @@ def contradiction(state: State, outcome: Revise) -> list[Line]:
 def _statement(state: State, said: Answer | Trust) -> str:
     if isinstance(said, Trust):
         return f"{said} is trusted"
-    call = state.tree.call(state.tree.position(said.node))
+    call, _ = readable_call(state.tree, state.tree.position(said.node))
     by = "you" if said.by == "person" else said.by
     mark = f" at {said.mark}" if said.mark else ""
     equation = brief(call, _WIDTH)
@@ -94,7 +95,7 @@ def origin(state: State, answer: Answer) -> str:
     found = judged.origin
     if found.node is None:
         return f"{marked} Where it came from is not known: {found.unknown or 'nobody says why'}."
-    call = state.tree.call(state.tree.position(found.node))
+    call, _ = readable_call(state.tree, state.tree.position(found.node))
     where = found.location or call.where()
     place = f", at {where}" if where else ""
     expression = f", as {found.expression}" if found.expression else ""

@@ -89,7 +89,7 @@ def test_a_script_that_says_something_else_after_the_diagnosis_is_done(
 
 
 def test_a_person_is_asked_what_to_do_after_the_diagnosis(small: State, session: Session) -> None:
-    seen, _, left = session(small, "n", "n", "y", "y", "y", "frob", "list", "", typed=True)
+    seen, _, left = session(small, "n", "n", "y", "y", "n", "frob", "list", "", typed=True)
     assert left == ""
     assert "no question is open" in seen
     assert "'frob' is not understood: type help, or Enter to end" in seen

@@ -1,0 +1,362 @@
+"""Where rules meet: the rest, trust, skips, implicit calls, compression, the single-rule stop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from whence.app import Debugging
+from whence.errors import CannotExpand, UsageError, WhenceError
+from whence.model.call import (
+    Binding,
+    Call,
+    Effect,
+    Function,
+    Mark,
+    Outcome,
+    OutcomeKind,
+    Rule,
+    find_mark,
+    roots,
+)
+from whence.model.diagnosis import FaultKind, Status
+from whence.model.origin import Influence, Origin
+from whence.model.value import atom
+from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.search.space import Switches
+from whence.session.engine import step
+from whence.session.events import (
+    Answered,
+    Ask,
+    Exhausted,
+    Expand,
+    Expanded,
+    Found,
+    NotExpandable,
+    Rejected,
+    Resolved,
+    RestSearched,
+    Revise,
+    Started,
+    SwitchTurned,
+    TrustGiven,
+)
+from whence.session.journal import Journal, decode, encode, fingerprint
+from whence.session.state import Facts, SpaceCache, State
+from whence.testing.trees import partly_implicit, tree_from_parents
+from whence.tree.memory import Node, tree_of
+
+RIGHT, WRONG, NEVER, UNKNOWN = Verdict.RIGHT, Verdict.WRONG, Verdict.INADMISSIBLE, Verdict.UNKNOWN
+TRUST_1 = (Trust(Scope.FUNCTION, "made.f1"),)
+
+
+def said(node: int, verdict: Verdict, mark: Mark | None = None) -> Answered:
+    return Answered((Answer(node, verdict, mark),))
+
+
+def start(tree: Any, provenance: Any = None, **facts: Any) -> State:
+    return State(tree, provenance, facts=Facts(strategy="top-down", **facts))
+
+
+def after(state: State, *events: Any) -> tuple[State, Any]:
+    state, outcome = step(state, Started())
+    for event in events:
+        state, outcome = step(state, event)
+    return state, outcome
+
+
+class Influenced:
+    """A provenance that knows influences only."""
+
+    def __init__(self, nodes: set[int], complete: bool) -> None:
+        self.nodes, self.complete = frozenset(nodes), complete
+
+    def origin(self, node: int, part: Any) -> Origin:
+        return Origin(None, unknown="not told")
+
+    def influence(self, node: int, part: Any) -> Influence:
+        return Influence(self.nodes, self.complete)
+
+    def grown(self, tree: Any) -> Influenced:
+        return self
+
+
+def made(name: str, trusted: bool = False, **more: Any) -> Call:
+    outcome = Outcome(OutcomeKind.RETURNED, atom("r" + name))
+    return Call(Function(name, name, "mod", None, trusted), Rule(name, name), outcome, **more)
+
+
+# --- the rest below a right top ----------------------------------------------------------------
+
+
+def test_a_top_that_is_revised_to_wrong_while_the_rest_is_searched_can_be_blamed() -> None:
+    events = [said(0, RIGHT), RestSearched(), said(0, WRONG), Resolved(keep_earlier=False)]
+    _, outcome = after(
+        start(tree_from_parents([-1, 0, 0])), *events, said(1, RIGHT), said(2, RIGHT)
+    )
+    assert isinstance(outcome, Found)
+    assert outcome.diagnosis.node == 0
+
+
+def test_the_rest_of_a_wrong_top_cannot_be_asked_for() -> None:
+    state, _ = after(start(tree_from_parents([-1, 0])), said(0, WRONG))
+    with pytest.raises(UsageError):
+        step(state, RestSearched())
+
+
+def test_the_rest_of_an_implicit_top_is_expanded() -> None:
+    tree = partly_implicit(tree_from_parents([-1, 0, 0]), 0)
+    _, outcome = after(start(tree), said(0, RIGHT), RestSearched())
+    assert isinstance(outcome, Expand)
+
+
+def test_a_slice_of_an_acquitted_top_explains_nothing() -> None:
+    state = start(tree_from_parents([-1, 0, 0]), Influenced({0, 1}, True))
+    _, outcome = after(state, said(0, NEVER, Mark("x")), RestSearched(), said(1, RIGHT))
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 2
+
+
+# --- skipped, and not in the tree --------------------------------------------------------------
+
+
+def test_a_skipped_implicit_top_is_expanded() -> None:
+    tree = partly_implicit(tree_from_parents([-1, 0, 0]), 0)
+    _, outcome = after(start(tree), said(0, UNKNOWN))
+    assert isinstance(outcome, Expand)
+
+
+def test_a_skipped_top_is_asked_again_last() -> None:
+    _, outcome = after(start(tree_from_parents([-1, 0])), said(0, UNKNOWN), said(1, RIGHT))
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 0
+
+
+def test_an_implicit_call_that_was_given_up_is_looked_into() -> None:
+    tree = partly_implicit(tree_from_parents([-1, 0, 1, 1]), 1)
+    _, outcome = after(start(tree), said(0, WRONG), said(1, UNKNOWN), said(1, UNKNOWN))
+    assert outcome == Expand(1, 3)
+
+
+def test_candidates_say_that_the_fault_may_lie_in_what_was_not_recorded() -> None:
+    tree = partly_implicit(tree_from_parents([-1, 0, 1]), 1)
+    skips = [said(1, UNKNOWN), said(1, UNKNOWN), NotExpandable(1, "gone")]
+    _, outcome = after(start(tree), said(0, WRONG), *skips)
+    assert outcome.diagnosis.status is Status.CANDIDATES
+    assert "not recorded" in outcome.diagnosis.reason
+
+
+def test_a_trusted_implicit_call_is_looked_into_before_there_are_candidates() -> None:
+    tree = partly_implicit(tree_from_parents([-1, 0, 1, 0]), 1)
+    events = [said(0, WRONG), said(3, UNKNOWN), said(3, UNKNOWN)]
+    _, outcome = after(start(tree, trusts=TRUST_1), *events)
+    assert isinstance(outcome, Expand)
+
+
+def test_what_lies_below_trusted_code_that_is_gone_is_said() -> None:
+    tree = partly_implicit(tree_from_parents([-1, 0, 1]), 1)
+    gone = NotExpandable(1, "gone")
+    _, rest = after(start(tree, trusts=TRUST_1), said(0, RIGHT), RestSearched(), gone)
+    assert rest.diagnosis.status is Status.UNDETERMINED
+    _, skipped = after(start(tree, trusts=TRUST_1), said(0, UNKNOWN), gone)
+    assert "not recorded" in skipped.diagnosis.reason
+
+
+def test_an_expansion_that_shows_nothing_is_none() -> None:
+    whole = tree_from_parents([-1, 0, 1])
+
+    class Nothing:
+        misjudge = staticmethod(lambda _, weight: weight)
+
+        def call(self, detail: int, function: Function, rule: Rule) -> Call:
+            return whole.call(detail)
+
+        def expand(self, detail: int, levels: int) -> Any:
+            return partly_implicit(whole, 0, detail, self)  # type: ignore[arg-type]
+
+    tree = replace(partly_implicit(whole, 1), sources=(Nothing(),))
+    with pytest.raises(CannotExpand):
+        tree.expand(1, 3)
+
+
+# --- one rule, folded calls --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parents", "rules", "trusts"),
+    [([-1, 0, 1], [0, 0, 1], ()), ([-1, 0, 1, 0], [0, 1, 2, 0], TRUST_1)],
+)
+def test_the_single_rule_stop_waits_for_what_is_not_in_the_tree(
+    parents: list[int], rules: list[int], trusts: Any
+) -> None:
+    tree = partly_implicit(tree_from_parents(parents, rules=rules), 1)
+    state = start(tree, trusts=trusts, switches=Switches(single_rule=True))
+    _, outcome = after(state, said(0, WRONG))
+    assert not isinstance(outcome, Found)
+
+
+def test_the_single_rule_stop_does_not_blame_a_top_that_nobody_judged() -> None:
+    tree = tree_from_parents([-1, 0], rules=[0, 0])
+    _, outcome = after(start(tree, switches=Switches(single_rule=True)), said(0, UNKNOWN))
+    assert isinstance(outcome, Ask)
+
+
+def test_candidates_hold_the_calls_that_were_folded_into_them() -> None:
+    tree = tree_from_parents([-1, 0, 1], rules=[0, 1, 1])
+    state = start(tree, switches=Switches(compression=True))
+    _, outcome = after(state, said(0, WRONG), said(1, UNKNOWN), said(1, UNKNOWN))
+    assert set(outcome.diagnosis.candidates) == {0, 1, 2}
+
+
+# --- trust and contradictions ------------------------------------------------------------------
+
+
+def test_trust_is_no_contradiction_while_calls_below_it_are_unknown() -> None:
+    whole = tree_from_parents([-1, 0, 1, 2], rules=[0, 1, 1, 2])
+    state = start(partly_implicit(whole, 2), trusts=TRUST_1)
+    _, outcome = after(state, said(0, WRONG), said(1, WRONG), NotExpandable(2, "gone"))
+    assert not isinstance(outcome, Revise)
+
+
+def test_what_the_tracer_trusts_is_not_taken_for_a_persons_trust() -> None:
+    tree = tree_of(
+        [
+            Node(1, None, made("main")),
+            Node(2, 1, made("lib", trusted=True)),
+            Node(3, 1, made("other")),
+        ]
+    )
+    trust = Trust(Scope.FUNCTION, "other")
+    _, outcome = after(start(tree, trusts=(trust,)), said(1, WRONG), said(2, WRONG))
+    assert isinstance(outcome, Exhausted)
+    assert "withdraw" not in outcome.diagnosis.reason
+    with pytest.raises(UsageError):
+        step(start(tree), TrustGiven(Trust(Scope.FUNCTION, "typo")))
+
+
+def test_resolving_nothing_is_refused() -> None:
+    trusts = (Trust(Scope.FUNCTION, "made.f0"),)
+    state, _ = after(start(tree_from_parents([-1]), trusts=trusts), said(0, RIGHT))
+    with pytest.raises(UsageError):
+        step(state, Resolved(keep_earlier=True))
+
+
+def test_rejecting_a_diagnosis_forgets_a_pending_contradiction() -> None:
+    state = start(tree_from_parents([-1, 0]))
+    _, outcome = after(state, said(1, RIGHT), said(1, WRONG), Rejected())
+    assert isinstance(outcome, Ask)
+
+
+def test_an_open_question_is_no_default_for_an_answered_one() -> None:
+    events = [said(0, UNKNOWN), said(0, WRONG), said(1, RIGHT), Rejected()]
+    _, outcome = after(start(tree_from_parents([-1, 0])), *events)
+    assert outcome.question.default == Answer(0, WRONG)
+
+
+def test_turning_duplicates_on_does_not_hide_a_wrong_call() -> None:
+    tree = tree_from_parents([-1, 0, 0, 0], equations=[0, 7, 7, 3])
+    events = [said(0, WRONG), said(1, WRONG), said(2, RIGHT), SwitchTurned("duplicates", True)]
+    _, outcome = after(start(tree, switches=Switches(duplicates=False)), *events, said(3, RIGHT))
+    assert not (isinstance(outcome, Found) and outcome.diagnosis.node == 0)
+
+
+# --- marks -------------------------------------------------------------------------------------
+
+
+def test_a_mark_that_leads_nowhere_is_refused_and_does_no_harm() -> None:
+    state, _ = step(start(tree_from_parents([-1, 0, 0]), Influenced({0}, False)), Started())
+    with pytest.raises(UsageError):
+        step(state, Answered((Answer(1, WRONG), Answer(2, WRONG, Mark("nonsense")))))
+    _, outcome = step(state, said(1, RIGHT))
+    _, fresh = step(replace(state, cache=SpaceCache()), said(1, RIGHT))
+    assert outcome == fresh
+
+
+@pytest.mark.parametrize("verdict", [RIGHT, UNKNOWN])
+def test_only_what_is_wrong_can_be_marked(verdict: Verdict) -> None:
+    state = start(tree_from_parents([-1, 0]), Influenced({0}, True))
+    with pytest.raises(UsageError):
+        step(state, said(1, verdict, Mark("x")))
+
+
+@pytest.mark.parametrize("name", ["self.items", "file data.txt", "config.DEBUG"])
+def test_marks_with_any_name_survive_the_journal(name: str) -> None:
+    call = made("f", reads=(Binding(name, atom("1")),), effects=(Effect(name, None, atom("x")),))
+    assert name in roots(call)
+    mark = find_mark(call, name, input_side=True).mark
+    answered = said(1, WRONG, mark)
+    assert decode(encode(answered)) == answered
+
+
+# --- reports, journals, trees ------------------------------------------------------------------
+
+
+def test_bad_input_is_found_among_any_number_of_callees() -> None:
+    count = 1500
+    answers = (Answer(0, WRONG), *(Answer(n, RIGHT) for n in range(1, count)), Answer(count, NEVER))
+    _, outcome = step(start(tree_from_parents([-1] + [0] * count), answers=answers), Started())
+    assert outcome.diagnosis.kind is FaultKind.BAD_INPUT_PASSED  # type: ignore[union-attr]
+
+
+def test_trees_that_differ_anywhere_have_different_fingerprints() -> None:
+    equations = list(range(5000))
+    parents = [-1] + [0] * 4999
+    other = [*equations[:4500], 10**6, *equations[4501:]]
+    first, second = (tree_from_parents(parents, equations=e) for e in (equations, other))
+    assert fingerprint(first) != fingerprint(second)
+
+
+def test_a_file_without_a_line_that_is_no_session_is_left_alone(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("my notes, no newline")
+    with pytest.raises(WhenceError):
+        Journal(notes, tree_from_parents([-1]), "tree")
+    assert notes.read_text() == "my notes, no newline"
+
+
+def test_numbers_that_are_none_in_a_journal_are_refused(tmp_path: Path) -> None:
+    path, tree = tmp_path / "session.jsonl", tree_from_parents([-1])
+    Journal(path, tree, "tree").close()
+    with path.open("a") as file:
+        file.write('{"event": "expanded", "node": Infinity, "levels": 1}\n')
+    with pytest.raises(WhenceError):
+        Journal(path, tree, "tree")
+
+
+def test_a_session_goes_on_although_what_it_had_expanded_is_gone(tmp_path: Path) -> None:
+    whole = tree_from_parents([-1, 0, 1, 1])
+    tree = partly_implicit(whole, 1)
+    path = tmp_path / "session.jsonl"
+    first = Debugging(start(tree), journal=Journal(path, tree, "tree"))
+    first.start()
+    for answer in (said(0, WRONG), said(1, WRONG), said(2, RIGHT)):
+        first.send(answer)
+    assert first.journal is not None
+    first.journal.close()
+
+    class Gone:
+        def call(self, detail: int, function: Function, rule: Rule) -> Call:
+            return whole.call(detail)
+
+        def expand(self, detail: int, levels: int) -> Any:
+            raise CannotExpand("the recording is gone")
+
+    shrunk = replace(tree, sources=(Gone(),))
+    notes: list[str] = []
+    again = Debugging(start(shrunk), journal=Journal(path, shrunk, "tree"), notify=notes.append)
+    outcome = again.start()
+    assert isinstance(outcome, Found)
+    assert outcome.diagnosis.status is Status.UNDETERMINED
+    assert any("1 earlier answers" in note for note in notes)
+
+
+def test_states_and_trees_can_be_compared() -> None:
+    tree, twin = tree_from_parents([-1, 0]), tree_from_parents([-1, 0])
+    assert State(tree) == State(tree)
+    assert State(tree) != State(twin)
+    assert isinstance(Expanded(tree), Expanded)
+    assert np.array_equal(tree.columns.parent, twin.columns.parent)
