@@ -58,6 +58,13 @@ class ListCalls:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowCall:
+    """Print one call in full; None is the call that is asked about."""
+
+    node: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ChooseStrategy:
     """Search in another way, or (without a name) show the ways there are."""
 
@@ -106,6 +113,7 @@ Command = (
     | TrustCode
     | Browse
     | ListCalls
+    | ShowCall
     | ChooseStrategy
     | TurnSwitch
     | Save
@@ -124,6 +132,15 @@ _DIGITS = 18
 def is_id(word: str) -> bool:
     """Whether a word is the id of a call rather than a path."""
     return word.isascii() and word.isdecimal()
+
+
+def _show(rest: str) -> Command:
+    word = rest.strip()
+    if not word:
+        return ShowCall(None)
+    if not is_id(word) or len(word) > _DIGITS:
+        raise UsageError("show takes the number of a call, as in: show 14")
+    return ShowCall(int(word))
 
 
 def _judge(verdict: Verdict) -> Callable[[str], Command]:
@@ -271,6 +288,10 @@ COMMANDS = (
         lambda r: ListCalls(_name(r)),
         "With their numbers, so that several can be judged at once: `y 8 10`. Those that can "
         "still be at fault come first.",
+    ),
+    Spec(
+        ("show",), "show [CALL]", "all that was recorded of this call, or of another one", _show,
+        "Calls are named by their numbers, which list gives.",
     ),
     Spec(("source",), "source", "the source of what this call ran", _do("source")),
     Spec(

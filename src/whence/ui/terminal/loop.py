@@ -45,6 +45,7 @@ from whence.ui.terminal.saving import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
 from whence.ui.terminal.source import source_lines
 from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
+from whence.ui.terminal.whole import whole_lines
 
 LEFT = "left with quit"
 RAN_OUT = "the answers ran out"
@@ -334,6 +335,9 @@ class _Conversation:
                 return
             case commands.ListCalls(name):
                 out = self._listing(name)
+            case commands.ShowCall(node):
+                wanted = self._node() if node is None else node
+                out = whole_lines(state, wanted, width)
             case commands.ChooseStrategy():
                 out = strategy_lines(state.facts.strategy, width)
             case commands.TurnSwitch():
@@ -350,8 +354,8 @@ class _Conversation:
             case _:
                 out = info_lines(self.debugging, self._node(), self._question())
         self.screen.say(*out)
-        # Help is left to be read: it is long enough to push itself off a small screen.
-        reading = isinstance(command, commands.Help)
+        # What was asked for is left to be read: the question would push it off a small screen.
+        reading = isinstance(command, commands.Help | commands.ListCalls | commands.ShowCall)
         going_on = isinstance(self.outcome, Ask | Revise)
         self._fresh = len(out) > _SCROLLS and going_on and not reading
 

@@ -19,6 +19,8 @@ from whence.ui.terminal.screen import Line, Tone
 
 LIMITS = Limits()
 _LINES_A_VALUE = 8
+_MOST_LINES = 18
+_HEAD = 9
 _READS = 6
 _EFFECTS = 6
 _CHANGES = 6
@@ -82,8 +84,11 @@ def question_lines(question: Question, number: int, width: int) -> list[Line]:
     shown += [Line(text, Tone.CALL) for text in _reads(call, room)]
     shown += [Line(text, Tone.CALL) for text in _effects(call.effects, room)]
     shown += [Line(text) for text in printed_lines(call.printed)]
+    if len(shown) > _MOST_LINES:
+        cut = f"… {len(shown) - _MOST_LINES} more lines …"
+        shown = [*shown[:_HEAD], Line(cut, Tone.QUIET), *shown[_HEAD - _MOST_LINES :]]
     if any("…" in line.text for line in shown):
-        shown.append(Line("(… was left out here; browse shows it)", Tone.QUIET))
+        shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
     place = _place(call)
     if place:
         shown.append(Line(place, Tone.QUIET))

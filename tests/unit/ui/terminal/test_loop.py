@@ -193,3 +193,11 @@ def test_no_name_of_a_strategy_does_harm(small: State, session: Session, name: s
     seen, _, left = session(small, f"strategy {name}", "n", "n", "y", "y")
     assert "The fault is in" in seen
     assert left == ""
+
+
+def test_show_prints_any_call_in_full(small: State, session: Session) -> None:
+    seen, _, _ = session(small, "n", "show", "show 3", "show 999", "show x", "q")
+    assert "call 2: " in seen
+    assert "call 3: " in seen
+    assert "there is no call 999" in seen
+    assert "show takes the number of a call" in seen

@@ -101,7 +101,7 @@ def test_no_line_of_a_large_call_is_wider_than_the_screen(call: Build, width: in
     )
     assert max(map(len, lines)) <= width
     assert len(lines) < 60
-    assert "  (… was left out here; browse shows it)" in lines
+    assert "  (… was left out; show prints it all)" in lines
 
 
 def test_a_call_with_many_yields_is_cut_off(call: Build) -> None:

@@ -1,0 +1,54 @@
+"""One call with all that was recorded of it, for `show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from whence.model.value import FULL, Value
+from whence.session.state import State
+from whence.ui.terminal.layout import fold
+from whence.ui.terminal.listing import SAID
+
+MOST_LINES = 2000
+
+
+def whole_lines(state: State, node: int, width: int) -> list[str]:
+    """The call by its number: inputs, outcome, changes, output, in full."""
+    lines = list(islice(_lines(state, node, width), MOST_LINES + 1))
+    if len(lines) > MOST_LINES:
+        lines[-1] = "… browse walks into the rest"
+    return lines
+
+
+def _lines(state: State, node: int, width: int) -> Iterator[str]:
+    tree = state.tree
+    position = tree.position(node)
+    call = tree.call(position)
+    verdict = state.space().verdict(position)
+    where = call.where()
+    judged = f", judged {SAID[verdict]}" if verdict else ""
+    yield f"call {node}: {call.function.name}" + (f", at {where}" if where else "") + judged
+    if call.text:
+        yield f"  {call.text}"
+
+    def value_lines(before: str, value: Value | None) -> Iterator[str]:
+        if value is None:
+            yield f"  {before}nothing"
+        else:
+            yield from fold(value, FULL, width, before=before, indent=2)
+
+    for number, each in enumerate(call.arguments, 1):
+        yield from value_lines(f"{each.name or f'arg{number}'} = ", each.value)
+    for each in call.reads:
+        yield from value_lines(f"read {each.name} = ", each.value)
+    for number, value in enumerate(call.outcome.yielded):
+        yield from value_lines(f"yielded[{number}] = ", value)
+    if call.outcome.value is not None or not call.outcome.yielded:
+        kind = call.outcome.kind.name.lower().replace("_", " ")
+        yield from value_lines(f"{kind}: ", call.outcome.value)
+    for effect in call.effects:
+        yield from value_lines(f"{effect.target} before: ", effect.before)
+        yield from value_lines(f"{effect.target} after: ", effect.after)
+    for line in call.printed.splitlines():
+        yield f"  | {line}"
