@@ -6,7 +6,7 @@ Two calls with equal equations deserve the same verdict, wherever they stand in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from whence.errors import UsageError
@@ -178,6 +178,7 @@ def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
 
 def locate_mark(call: Call, mark: Mark, *, input_side: bool) -> MarkedPart:
     """Find the part that a mark addresses, as `find_mark` does."""
+    call = unshared(call)
     found = _root_value(call, mark.root, input_side)
     if found is None:
         raise UsageError(f"there is no {mark.root} here; there is {', '.join(roots(call))}")
@@ -228,3 +229,77 @@ def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, i
 
 def _listed(values: tuple[Value, ...]) -> Value:
     return Value(Kind.LIST, "", tuple((f"[{n}]", value) for n, value in enumerate(values)))
+
+
+# --- values that occur more than once ----------------------------------------------------------
+
+_DEEPEST = 300
+
+
+def unshared(call: Call) -> Call:
+    """The call with each value in full wherever it occurs, but inside itself.
+
+    A tracer writes a value once and then refers to it, as it was on entry or as it is on exit.
+    """
+    before = [each.value for each in (*call.arguments, *call.reads)]
+    before += [effect.before for effect in call.effects if effect.before]
+    after = [effect.after for effect in call.effects if effect.after]
+    after += [*call.outcome.yielded, *([call.outcome.value] if call.outcome.value else [])]
+    if not any(part.kind is Kind.SHARED for value in before + after for _, part in value.paths()):
+        return call
+    given = _Shared(_identified(before))
+    left = _Shared({**_identified(before), **_identified(after)})
+    outcome = call.outcome
+    return replace(
+        call,
+        arguments=tuple(Binding(b.name, given.whole(b.value)) for b in call.arguments),
+        reads=tuple(Binding(b.name, given.whole(b.value)) for b in call.reads),
+        effects=tuple(
+            Effect(e.target, e.before and given.whole(e.before), e.after and left.whole(e.after))
+            for e in call.effects
+        ),
+        outcome=replace(
+            outcome,
+            value=outcome.value and left.whole(outcome.value),
+            yielded=tuple(left.whole(value) for value in outcome.yielded),
+        ),
+    )
+
+
+def _identified(values: list[Value]) -> dict[int, Value]:
+    """The values that others refer to, by their numbers."""
+    found: dict[int, Value] = {}
+    for value in values:
+        for _, part in value.paths():
+            if part.identity is not None and part.kind is not Kind.SHARED:
+                found.setdefault(part.identity, part)
+    return found
+
+
+class _Shared:
+    """Puts values in the place of references to them, each once, so that the cost is linear."""
+
+    def __init__(self, known: dict[int, Value]) -> None:
+        self._known = known
+        self._whole: dict[int, Value] = {}
+        self._open: set[int] = set()
+
+    def whole(self, value: Value, depth: int = 0) -> Value:
+        """The value without references, except where it contains itself."""
+        number = value.identity
+        if value.kind is Kind.SHARED:
+            target = self._known.get(number) if number is not None else None
+            if target is None or number in self._open or depth > _DEEPEST:
+                return value
+            return self.whole(target, depth + 1)
+        if number in self._whole:
+            return self._whole[number]
+        if number is not None:
+            self._open.add(number)
+        parts = tuple((step, self.whole(part, depth + 1)) for step, part in value.parts)
+        whole = replace(value, parts=parts) if value.parts else value
+        if number is not None:
+            self._open.discard(number)
+            if self._known.get(number) == value:
+                self._whole[number] = whole
+        return whole

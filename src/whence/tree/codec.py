@@ -66,9 +66,49 @@ _EQUATION_KEYS = frozenset(
 
 def equation_digest(record: Mapping[str, Any]) -> tuple[int, int]:
     """A 64-bit digest of what is judged about a call, and how long its text is."""
-    text = _canonical({key: record[key] for key in record if key in _EQUATION_KEYS})
+    judged = {key: record[key] for key in record if key in _EQUATION_KEYS}
+    text = _canonical(judged)
+    if '"id":' in text or '"same":' in text:
+        text = _canonical(_renumbered(judged))
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True), len(text)
+
+
+_NAMES_TO_VALUES = frozenset(("args", "reads", "fields"))
+_VALUES = frozenset(
+    ("args", "list", "tuple", "set", "dict", "returned", "raised", "error", "yielded", "effects",
+     "before", "after")
+)  # fmt: skip
+
+
+def _renumbered(judged: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same with values numbered in the order in which they appear.
+
+    Which number a tracer gave a value says nothing; which values are the same one does.
+    """
+    numbers: dict[int, int] = {}
+
+    def value(item: Any) -> Any:
+        if isinstance(item, list):
+            return [value(each) for each in item]
+        return record(item) if isinstance(item, dict) else item
+
+    def record(item: Mapping[str, Any]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key in sorted(item):
+            inner = item[key]
+            if key in ("id", "same") and isinstance(inner, int):
+                out[key] = numbers.setdefault(inner, len(numbers))
+            elif key in _NAMES_TO_VALUES and isinstance(inner, dict):
+                out[key] = {name: value(each) for name, each in sorted(inner.items())}
+            else:
+                out[key] = value(inner) if key in _VALUES else inner
+        return out
+
+    try:
+        return record(judged)
+    except RecursionError:  # deeper than anything that will be shown
+        return judged
 
 
 def has_too_many_values(record: Mapping[str, Any]) -> bool:

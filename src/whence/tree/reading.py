@@ -1,20 +1,21 @@
 """Calls that may turn out not to be readable: what is known of them all the same.
 
 A file is checked in full only when a call is looked at, so any call may fail then. What only lists
-or reports calls goes on with what the columns tell.
+or reports calls goes on with what the columns tell. Values that occur more than once are put in
+wherever they occur, so that a person sees them.
 """
 
 from __future__ import annotations
 
 from whence.errors import WhenceError
-from whence.model.call import Call, Outcome, OutcomeKind
+from whence.model.call import Call, Outcome, OutcomeKind, unshared
 from whence.ports import Tree
 
 
 def readable_call(tree: Tree, position: int) -> tuple[Call, str]:
     """A call, or what is known of one that cannot be read and why it cannot."""
     try:
-        return tree.call(position), ""
+        return unshared(tree.call(position)), ""
     except WhenceError as problem:
         function = tree.functions[int(tree.columns.function[position])]
         rule = tree.rules[int(tree.columns.rule[position])]

@@ -15,6 +15,7 @@ from whence.model.call import (
     Rule,
     find_mark,
     roots,
+    unshared,
 )
 from whence.model.value import Kind, Limits, Value, atom, parse_path, show
 
@@ -121,3 +122,54 @@ def test_values_are_folded_with_what_was_left_out_counted() -> None:
 )
 def test_paths_are_split_into_steps(text: str, root: str, steps: tuple[str, ...]) -> None:
     assert parse_path(text) == (root, steps)
+
+
+def shared(number: int) -> Value:
+    return Value(Kind.SHARED, identity=number)
+
+
+def test_a_value_is_shown_wherever_it_occurs_but_inside_itself() -> None:
+    xs = Value(Kind.LIST, "", (("[0]", atom("1")),), identity=7)
+    loop = Value(Kind.LIST, "", (("[0]", shared(9)), ("[1]", shared(7))), identity=9)
+    again = Call(
+        Function("f"),
+        Rule("f", "f"),
+        Outcome(OutcomeKind.RETURNED, loop),
+        (Binding("x", xs), Binding("y", shared(7)), Binding("z", shared(404))),
+    )
+    whole = unshared(again)
+    assert whole.left() == "f(x=[1], y=[1], z=<same as #404>)"
+    assert whole.right() == "→ [<same as #9>, [1]]"
+    assert find_mark(again, "y[0]", input_side=True).value.text == "1"
+
+
+def test_a_changed_value_is_itself_before_and_after() -> None:
+    before = Value(Kind.LIST, "", (("[0]", atom("1")),), identity=7)
+    after = Value(Kind.LIST, "", (("[0]", atom("2")),), identity=7)
+    changed = Call(
+        Function("f"),
+        Rule("f", "f"),
+        Outcome(OutcomeKind.RETURNED, shared(7)),
+        (Binding("x", before),),
+        effects=(Effect("x", shared(7), after),),
+    )
+    whole = unshared(changed)
+    assert whole.right() == "→ [2]"
+    assert whole.effects[0].before is not None
+    assert show(whole.effects[0].before) == "[1]"
+
+
+def test_values_that_double_with_each_step_are_put_in_in_linear_time() -> None:
+    level = Value(Kind.LIST, "", (("[0]", atom("1")),), identity=0)
+    parts = [("[0]", level)]
+    for number in range(1, 60):
+        pair = (("[0]", shared(number - 1)), ("[1]", shared(number - 1)))
+        parts.append((f"[{number}]", Value(Kind.LIST, "", pair, identity=number)))
+    doubled = Call(
+        Function("f"),
+        Rule("f", "f"),
+        Outcome(OutcomeKind.RETURNED, Value(Kind.LIST, "", tuple(parts))),
+    )
+    whole = unshared(doubled).outcome.value
+    assert whole is not None
+    assert len(show(whole)) < 400

@@ -247,3 +247,24 @@ def test_equal_json_has_one_spelling() -> None:
     assert canonical({"b": [1.0, "é"], "a": None}) == '{"a":null,"b":[1.0,"é"]}'
     with pytest.raises(ValueError, match="Out of range"):
         canonical(float("nan"))
+
+
+def test_of_the_numbers_of_values_only_the_pattern_counts() -> None:
+    def digest(first: int, second: int, same: int) -> int:
+        record = {
+            "function": "f",
+            "args": {"x": {"list": [1], "id": first}, "y": {"list": [1], "id": second}},
+            "returned": {"same": same},
+        }
+        return equation_digest(record)[0]
+
+    assert digest(7, 9, 7) == digest(100, 3, 100)
+    assert digest(7, 9, 7) != digest(7, 9, 9)
+
+
+def test_a_field_called_id_is_no_number_of_a_value() -> None:
+    def digest(number: int) -> int:
+        value = {"object": "User", "fields": {"id": number, "same": number}, "id": 5}
+        return equation_digest({"function": "f", "args": [value], "returned": 1})[0]
+
+    assert digest(1) != digest(2)
