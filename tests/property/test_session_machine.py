@@ -13,6 +13,7 @@ import random
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -403,5 +404,8 @@ def check_weights(space: SearchSpace) -> None:
     assert np.allclose(space.weight[area][left], sums[left]), "weights count suspects"
 
 
-AnySession.TestCase.settings = settings(stateful_step_count=25, deadline=None)
-TestAnySession = AnySession.TestCase
+AnySession.TestCase.settings = settings(
+    max_examples=settings().max_examples // 2, stateful_step_count=20, deadline=None
+)
+# Shrinking a session that fails takes minutes on a busy machine.
+TestAnySession = pytest.mark.timeout(900)(AnySession.TestCase)

@@ -37,6 +37,8 @@ VERIFIED = np.uint8(128)
 _LOOKED_THROUGH = TRUSTED | FOLDED | ASIDE
 _NOT_A_SUSPECT = REMOVED | JUDGED | _LOOKED_THROUGH
 _BLOCK = 1 << 18
+_FINE = (Verdict.RIGHT, Verdict.INADMISSIBLE)
+_DEFINITE = (Verdict.WRONG, *_FINE)
 _WALK = 512
 _FEW = 64
 
@@ -98,6 +100,8 @@ class SearchSpace:
             self._judge_wrong(position)
         elif verdict is not Verdict.UNKNOWN:
             self._remove(self._equal_calls(position), counts=verdict is Verdict.RIGHT)
+            if self.rest and self._key(position) == self._key(0):
+                self._reset()
         if judged.influence is not None and self.switches.slicing:
             self._widened = False
             self._reset()
@@ -205,7 +209,7 @@ class SearchSpace:
             self.flags[1:][same & (self.flags[callers] & (TRUSTED | ASIDE) == 0)] |= FOLDED
         self.flags |= kept
         self._take_verdicts()
-        if self.rest:
+        if self.rest and self.verdict(0) in _FINE:
             self.flags[0] |= JUDGED
         looked_through = bool((self.flags & _LOOKED_THROUGH).any())
         self._callers: Int32s = self._direct_callers() if looked_through else columns.parent
@@ -321,7 +325,7 @@ class SearchSpace:
     @property
     def top_is_acquitted(self) -> bool:
         """Whether no call is known to be wrong: the rest below a right top is being searched."""
-        return self.rest and self.top == 0 and self.verdict(0) is not Verdict.WRONG
+        return self.rest and self.top == 0 and self.verdict(0) in _FINE
 
     @property
     def slice_explains_top(self) -> bool:
@@ -409,10 +413,18 @@ class SearchSpace:
         return self.top + 1 + np.flatnonzero(implicit & open_ended & (area & REMOVED == 0))
 
     def led_to(self, position: int) -> Int64s:
-        """The calls that a call leads to directly, judged or not."""
+        """The calls that a call leads to directly; one that was judged counts even if trusted."""
         area = slice(position + 1, int(self.columns.end[position]))
-        direct = self._callers[area] == position
-        return position + 1 + np.flatnonzero(direct & (self.flags[area] & _LOOKED_THROUGH == 0))
+        found = (
+            position
+            + 1
+            + np.flatnonzero(
+                (self._callers[area] == position) & (self.flags[area] & _LOOKED_THROUGH == 0)
+            )
+        )
+        said = np.concatenate([self.judged(verdict) for verdict in _DEFINITE])
+        said = said[(said > position) & (said < area.stop)]
+        return np.union1d(found, said[self._callers[said] == position])
 
     def callees(self, position: int) -> Int64s:
         """The suspects that a call leads to directly."""
