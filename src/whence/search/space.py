@@ -9,8 +9,8 @@ Invariants: `weight[n]` is the sum of the own weights of the suspects in n's sub
 unjudged, not removed and not looked through; the top counts while nobody has judged it) for every
 n at or below the top that was not removed. Every suspect can be asked about or was skipped.
 
-Cost: one answer is a few passes over the columns' bytes between the top and its end; no Python
-loop runs over calls.
+Cost: one answer is a few passes over the columns' bytes between the top and its end; a mark also
+looks up each call that its influence names.
 """
 
 from __future__ import annotations
@@ -117,9 +117,7 @@ class SearchSpace:
 
     def _equal_calls(self, position: int) -> Int64s:
         """The calls that an answer about this one holds for, in preorder."""
-        if not self.switches.duplicates:
-            return np.array([position], dtype=np.int64)
-        return np.flatnonzero(self.columns.equation == self.columns.equation[position])
+        return self._positions(self._key(position))
 
     def _judge_wrong(self, position: int) -> None:
         twins = self._equal_calls(position)
@@ -288,7 +286,7 @@ class SearchSpace:
         fine = [
             self._equal_calls(judged.position)
             for judged in self.history[:number]
-            if judged.verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE)
+            if judged.verdict in _FINE
         ]
         return np.concatenate(fine) if fine else np.empty(0, dtype=np.int64)
 
@@ -381,7 +379,8 @@ class SearchSpace:
         What is below an implicit call is not in the tree, so its rules are not known.
         """
         rule = self.columns.rule[self.top]
-        if (self.columns.implicit[self.top + 1 : self.stop] & ~self._area() & REMOVED).any():
+        implicit = self.columns.implicit[self.top + 1 : self.stop] != 0
+        if (implicit & (self._area() & REMOVED == 0)).any():
             return False
         for start in range(self.top + 1, self.stop, _BLOCK):
             block = slice(start, min(start + _BLOCK, self.stop))

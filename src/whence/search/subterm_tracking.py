@@ -69,8 +69,7 @@ def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:
         return None
     if still_open[0] == chain[0]:
         return Choice(still_open[0], "it made the part that you marked")
-    rest = still_open
     if search is ChainSearch.TOP_DOWN:
-        return Choice(rest[-1], "the part that you marked passed through it")
-    middle = rest[len(rest) // 2] if search is ChainSearch.BISECT else rest[0]
+        return Choice(still_open[-1], "the part that you marked passed through it")
+    middle = still_open[len(still_open) // 2] if search is ChainSearch.BISECT else still_open[0]
     return Choice(middle, "the part that you marked passed through it")
