@@ -1,0 +1,1 @@
+"""The debugged languages: how their programs are run, recorded and run again."""

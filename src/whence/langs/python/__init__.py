@@ -1,0 +1,1 @@
+"""Python programs: recording them, and reading what was recorded."""

@@ -1,0 +1,50 @@
+"""What a recording records, and how much of it.
+
+Apart from the backends because all of them obey it, and because the trace file's header quotes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Detail(Enum):
+    """Which values are recorded."""
+
+    IDS = "ids"
+    """None: only which call made which, and how it ended."""
+    SHALLOW = "shallow"
+    """Inputs and outcomes, one level deep; nothing of what a call changed."""
+    FULL = "full"
+    """Inputs, outcomes, what a call read, and what it changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How much of one value is recorded; docs/trace-format.md, *The bound*, defines it exactly."""
+
+    depth: int = 2
+    width: int = 16
+    attributes: int = 16
+    text: int = 80
+    budget: int = 40
+
+
+SHALLOW_BOUND = Bound(depth=1, width=10, attributes=10, text=64, budget=16)
+FIRST_BOUND = Bound(depth=4, width=32, attributes=32, text=400, budget=160)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions:
+    """All that a backend needs to know."""
+
+    detail: Detail = Detail.FULL
+    bound: Bound = Bound()
+    first_bound: Bound = FIRST_BOUND
+    """Used for the first calls of each function, which are the likeliest to be looked at."""
+    first_calls: int = 10
+    max_calls: int | None = None
+    max_bytes: int | None = None
+    depth: int | None = None
+    """Calls deeper than this (the first recorded call has depth 1) are counted, not recorded."""

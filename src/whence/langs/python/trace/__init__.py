@@ -1,0 +1,1 @@
+"""The trace file (docs/trace-format.md): reading what was recorded, as a tree."""
