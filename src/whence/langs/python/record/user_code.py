@@ -1,0 +1,171 @@
+"""Which code is the user's: the one place that decides what becomes a call of the tree.
+
+By default everything is, except the standard library, installed packages and whence itself. What
+was written by a library on the fly (the `__init__` of a dataclass) is the library's, although it
+runs in the user's namespace.
+
+Invariant: the decision depends on a code object's file, names and on the module in which it runs,
+never on values, and nothing of the program is run or imported to make it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+_INSTALLED = ("site-packages", "dist-packages")
+_DATACLASS_MAKER = "__create_fn__"
+
+
+@dataclass(frozen=True, slots=True)
+class UserCodeRules:
+    """What a user says about which code is theirs.
+
+    A pattern (`*`, `?`, `[…]` as in a shell) is matched with the file (whole, or its name), the
+    dotted module or a package above it, and the function's qualified name, alone or after its
+    module.
+    """
+
+    added: tuple[str, ...] = ()
+    """Packages by dotted name, or paths: user code although they are installed."""
+    only: tuple[str, ...] = ()
+    """Patterns: if there are any, only what matches one of them is user code."""
+    left_out: tuple[str, ...] = ()
+    """Patterns: what matches one of them is not."""
+
+
+class UserCode:
+    """Decides by file and module once, and by function where there are patterns."""
+
+    def __init__(self, rules: UserCodeRules = UserCodeRules(), directory: str | None = None):
+        self._rules = rules
+        # The program may change its directory; relative file names are relative to the first one.
+        self._directory = directory or _current_directory()
+        self._libraries = _library_folders()
+        self._whence = _whence_folder()
+        self._added_paths = tuple(self._absolute(name) for name in rules.added if _is_path(name))
+        self._added_packages = tuple(name for name in rules.added if not _is_path(name))
+        self._decided: dict[tuple[str, str, str], bool] = {}
+
+    def owns(self, code: CodeType, namespace: dict[str, Any]) -> bool:
+        """Whether code that runs in this namespace is the user's."""
+        module = module_name(namespace)
+        key = (code.co_filename, module, _text(namespace, "__file__"))
+        decided = self._decided.get(key)
+        if decided is None:
+            decided = self._decided[key] = self._owns_file(*key)
+        if not decided or _was_made_by_dataclasses(code):
+            return False
+        return self._passes(code, module)
+
+    def _owns_file(self, file: str, module: str, module_file: str) -> bool:
+        if any(module == name or module.startswith(f"{name}.") for name in self._added_packages):
+            return True
+        if file.startswith("<frozen "):
+            return False
+        if file.startswith("<") and file.endswith(">"):
+            # Made by exec, eval or compile: whose it is, is told by the module in which it runs.
+            if module_file:
+                return self._owns_path(module_file)
+            return module == "__main__"
+        return self._owns_path(file)
+
+    def _owns_path(self, file: str) -> bool:
+        if file.startswith("<frozen "):
+            return False
+        path = self._absolute(file)
+        if any(_is_below(path, added) for added in self._added_paths):
+            return True
+        if _is_below(path, self._whence):
+            return False
+        for spelt in (path, os.path.realpath(path)):
+            if any(_is_below(spelt, folder) for folder in self._libraries):
+                return False
+            if any(part in _INSTALLED for part in spelt.split(os.sep)):
+                return False
+        return True
+
+    def _absolute(self, file: str) -> str:
+        return os.path.normpath(os.path.join(self._directory, file))
+
+    def _passes(self, code: CodeType, module: str) -> bool:
+        rules = self._rules
+        if not rules.only and not rules.left_out:
+            return True
+        names = self._names(code, module)
+        if any(_matches(pattern, names) for pattern in rules.left_out):
+            return False
+        return not rules.only or any(_matches(pattern, names) for pattern in rules.only)
+
+    def _names(self, code: CodeType, module: str) -> tuple[str, ...]:
+        path = self._absolute(code.co_filename)
+        packages = module.split(".")
+        dotted = [".".join(packages[:length]) for length in range(1, len(packages) + 1)]
+        qualname = code.co_qualname
+        return (
+            code.co_filename, path, os.path.basename(path), os.path.relpath(path, self._directory),
+            qualname, f"{module}.{qualname}", *dotted,
+        )  # fmt: skip
+
+
+def module_name(namespace: dict[str, Any]) -> str:
+    """The name of the module whose namespace this is; nothing if it does not say."""
+    return _text(namespace, "__name__")
+
+
+def _text(namespace: dict[str, Any], name: str) -> str:
+    value = dict.get(namespace, name)
+    # Exactly a string: a subclass of it could bring its own comparison.
+    return value if type(value) is str else ""
+
+
+def _was_made_by_dataclasses(code: CodeType) -> bool:
+    """Its methods are compiled as `<string>` in the namespace of the user's module."""
+    if code.co_filename != "<string>":
+        return False
+    if code.co_qualname.startswith(_DATACLASS_MAKER):
+        return True
+    return code.co_name == "<module>" and any(
+        isinstance(constant, CodeType) and constant.co_name == _DATACLASS_MAKER
+        for constant in code.co_consts
+    )
+
+
+def _matches(pattern: str, names: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or name.endswith(".py") or name in {".", ".."}
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + os.sep)
+
+
+def _current_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return os.sep
+
+
+def _library_folders() -> tuple[str, ...]:
+    """Where the standard library is, as it is named and where that leads."""
+    paths = sysconfig.get_paths()
+    named = {paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__)}
+    version = "".join(map(str, sys.version_info[:2]))
+    named.add(os.path.join(sys.base_prefix, "lib", f"python{version}.zip"))
+    return tuple(sorted(named | {os.path.realpath(folder) for folder in named}))
+
+
+def _whence_folder() -> str:
+    folder = os.path.abspath(__file__)
+    for _ in range(4):  # whence/langs/python/record/user_code.py
+        folder = os.path.dirname(folder)
+    return folder
