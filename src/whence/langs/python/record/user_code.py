@@ -42,8 +42,8 @@ class UserCodeRules:
 class UserCode:
     """Decides by file and module once, and by function where there are patterns."""
 
-    def __init__(self, rules: UserCodeRules = UserCodeRules(), directory: str | None = None):
-        self._rules = rules
+    def __init__(self, rules: UserCodeRules | None = None, directory: str | None = None):
+        self._rules = rules = rules or UserCodeRules()
         # The program may change its directory; relative file names are relative to the first one.
         self._directory = directory or _current_directory()
         self._libraries = _library_folders()

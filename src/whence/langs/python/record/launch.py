@@ -1,0 +1,319 @@
+"""Runs a program in this process as `python` itself would run it.
+
+Owns everything between "recording is ready" and "the interpreter shuts down": arguments, the
+import path, a fresh `__main__`, and how an exception that nothing caught is told. Knows nothing of
+recording: it is given what to call before the program starts and after it has ended.
+
+Invariant: what the program prints, and the status it exits with, are those of `python`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import contextlib
+import importlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import pkgutil
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, NoReturn
+
+from whence.errors import WhenceError
+
+ENDED, BY_EXCEPTION, BY_EXIT = 0, 1, 2
+
+Finished = Callable[[int, object], None]
+"""Told how the program ended, and with which exit status or exception."""
+
+# The `__main__` that was there before: its namespace is still that of whence's own start.
+_displaced: list[ModuleType | None] = []
+
+
+class Kind(Enum):
+    """The three ways in which `python` is told what to run."""
+
+    SCRIPT = "script"
+    MODULE = "-m"
+    CODE = "-c"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A program and its arguments."""
+
+    kind: Kind
+    name: str
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What follows `python` on the command line."""
+        option = () if self.kind is Kind.SCRIPT else (self.kind.value,)
+        return (*option, self.name, *self.arguments)
+
+    def check(self) -> None:
+        """Raises a `WhenceError` if there is nothing to run."""
+        if self.kind is Kind.SCRIPT:
+            _check_script(self.name)
+        elif self.kind is Kind.MODULE:
+            _check_module(self.name)
+
+
+def launch(target: Target, start: Callable[[], None], finished: Finished) -> NoReturn:
+    """Run the program and leave the process as it does: by `SystemExit` or `KeyboardInterrupt`.
+
+    `start` is called right before the program's first line. `finished` is called after its last
+    one: the threads that it left are waited for, and the functions that it registered for the end
+    are run, by the interpreter itself.
+    """
+    outcome = _Outcome(finished)
+    # The first to be registered is the last to be run.
+    atexit.register(outcome.tell)
+    run = _prepare(target)
+    start()
+    try:
+        run()
+    except SystemExit as exit_:
+        outcome.exited(exit_.code)
+        raise SystemExit(exit_.code) from None
+    except KeyboardInterrupt as interrupt:
+        outcome.raised(interrupt)
+        _tell_uncaught(interrupt)
+    except BaseException as exception:
+        outcome.raised(exception)
+        _tell_uncaught(exception)
+        raise SystemExit(1) from None
+    else:
+        raise SystemExit(0)
+    _die_of_interrupt()
+
+
+class _Outcome:
+    """How the program ended, kept until the interpreter shuts down."""
+
+    def __init__(self, finished: Finished):
+        self._finished = finished
+        self._process = os.getpid()
+        self._how = ENDED
+        self._value: object = 0
+
+    def exited(self, status: object) -> None:
+        self._how = BY_EXIT
+        # Any other object would be kept alive here: its class is all that is kept of it.
+        known = status is None or type(status) in (int, bool, str)
+        self._value = status if known else type(status)
+
+    def raised(self, exception: BaseException) -> None:
+        # Kept alive by `sys.last_value` too, as long as this is.
+        self._how, self._value = BY_EXCEPTION, exception
+
+    def tell(self) -> None:
+        if os.getpid() == self._process:  # and not a child that was forked off
+            value, self._value = self._value, None
+            self._finished(self._how, value)
+
+
+# --- what is there to run ------------------------------------------------------------------------
+
+
+def _check_script(script: str) -> None:
+    try:
+        with open(script, "rb"):
+            return
+    except IsADirectoryError:
+        if not os.path.exists(os.path.join(script, "__main__.py")):
+            raise WhenceError(
+                f"{script}: is a folder without a __main__.py, so there is nothing to run in it"
+            ) from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise WhenceError(
+            f"{script}: the program to record cannot be read ({reason}); options of the program "
+            "come after its name, those of whence before it"
+        ) from None
+
+
+def _check_module(name: str) -> None:
+    # Only the outermost package: to look further would import it, unrecorded.
+    package = name.partition(".")[0]
+    places = [os.getcwd(), *sys.path[1:]]
+    if package in sys.builtin_module_names or not package.isidentifier():
+        found = package.isidentifier()
+    else:
+        found = any(
+            finder is not None
+            for finder in (
+                importlib.machinery.FrozenImporter.find_spec(package),
+                importlib.machinery.PathFinder.find_spec(package, places),
+            )
+        )
+    if not found and package not in sys.modules:
+        raise WhenceError(
+            f"no module named {package}: it is neither in the current folder nor installed for "
+            f"{sys.executable}"
+        )
+
+
+# --- as the interpreter prepares it --------------------------------------------------------------
+
+
+def _prepare(target: Target) -> Callable[[], None]:
+    """Make `sys` and `__main__` what they are when `python` starts this; what runs it then."""
+    sys.orig_argv[:] = [*_interpreter_words(), *target.words]
+    main = _fresh_main()
+    if target.kind is Kind.CODE:
+        _set_path(target, "")
+        main.__dict__["__loader__"] = importlib.machinery.BuiltinImporter
+        return lambda: _run_text(target.name, main.__dict__)
+    if target.kind is Kind.MODULE:
+        _set_path(target, os.getcwd())
+        return lambda: _run_module(target.name, is_option=True)
+    path = os.path.abspath(target.name)
+    if pkgutil.get_importer(path) is not None:  # a folder or an archive with a __main__.py in it
+        _set_path(target, path, always=True)
+        return lambda: _run_module("__main__", is_option=False)
+    _set_path(target, os.path.dirname(os.path.realpath(path)))
+    return lambda: _run_file(path, main.__dict__)
+
+
+def _interpreter_words() -> list[str]:
+    """The words before whence itself on the command line that started this process."""
+    words = sys.orig_argv
+    if "record" not in words:
+        return words[:1]
+    before = words[: words.index("record")]
+    return before[:-2] if before[-2:-1] == ["-m"] else before[:-1]
+
+
+def _set_path(target: Target, folder: str, always: bool = False) -> None:
+    first = target.name if target.kind is Kind.SCRIPT else target.kind.value
+    sys.argv[:] = [first, *target.arguments]
+    if not sys.flags.safe_path:
+        sys.path[:1] = [folder]  # the first entry was whence's own
+    elif always:
+        sys.path.insert(0, folder)
+
+
+def _fresh_main() -> ModuleType:
+    old = sys.modules.get("__main__")
+    _displaced.append(old)
+    main = ModuleType("__main__")
+    if old is None or "__annotations__" in old.__dict__:  # up to 3.13
+        main.__dict__.update(__annotations__={})
+    main.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = main
+    return main
+
+
+# --- running -------------------------------------------------------------------------------------
+
+
+def _run_text(source: str, namespace: dict[str, Any]) -> None:
+    if sys.version_info >= (3, 13):  # whose tracebacks show the lines of `-c`
+        import linecache
+
+        lines = [f"{line}\n" for line in source.splitlines()]
+        linecache.cache["<string>"] = (len(source), None, lines, "<string>")
+    _execute(compile(source, "<string>", "exec", dont_inherit=True), namespace)
+
+
+def _run_module(name: str, is_option: bool) -> None:
+    if is_option:
+        sys.argv[0] = "-m"
+    _lend_recursion()
+    runpy._run_module_as_main(name, is_option)  # type: ignore[attr-defined]
+
+
+def _run_file(path: str, namespace: dict[str, Any]) -> None:
+    with io.open_code(path) as file:
+        source = file.read()
+    loader: importlib.machinery.SourceFileLoader | importlib.machinery.SourcelessFileLoader
+    if source.startswith(importlib.util.MAGIC_NUMBER):
+        loader = importlib.machinery.SourcelessFileLoader("__main__", path)
+        code = loader.get_code("__main__")
+        assert code is not None
+    else:
+        loader = importlib.machinery.SourceFileLoader("__main__", path)
+        code = compile(source, path, "exec", dont_inherit=True)
+    namespace.update({"__loader__": loader, "__file__": path, "__cached__": None})
+    _execute(code, namespace)
+
+
+def _execute(code: CodeType, namespace: dict[str, Any]) -> None:
+    _lend_recursion()
+    exec(code, namespace)
+
+
+def _lend_recursion() -> None:
+    """What whence itself has on the stack must not count against the program's limit."""
+    with contextlib.suppress(ImportError, AttributeError):
+        recorder = importlib.import_module("whence.langs.python.record._recorder")
+        depth, frame = 0, sys._getframe(1)
+        while True:
+            depth += 1
+            if frame.f_back is None:
+                break
+            frame = frame.f_back
+        recorder.lend_recursion(depth)
+
+
+# --- how an exception that nothing caught is told ------------------------------------------------
+
+
+def _tell_uncaught(exception: BaseException) -> None:
+    """What the interpreter does with an exception that reaches the top, by the program's hook."""
+    traceback = _without_whence(exception.__traceback__)
+    exception.__traceback__ = traceback
+    sys.last_type, sys.last_value, sys.last_traceback = type(exception), exception, traceback
+    if sys.version_info >= (3, 12):
+        sys.last_exc = exception
+    hook = getattr(sys, "excepthook", None)
+    if hook is None:
+        _say("sys.excepthook is missing\n")
+        sys.__excepthook__(type(exception), exception, traceback)
+        return
+    try:
+        hook(type(exception), exception, traceback)
+    except SystemExit:
+        raise
+    except BaseException as second:
+        second.__context__ = None
+        _say("Error in sys.excepthook:\n")
+        shown = _without_whence(second.__traceback__)
+        sys.__excepthook__(type(second), second.with_traceback(shown), shown)
+        _say("\nOriginal exception was:\n")
+        sys.__excepthook__(type(exception), exception, traceback)
+
+
+def _without_whence(traceback: TracebackType | None) -> TracebackType | None:
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(Exception):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _die_of_interrupt() -> NoReturn:
+    """Let the interpreter end as it does after an interrupt: by the signal, once it is shut down.
+
+    It does so when the exception reaches the top. It has been told already, so not once more.
+    """
+    program_hook = sys.excepthook
+
+    def silent(*_: object) -> None:
+        sys.excepthook = program_hook
+
+    sys.excepthook = silent
+    raise KeyboardInterrupt
