@@ -48,6 +48,14 @@ class Backend(Protocol):
     def name(self) -> str:
         """The name that the header and `whence doctor` give it."""
 
+    @property
+    def calls(self) -> int:
+        """How many calls have been recorded so far; those that were only counted are not in it."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why it stopped recording before it was told to (the disk is full), if it did."""
+
     def start(self) -> None:
         """Record from here on, in all threads."""
 
