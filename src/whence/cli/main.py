@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import io
 import os
 import platform
@@ -17,14 +18,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import whence
-from whence.cli import convert, debug, strategies
 from whence.errors import WhenceError
 
-COMMANDS = (debug, convert, strategies)
+COMMANDS = ("record", "debug", "convert", "strategies", "doctor")
+# Runs somebody's program in this process: nothing is loaded or changed that it does not need.
+GUEST = "record"
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The whole command line, or that of some commands."""
     whole = argparse.ArgumentParser(
         prog="whence",
         description="Finds the call that went wrong: takes what a program did as a tree of "
@@ -32,15 +34,18 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"whence {whence.__version__}")
     commands = whole.add_subparsers(title="commands", dest="command", required=True)
-    for command in COMMANDS:
-        command.configure(commands)
+    for name in names:
+        importlib.import_module(f"whence.cli.{name}").configure(commands)
     return whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    _prepare_streams()
-    options = parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    is_guest = words[:1] == [GUEST]
+    if not is_guest:
+        _prepare_streams()
+    options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
     try:
         code: int = options.run(options)
         sys.stdout.flush()
@@ -49,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"whence: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        if is_guest:  # it is the program's own, and the interpreter ends as it does without us
+            raise
         print("whence: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:

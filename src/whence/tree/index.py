@@ -211,7 +211,7 @@ def _format() -> list[Any]:
     return [INDEX_VERSION, sys.byteorder]
 
 
-def _trees() -> Path:
+def folder() -> Path:
     """Where indexes are kept."""
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (home if home.is_absolute() else Path.home() / ".cache") / "whence" / "trees"
@@ -219,7 +219,7 @@ def _trees() -> Path:
 
 def _directory(path: Path) -> Path:
     digest = hashlib.blake2b(os.fsencode(path.absolute()), digest_size=16)
-    return _trees() / digest.hexdigest()
+    return folder() / digest.hexdigest()
 
 
 def _forget_useless(directory: Path) -> None:

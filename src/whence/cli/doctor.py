@@ -1,0 +1,94 @@
+"""`whence doctor`: what whence finds here, and what keeps it from working better."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import whence
+from whence.langs.python.record.choose import NATIVE, Candidate, candidates
+from whence.tree import index
+
+_OPTIONAL = {
+    "numpy": "whence cannot open trees without it",
+    "rich": "the terminal is plain without it",
+    "prompt_toolkit": "there is no line editing without it",
+}
+
+
+def configure(commands: Any) -> None:
+    """The subcommand has no options."""
+    command = commands.add_parser(
+        "doctor",
+        help="say what works here, and why something does not",
+        description="Says which ways of recording work with this Python, why the others do not, "
+        "and what can be done about it. The exit code is 1 if nothing can record here.",
+    )
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print all that was found."""
+    every = candidates()
+    for line in _lines(every):
+        print(line)
+    return 0 if any(candidate.can_be_used for candidate in every) else 1
+
+
+def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
+    yield f"whence {whence.__version__}"
+    yield f"Python {platform.python_version()} ({platform.python_implementation()})"
+    yield f"       {sys.executable}"
+    yield f"       {platform.platform()}"
+    yield ""
+    yield "Recording"
+    usable = [candidate for candidate in every if candidate.can_be_used]
+    for candidate in every:
+        if candidate.can_be_used:
+            taken = ", taken unless you say otherwise" if candidate is usable[0] else ""
+            yield f"  {candidate.name:<8} yes ({candidate.what}){taken}"
+        else:
+            yield f"  {candidate.name:<8} no: {candidate.obstacle}"
+            if candidate.cure:
+                yield f"  {'':<8} cure: {candidate.cure}"
+    yield from (f"  {line}" for line in _weaknesses(usable))
+    yield ""
+    yield "Packages"
+    for name, without in _OPTIONAL.items():
+        yield f"  {name:<15} {_found(name) or f'no: {without}'}"
+    yield ""
+    folder = index.folder()
+    yield f"Indexes of large trees are kept in {folder}{_trouble(str(folder))}"
+
+
+def _weaknesses(usable: list[Candidate]) -> Iterator[str]:
+    if not usable or usable[0].name == NATIVE:
+        return
+    if sys.version_info >= (3, 12):
+        yield "pure: who created a generator is known only if user code did so by a plain call;"
+    else:
+        yield "pure: who created a generator cannot be told on this Python;"
+    yield "otherwise the call that first resumed it counts as its caller"
+
+
+def _found(name: str) -> str:
+    if importlib.util.find_spec(name) is None:
+        return ""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "yes"
+
+
+def _trouble(folder: str) -> str:
+    place = folder
+    while not os.path.isdir(place) and os.path.dirname(place) != place:
+        place = os.path.dirname(place)
+    return "" if os.access(place, os.W_OK) else " (which cannot be written: they are made anew)"

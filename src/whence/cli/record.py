@@ -1,0 +1,168 @@
+"""`whence record [OPTIONS] PROGRAM`: run a Python program and record its calls."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from whence.errors import UsageError
+from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE
+from whence.langs.python.record.launch import Kind, Target, launch
+from whence.langs.python.record.options import Detail, RecordOptions
+from whence.langs.python.record.recording import Recording, Settings, Written
+from whence.langs.python.record.user_code import UserCodeRules
+
+_USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "record",
+        usage=_USAGE,
+        help="run a Python program and record its calls",
+        description="Runs a Python program as python does, and writes what it called, with "
+        "arguments, results and changes, to a trace that `whence debug` opens (docs/recording.md). "
+        "Options come before the program; what follows it is the program's. The exit code is the "
+        "program's, or 2 if it was not run.",
+    )
+    program = command.add_argument_group("the program")
+    program.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="script.py ARGS", help="a script to run"
+    )
+    program.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE ARGS", help="a module to run"
+    )
+    program.add_argument(
+        "-c", dest="code", nargs=argparse.REMAINDER, metavar="CODE ARGS", help="code to run"
+    )
+    _configure_trace(command.add_argument_group("the trace"))
+    _configure_choice(command.add_argument_group("which code is recorded"))
+    command.set_defaults(run=run)
+
+
+def _configure_trace(group: Any) -> None:
+    defaults = RecordOptions()
+    group.add_argument(
+        "-o", "--output", metavar="FILE",
+        help="where the trace goes (default: the program's name with .whence, in the current "
+        "folder); an older trace is overwritten, no other file is",
+    )  # fmt: skip
+    group.add_argument(
+        "--detail", choices=[detail.value for detail in Detail], default=defaults.detail.value,
+        help="ids: only which call made which; shallow: arguments and results, one level deep; "
+        "full: also what a call read and changed (default: full)",
+    )  # fmt: skip
+    group.add_argument(
+        "--max-calls", type=_count, metavar="N",
+        help="after so many calls, further ones are only counted",
+    )  # fmt: skip
+    group.add_argument(
+        "--max-bytes", type=_size, metavar="N",
+        help="once the trace has so many bytes (K, M and G are understood), further calls are "
+        "only counted",
+    )  # fmt: skip
+    group.add_argument(
+        "--depth", type=_count, metavar="N", help="calls nested deeper than this are only counted"
+    )
+    group.add_argument(
+        "--backend", choices=[NATIVE, PURE],
+        help=f"how to record (default: the first that works, see `whence doctor`; {VARIABLE} in "
+        "the environment means the same)",
+    )  # fmt: skip
+    group.add_argument(
+        "-v", "--verbose", action="store_true",
+        help="say at the end on standard error where the trace is, even if that is no terminal",
+    )  # fmt: skip
+
+
+def _configure_choice(group: Any) -> None:
+    group.add_argument(
+        "--user-code", action="append", default=[], metavar="PACKAGE|PATH",
+        help="record this although it is installed or part of Python (may be repeated)",
+    )  # fmt: skip
+    group.add_argument(
+        "--only", action="append", default=[], metavar="PATTERN",
+        help="record only files, modules or functions that match (may be repeated)",
+    )  # fmt: skip
+    group.add_argument(
+        "--leave-out", action="append", default=[], metavar="PATTERN",
+        help="do not record files, modules or functions that match (may be repeated)",
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> NoReturn:
+    """Run the program; the process ends as it does."""
+    target = _target(options)
+    target.check()
+    settings = Settings(
+        output=options.output or _default_output(target),
+        options=replace(
+            RecordOptions(),
+            detail=Detail(options.detail),
+            max_calls=options.max_calls,
+            max_bytes=options.max_bytes,
+            depth=options.depth,
+        ),
+        rules=UserCodeRules(
+            tuple(options.user_code), tuple(options.only), tuple(options.leave_out)
+        ),
+        backend=options.backend,
+    )
+    recording = Recording(settings, target.words)
+    verbose = options.verbose
+
+    def finished(how: int, value: object) -> None:
+        _tell(recording.finish(how, value), verbose)
+
+    launch(target, recording.start, finished)
+
+
+def _target(options: argparse.Namespace) -> Target:
+    for kind, words in ((Kind.MODULE, options.module), (Kind.CODE, options.code)):
+        if words is not None:
+            if not words:
+                raise UsageError(f"{kind.value} is followed by nothing: {_USAGE}")
+            return Target(kind, words[0], tuple(words[1:]))
+    if not options.program:
+        raise UsageError(f"which program? {_USAGE}")
+    return Target(Kind.SCRIPT, options.program[0], tuple(options.program[1:]))
+
+
+def _default_output(target: Target) -> str:
+    if target.kind is Kind.CODE:
+        return "run.whence"
+    if target.kind is Kind.MODULE:
+        return target.name.rpartition(".")[2] + ".whence"
+    name = os.path.basename(os.path.abspath(target.name))
+    return (os.path.splitext(name)[0] or name) + ".whence"
+
+
+def _tell(written: Written, verbose: bool) -> None:
+    """After the program's last word, and only where a person sees it."""
+    stream = sys.stderr
+    try:
+        if written.problem is not None:
+            stream.write(f"whence: {written.output} is not whole: {written.problem}\n")
+        elif verbose or stream.isatty():
+            stream.write(
+                f"whence: {written.output}: {written.calls:,} calls, {written.size:,} bytes\n"
+            )
+        stream.flush()
+    except (AttributeError, OSError, ValueError):
+        pass  # the program closed or replaced it
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _size(text: str) -> int:
+    units = {"K": 10, "M": 20, "G": 30}
+    shift = units.get(text[-1:].upper(), 0)
+    return _count(text[:-1] if shift else text) << shift

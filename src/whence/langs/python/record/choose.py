@@ -1,0 +1,152 @@
+"""Chooses the backend that records, and says why the others were not taken.
+
+The one place that knows which backends there are, in order of preference, and what each needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, cast
+
+from whence.errors import WhenceError
+from whence.langs.python.record.backend import Backend, CodeReader
+from whence.langs.python.record.options import RecordOptions
+from whence.langs.python.record.summaries import Summary
+
+NATIVE, PURE = "native", "pure"
+VARIABLE = "WHENCE_BACKEND"
+"""The environment variable that names a backend where the command line does not."""
+
+# Those that no other kind of tool is meant to take; docs of sys.monitoring.
+TOOL_IDS = (3, 4)
+_PACKAGE = "whence.langs.python.record"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A backend, and what keeps it from being used here."""
+
+    name: str
+    what: str
+    obstacle: str | None = None
+    cure: str = ""
+
+    @property
+    def can_be_used(self) -> bool:
+        """Whether nothing is in its way."""
+        return self.obstacle is None
+
+    def why_not(self) -> str:
+        """The obstacle and what to do about it, in one line."""
+        return f"{self.obstacle}; {self.cure}" if self.cure else f"{self.obstacle}"
+
+
+def candidates() -> tuple[Candidate, ...]:
+    """Every backend, the best one first."""
+    return _native(), _pure()
+
+
+def chosen(wanted: str | None = None) -> Candidate:
+    """The backend that records here; `wanted`, or the environment, may insist on one."""
+    wanted = wanted or os.environ.get(VARIABLE) or None
+    every = candidates()
+    names = [candidate.name for candidate in every]
+    if wanted is not None and wanted not in names:
+        raise WhenceError(f"there is no backend named {wanted}: choose one of {', '.join(names)}")
+    rejected = []
+    for candidate in every:
+        if wanted in {None, candidate.name}:
+            if candidate.can_be_used:
+                return candidate
+            rejected.append(f"{candidate.name}: {candidate.why_not()}")
+    raise WhenceError("nothing can record here.\n  " + "\n  ".join(rejected))
+
+
+def make(
+    name: str,
+    descriptor: int,
+    options: RecordOptions,
+    code_reader: CodeReader,
+    summaries: Mapping[type, Summary],
+) -> Backend:
+    """A backend that writes its pages to a file."""
+    module, kind = {
+        NATIVE: ("native_backend", "NativeBackend"),
+        PURE: ("pure", "PureBackend"),
+    }[name]
+    build: Callable[..., Any] = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), kind)
+    made = build(
+        descriptor=descriptor, options=options, code_reader=code_reader, summaries=summaries
+    )
+    return cast(Backend, made)
+
+
+def _native() -> Candidate:
+    candidate = Candidate(
+        NATIVE,
+        "in C, on sys.monitoring" if sys.version_info >= (3, 12) else "in C, on the profile hook",
+    )
+    obstacle, cure = _common_obstacle() or _load(f"{_PACKAGE}._recorder") or (None, "")
+    return Candidate(candidate.name, candidate.what, obstacle, cure)
+
+
+def _pure() -> Candidate:
+    monitoring = sys.version_info >= (3, 12)
+    what = "in Python, on sys.monitoring" if monitoring else "in Python, on sys.setprofile"
+    obstacle, cure = _common_obstacle() or (None, "")
+    if obstacle is None and not monitoring and sys.getprofile() is not None:
+        obstacle, cure = "another profiler is active", "record without it"
+    return Candidate(PURE, what, obstacle, cure)
+
+
+def _common_obstacle() -> tuple[str, str] | None:
+    """What keeps every backend from recording."""
+    if sys.implementation.name != "cpython":
+        return f"this is {sys.implementation.name}", "whence records CPython only"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return (
+            "this is a free-threaded build of Python, where calls of different threads would get "
+            "mixed up",
+            "record with a standard build",
+        )
+    if sys.version_info >= (3, 12) and free_tool_id() is None:
+        users = " and ".join(str(sys.monitoring.get_tool(number)) for number in TOOL_IDS)
+        return f"{users} have taken the tool ids of sys.monitoring", "record without them"
+    return None
+
+
+def free_tool_id() -> int | None:
+    """A tool id of `sys.monitoring` that nobody uses."""
+    if sys.version_info < (3, 12):
+        return None
+    for number in TOOL_IDS:
+        if sys.monitoring.get_tool(number) is None:
+            return number
+    return None
+
+
+def _load(name: str) -> tuple[str, str] | None:
+    """Why an extension cannot be loaded, if it cannot."""
+    loaded = load_extension(name)
+    if isinstance(loaded, ModuleType):
+        return None
+    if isinstance(loaded, ModuleNotFoundError):
+        return (
+            "the C extension was not built when whence was installed",
+            "install a C compiler and the headers of Python, then install whence again",
+        )
+    return str(loaded), ""
+
+
+def load_extension(name: str) -> ModuleType | ImportError:
+    """An extension module, or why it is not to be had."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as problem:
+        return problem

@@ -1,0 +1,378 @@
+"""Objects whose state is out of sight, told by a short text: dates, decimals, arrays, frames.
+
+A registry from a type, exactly that one and not its subclasses, to a function that gives a text
+and whether it says all that there is. All backends use this registry, so that a value is told in
+the same way whoever records it.
+
+Invariants: a summary runs code of the standard library, numpy and pandas only, never the
+program's: where an object holds others, only exact atoms among them are shown, the rest by type.
+numpy and pandas are not imported: a type of theirs is proof that the program did so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+Summary = Callable[[Any], tuple[str, bool]]
+"""Gives a text, and whether it says all that there is to know about the object."""
+
+LONGEST = 400
+"""The most characters of a summary; of a longer one its beginning is kept."""
+_HEAD = 16
+"""How many items of something long are shown."""
+_TEXT = 80
+
+# Taken from `type` itself: a class of the program may define these names anew.
+_raw_module = type.__dict__["__module__"].__get__
+_raw_mro = type.__dict__["__mro__"].__get__
+_raw_qualname = type.__dict__["__qualname__"].__get__
+
+_ATOMS = (int, float, complex, bool, type(None), str, bytes)
+
+
+class Summaries(Mapping[type, Summary]):
+    """The registry. Types are told apart by identity: their metaclass may define `__hash__`."""
+
+    def __init__(self) -> None:
+        # The type stands beside its function: its number is its own only while it lives.
+        self._known: dict[int, tuple[type, Summary]] = {}
+        self._loaders: dict[str, Callable[[Summaries], None]] = {
+            "datetime": _load_datetime,
+            "decimal": _load_decimal,
+            "fractions": _load_fractions,
+            "pathlib": _load_pathlib,
+            "uuid": _load_uuid,
+            "re": _load_re,
+            "collections": _load_collections,
+            "array": _load_array,
+            "zoneinfo": _load_zoneinfo,
+            "numpy": _load_numpy,
+            "pandas": _load_pandas,
+        }
+        self.register(range, lambda value: (repr(value), True))
+        self.register(slice, _slice)
+        self.register(memoryview, _memoryview)
+
+    def register(self, kind: type, summary: Summary) -> None:
+        """From now on values of exactly this type are recorded by this summary."""
+        self._known[id(kind)] = (kind, _Checked(summary))
+
+    def find(self, kind: type) -> Summary | None:
+        """The summary of a type, if it has one. It may raise: then it is as if there were none."""
+        known = self._known.get(id(kind))
+        if known is not None:
+            return known[1]
+        module = _raw_module(kind)
+        if type(module) is str:
+            loader = self._loaders.get(module.partition(".")[0])
+            if loader is not None:
+                loader(self)
+                known = self._known.get(id(kind))
+                if known is not None:
+                    return known[1]
+        if _is_enum(kind):
+            return _enum_member
+        return None
+
+    def __getitem__(self, kind: type) -> Summary:
+        found = self.find(kind)
+        if found is None:
+            raise KeyError(id(kind))
+        return found
+
+    def __iter__(self) -> Iterator[type]:
+        return (kind for kind, _ in list(self._known.values()))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+class _Checked:
+    """A summary that keeps to its contract, whoever wrote it."""
+
+    def __init__(self, summary: Summary):
+        self._summary = summary
+
+    def __call__(self, value: object) -> tuple[str, bool]:
+        text, complete = self._summary(value)
+        if type(text) is not str or type(complete) is not bool:
+            raise TypeError("a summary is a text and whether it is complete")
+        return (text, complete) if len(text) <= LONGEST else (text[:LONGEST], False)
+
+
+def atom(value: object) -> tuple[str, bool]:
+    """An exact atom as Python writes it; of anything else its type, which is not all of it."""
+    kind = type(value)
+    if kind not in _ATOMS:
+        return f"<{_raw_qualname(kind)}>", False
+    if isinstance(value, str | bytes) and len(value) > _TEXT:
+        return f"{value[:_TEXT]!r}…", False
+    if isinstance(value, int) and value.bit_length() > 4 * _TEXT:
+        return f"<int of {value.bit_length()} bits>", False
+    return repr(value), True
+
+
+def listed(values: Iterable[object], count: int) -> tuple[str, bool]:
+    """The first of `count` values, separated by commas."""
+    shown, complete = [], count <= _HEAD
+    for value, _ in zip(values, range(_HEAD), strict=False):
+        text, whole = atom(value)
+        shown.append(text)
+        complete = complete and whole
+    if count > len(shown):
+        shown.append(f"…{count - len(shown)} more")
+    return ", ".join(shown), complete
+
+
+# --- the standard library ------------------------------------------------------------------------
+
+
+def _is_enum(kind: type) -> bool:
+    # Not by isinstance, which asks the metaclass. Only a program with enums has the module.
+    enum = sys.modules.get("enum")
+    maker = getattr(enum, "EnumType", None)
+    return maker is not None and any(base is maker for base in _raw_mro(type(kind)))
+
+
+def _enum_member(value: object) -> tuple[str, bool]:
+    state = object.__getattribute__(value, "__dict__")
+    name = state.get("_name_")
+    qualname = _raw_qualname(type(value))
+    if type(name) is str and name:
+        return f"{qualname}.{name}", True
+    text, complete = atom(state.get("_value_"))
+    return f"{qualname}({text})", complete
+
+
+def _slice(value: slice) -> tuple[str, bool]:
+    parts = [atom(part) for part in (value.start, value.stop, value.step)]
+    return f"slice({', '.join(text for text, _ in parts)})", all(whole for _, whole in parts)
+
+
+def _memoryview(value: memoryview) -> tuple[str, bool]:
+    plain = value.ndim == 1 and value.format == "B" and value.contiguous
+    head = bytes(value[:_TEXT]) if plain else b""
+    complete = plain and value.nbytes <= _TEXT
+    return f"memoryview({head!r}, shape={value.shape}, format={value.format!r})", complete
+
+
+def _load_datetime(registry: Summaries) -> None:
+    import datetime
+
+    known_zones: tuple[type, ...] = (type(None), datetime.timezone)
+
+    def with_zone(value: Any) -> tuple[str, bool]:
+        zone = value.tzinfo
+        module = sys.modules.get("zoneinfo")
+        if type(zone) in known_zones or (module and type(zone) is module.ZoneInfo):
+            return repr(value), True
+        # A zone of the program would be asked for its repr.
+        return f"{value.replace(tzinfo=None)!r} in <{_raw_qualname(type(zone))}>", False
+
+    for kind in (datetime.date, datetime.timedelta, datetime.timezone):
+        registry.register(kind, lambda value: (repr(value), True))
+    registry.register(datetime.datetime, with_zone)
+    registry.register(datetime.time, with_zone)
+    del registry._loaders["datetime"]
+
+
+def _load_zoneinfo(registry: Summaries) -> None:
+    module = sys.modules.get("zoneinfo")
+    if module is not None and hasattr(module, "ZoneInfo"):
+        registry.register(module.ZoneInfo, lambda value: (repr(value), True))
+        del registry._loaders["zoneinfo"]
+
+
+def _load_decimal(registry: Summaries) -> None:
+    import decimal
+
+    registry.register(decimal.Decimal, lambda value: (repr(value), True))
+    del registry._loaders["decimal"]
+
+
+def _load_fractions(registry: Summaries) -> None:
+    import fractions
+
+    def fraction(value: Any) -> tuple[str, bool]:
+        over, complete = atom(value._numerator)
+        under, whole = atom(value._denominator)
+        return f"Fraction({over}, {under})", complete and whole
+
+    registry.register(fractions.Fraction, fraction)
+    del registry._loaders["fractions"]
+
+
+def _load_pathlib(registry: Summaries) -> None:
+    import pathlib
+
+    def path(value: pathlib.PurePath) -> tuple[str, bool]:
+        return f"{_raw_qualname(type(value))}({pathlib.PurePath.__str__(value)!r})", True
+
+    for kind in (
+        pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath
+    ):  # fmt: skip
+        registry.register(kind, path)
+    del registry._loaders["pathlib"]
+
+
+def _load_uuid(registry: Summaries) -> None:
+    import uuid
+
+    def unique(value: uuid.UUID) -> tuple[str, bool]:
+        if type(value.int) is not int:
+            raise TypeError("not a UUID as the library makes them")
+        return f"UUID({str(value)!r})", True
+
+    registry.register(uuid.UUID, unique)
+    del registry._loaders["uuid"]
+
+
+def _load_re(registry: Summaries) -> None:
+    import re
+
+    def pattern(value: re.Pattern[Any]) -> tuple[str, bool]:
+        text, complete = atom(value.pattern)
+        # The flags that a text pattern has anyway say nothing.
+        flags = int(value.flags) & ~int(re.UNICODE)
+        return f"re.compile({text}{f', flags={flags}' if flags else ''})", complete
+
+    def match(value: re.Match[Any]) -> tuple[str, bool]:
+        if type(value.string) not in (str, bytes):
+            return f"<re.Match span={value.span()}>", False
+        return f"<re.Match span={value.span()} match={atom(value[0])[0]}>", False
+
+    registry.register(re.Pattern, pattern)
+    registry.register(re.Match, match)
+    del registry._loaders["re"]
+
+
+def _load_collections(registry: Summaries) -> None:
+    import collections
+
+    def deque(value: collections.deque[Any]) -> tuple[str, bool]:
+        text, complete = listed(value, len(value))
+        most = "" if value.maxlen is None else f", maxlen={value.maxlen}"
+        return f"deque([{text}]{most})", complete
+
+    registry.register(collections.deque, deque)
+    del registry._loaders["collections"]
+
+
+def _load_array(registry: Summaries) -> None:
+    import array
+
+    def numbers(value: array.array[Any]) -> tuple[str, bool]:
+        text, complete = listed(value[:_HEAD], len(value))
+        return f"array({value.typecode!r}, [{text}])", complete
+
+    registry.register(array.array, numbers)
+    del registry._loaders["array"]
+
+
+# --- numpy and pandas ----------------------------------------------------------------------------
+
+
+def _load_numpy(registry: Summaries) -> None:
+    numpy: Any = sys.modules.get("numpy")
+    kinds = getattr(numpy, "sctypeDict", None)
+    if numpy is None or kinds is None or not hasattr(numpy, "ndarray"):
+        return  # it is still being imported
+    registry.register(numpy.ndarray, _ndarray)
+    for kind in set(kinds.values()) - {numpy.object_, numpy.void}:
+        registry.register(kind, _numpy_scalar)
+    del registry._loaders["numpy"]
+
+
+def _numpy_scalar(value: Any) -> tuple[str, bool]:
+    kind = type(value)
+    name = _raw_qualname(kind)
+    content = value.item()
+    if type(content) in _ATOMS:
+        text, complete = atom(content)
+        return f"{name}({text})", complete
+    return f"{name}({str(value)!r})", True
+
+
+def _ndarray(value: Any) -> tuple[str, bool]:
+    text, complete = _elements(value)
+    shape = "" if value.ndim == 1 else f", shape={value.shape}"
+    return f"array([{text}]{shape}, dtype={value.dtype.str!r})", complete
+
+
+def _elements(value: Any) -> tuple[str, bool]:
+    """The first elements of an array."""
+    if value.dtype.kind not in "biufcSUmMO":  # records and types of other packages
+        return f"…{value.size} more" if value.size else "", False
+    # `flat` copies what it is asked for and no more.
+    head = value.flat[:_HEAD]
+    if value.dtype.kind in "mM":
+        head = head.astype(str)
+    return listed(head.tolist(), value.size)
+
+
+def _load_pandas(registry: Summaries) -> None:
+    pandas: Any = sys.modules.get("pandas")
+    if not all(hasattr(pandas, name) for name in ("DataFrame", "Series", "Index", "Timestamp")):
+        return  # it is not there yet
+    registry.register(pandas.DataFrame, _frame)
+    registry.register(pandas.Series, _series)
+    for name in ("Index", "RangeIndex", "DatetimeIndex", "TimedeltaIndex"):
+        registry.register(getattr(pandas, name), _index)
+    for name in ("Timestamp", "Timedelta"):
+        registry.register(getattr(pandas, name), lambda value: (repr(value), True))
+    del registry._loaders["pandas"]
+
+
+def _column(values: Any, size: int) -> tuple[str, bool]:
+    """The first elements of what pandas holds, if they are numpy's and not of a foreign type."""
+    dtype = values.dtype
+    if not _raw_module(type(dtype)).startswith("numpy"):
+        return f"…{size} more" if size else "", False
+    return _elements(values.iloc[:_HEAD].to_numpy() if hasattr(values, "iloc") else values.values)
+
+
+def _frame(value: Any) -> tuple[str, bool]:
+    rows, columns = value.shape
+    complete, parts = columns <= _HEAD and rows <= _HEAD, []
+    for number in range(min(columns, _HEAD)):
+        column = value.iloc[:_HEAD, number]
+        name, whole_name = atom(value.columns[number])
+        text, whole = _column(column, rows)
+        parts.append(f"{name}: {column.dtype} [{text}]")
+        complete = complete and whole and whole_name
+    if columns > _HEAD:
+        parts.append(f"…{columns - _HEAD} more")
+    # An index other than the plain numbers is not shown, so equal texts may differ in it.
+    plain = type(value.index).__name__ == "RangeIndex"
+    return f"DataFrame({rows}×{columns}; {'; '.join(parts)})", complete and plain
+
+
+def _series(value: Any) -> tuple[str, bool]:
+    text, complete = _column(value, len(value))
+    name, whole = atom(value.name)
+    plain = type(value.index).__name__ == "RangeIndex"
+    more = f", …{len(value) - _HEAD} more" if len(value) > _HEAD else ""
+    shown = f"Series([{text}{more}], name={name}, dtype={value.dtype})"
+    return shown, complete and whole and plain and not more
+
+
+def _index(value: Any) -> tuple[str, bool]:
+    text, complete = _column(value, len(value))
+    return f"{_raw_qualname(type(value))}([{text}], dtype={value.dtype})", complete
+
+
+SUMMARIES = Summaries()
+
+
+def register_summary(kind: type, summary: Summary) -> None:
+    """Record values of exactly this type by `summary(value)`: a text, and whether it says all.
+
+    The function runs in the middle of the program, at any moment: it must have no side effects,
+    change nothing (not even a cache that the program can see), and be quick. If it raises, the
+    value is recorded as if no summary were registered. Texts are cut after 400 characters.
+    """
+    if not isinstance(kind, type) or not callable(summary):
+        raise TypeError("register_summary takes a class and a function")
+    SUMMARIES.register(kind, summary)
