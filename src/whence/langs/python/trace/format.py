@@ -22,7 +22,7 @@ MAX_PAGE: Final = 16 * 2**20
 """The most bytes of one decoded page."""
 PAGE_BITS: Final = 24
 """A position in a trace is `page << PAGE_BITS | offset in the decoded page`."""
-MAX_NESTING: Final = 200
+MAX_NESTING: Final = 100
 """How many levels a value may have."""
 
 PLAIN, ZLIB, LZ4 = 0, 1, 2

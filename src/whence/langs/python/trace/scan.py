@@ -14,11 +14,11 @@ grows by one entry for a record that was read.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.format import Malformed, digest_of, mix, read_v
@@ -36,12 +36,9 @@ _FRAME = 6
 _MAX_EFFORT = 2**31 - 1
 _MAX_LINE = 2**31 - 1
 _STEPPED = f.GENERATOR | f.COROUTINE | f.ASYNC_GENERATOR
-_UNIQUE = 0x55
+UNIQUE = 0x55
 _CONTAINERS = frozenset((*range(f.LIST, f.SUMMARY + 1), f.BYTEARRAY, f.METHOD))
-_CONTENTS = frozenset(
-    (f.WHOLE, f.LARGE, f.FLOAT, f.COMPLEX, f.STRING, f.CUT_STRING, f.BYTES, f.BYTEARRAY)
-    + (f.LIST, f.TUPLE, f.SET, f.FROZENSET, f.DICT)
-)
+_CONTENTS = frozenset((*range(f.WHOLE, f.BYTEARRAY + 1), *range(f.LIST, f.DICT + 1), f.OPAQUE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +70,18 @@ class Scanned:
     """One entry: how many threads made calls."""
 
     @classmethod
-    def from_buffers(cls, found: dict[str, bytes | array[int]]) -> Scanned:
+    def from_buffers(cls, found: Mapping[str, Any]) -> Scanned:
         """The arrays from their bytes."""
-        return cls(**{each.name: _array(each.name, found[each.name]) for each in fields(cls)})
+        return cls(**{name: np.frombuffer(found[name], DTYPES[name]) for name in DTYPES})
 
 
-def _array(name: str, data: bytes | array[int]) -> npt.NDArray[np.generic]:
-    return np.frombuffer(data, dtype=DTYPES[name])
-
-
-DTYPES: dict[str, type[np.generic]] = {
-    "parent": np.int32,
-    "code": np.int32,
-    "state": np.uint8,
-    "effort": np.int32,
-    "skipped_call": np.int32,
-    "event_call": np.int32,
-    "global_variable": np.int32,
-} | dict.fromkeys(
-    ("call_at", "exit_at", "equation", "skipped_count", "event_at", "root_at", "global_at")
-    + ("name_at", "type_at", "code_at", "variable_at", "note_at", "end_at", "threads"),
-    np.int64,
-)
+_BYTES = ("state",)
+_NARROW = ("parent", "code", "effort", "skipped_call", "event_call", "global_variable")
+DTYPES: dict[str, Any] = {
+    each.name: np.uint8 if each.name in _BYTES else np.int32 if each.name in _NARROW else np.int64
+    for each in fields(Scanned)
+}
+"""The type of the entries of each array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +146,9 @@ class Scanner:
         for number, digest in enumerate(self._digest):
             ended = RETURNED <= self._state[number] <= RAISED
             known = comparable and ended and not self._unique[number]
-            equation.append(digest if known else mix(_UNIQUE, number))
+            equation.append(digest if known else mix(UNIQUE, number))
         effort = array("i", (min(each, _MAX_EFFORT) for each in self._effort))
-        found: dict[str, bytes | array[int]] = {
+        found: dict[str, Any] = {
             name: getattr(self, f"_{name}")
             for name in DTYPES
             if name not in ("state", "equation", "effort", "threads")

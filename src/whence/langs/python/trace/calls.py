@@ -1,0 +1,442 @@
+"""A call of a trace in full: read from its records when somebody looks at it.
+
+`Places` says where the records of each call stand; nothing is held of what is in them. A call's
+*steps* are the times at which it ran: one for a plain function, one from each RESUME to the next
+YIELD for a generator. What it changed is what differs between the begin and the end of a step; what
+others changed while it was suspended is something that it read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from whence.errors import CannotExpand
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.effects import UNKNOWN, bound, effects_on
+from whence.langs.python.trace.format import Malformed, read_text, read_v
+from whence.langs.python.trace.pages import TraceError, TraceFile, shown
+from whence.langs.python.trace.tables import CodeEntry, Tables
+from whence.langs.python.trace.values import Identities, Root, ValueReader
+from whence.model.call import (
+    Binding,
+    Call,
+    Effect,
+    Function,
+    Location,
+    Outcome,
+    OutcomeKind,
+    Rule,
+)
+from whence.model.value import Value, atom
+from whence.ports import Int32s, Int64s
+from whence.tree.memory import ColumnTree
+
+MOST_YIELDED = 2000
+"""Of a generator that yielded more, this many values are read."""
+MOST_EFFECTS = 100
+_STEPPED = f.GENERATOR | f.COROUTINE | f.ASYNC_GENERATOR
+_AFTER = 2**32
+"""Roots from here on are no inputs, but what became of them, and outcomes."""
+_GLOBALS = 2**33
+"""Roots from here on are not the call's own."""
+_LAST = 2**62
+"""A position behind all records."""
+_CHANGED = "the file was changed after it was opened"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the records stand. Events are sorted by call and globals by variable, then by time."""
+
+    call_at: Int64s
+    exit_at: Int64s
+    event_call: Int32s
+    event_at: Int64s
+    global_variable: Int32s
+    global_at: Int64s
+    root_at: Int64s
+    end_at: Int64s
+    note_at: Int64s
+    threads: Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A CALL up to its values, which stand at `values`."""
+
+    bare: bool
+    parent: int
+    code: int
+    site: int
+    values: int
+
+
+@dataclass(slots=True)
+class _Change:
+    """What one or several steps in a row did to an input or a variable."""
+
+    name: str
+    before: Value | None
+    after: Value | None
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is known of a call while its records are read in order."""
+
+    number: int
+    code: CodeEntry
+    identities: Identities
+    inputs: list[Value] = field(default_factory=list)
+    now: list[Value] = field(default_factory=list)
+    """The inputs as they are at this time."""
+    last: list[_Change | None] = field(default_factory=list)
+    """For each input the last change, while nobody else changed it since."""
+    changes: list[_Change] = field(default_factory=list)
+    more_reads: list[Binding] = field(default_factory=list)
+    yielded: list[Value] = field(default_factory=list)
+    yields: int = 0
+    printed: list[str] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    """Where its steps begin and end, as many of both but while it is running."""
+    running: bool = False
+    roots: int = _AFTER
+
+    def begin(self, position: int) -> None:
+        """It runs from here on."""
+        if not self.running:
+            self.begins.append(position)
+        self.running = True
+
+    def suspend(self, position: int) -> None:
+        """It ran up to here."""
+        if self.running:
+            self.ends.append(position)
+        self.running = False
+
+    def next_root(self) -> int:
+        """A number for a root that is no input."""
+        self.roots += 1
+        return self.roots
+
+
+class TraceSource:
+    """The calls of one trace. A detail is a call's number, or minus a number of skipped calls."""
+
+    def __init__(self, file: TraceFile, tables: Tables, places: Places) -> None:
+        self.file = file
+        self.tables = tables
+        self._places = places
+
+    def call(self, detail: int, function: Function, rule: Rule) -> Call:
+        """The call in full."""
+        if detail < 0:
+            text = f"{-detail:,} calls that were not recorded"
+            return Call(function, rule, Outcome(OutcomeKind.RETURNED), text=text)
+        try:
+            return self._run(function, rule) if detail == 0 else self._call(detail, function, rule)
+        except Malformed as problem:
+            raise TraceError(
+                self.file.path, f"call {detail} cannot be read: {problem}", "record again"
+            ) from None
+        except RecursionError:
+            raise TraceError(
+                self.file.path, f"call {detail} cannot be read: its values are nested too deeply"
+            ) from None
+
+    def expand(self, detail: int, levels: int) -> ColumnTree:
+        """What was not recorded is not to be had from a trace."""
+        raise CannotExpand(
+            "the calls below this one were not recorded: record again with higher bounds"
+        )
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the recording goes up to the end of the run."""
+        return len(self._places.end_at) > 0
+
+    @property
+    def threads(self) -> int:
+        """How many threads made calls."""
+        return int(self._places.threads[0])
+
+    def notes(self) -> tuple[str, ...]:
+        """What the recorder wanted a person to know."""
+        found = []
+        for position in self._places.note_at.tolist():
+            data, place = self.tables.data_at(position)
+            found.append(shown(read_text(data, place + 1)[0]))
+        return tuple(found)
+
+    # --- reading records -------------------------------------------------------------------------
+
+    def _call(self, number: int, function: Function, rule: Rule) -> Call:
+        identities = Identities()
+        call = self._read(number, identities, function, rule)
+        if identities:
+            # Now that it is known which values are referred to, they can be given numbers.
+            call = self._read(number, identities, function, rule)
+        return call
+
+    def _read(self, number: int, identities: Identities, function: Function, rule: Rule) -> Call:
+        head = self._head(number)
+        code = self.tables.code(head.code)
+        reading = _Reading(number, code, identities)
+        if not code.flags & _STEPPED:
+            reading.begin(int(self._places.call_at[number]))
+        arguments = self._inputs(reading, head)
+        for position in self._events(number):
+            self._event(reading, position)
+        outcome = self._outcome(reading)
+        captured = () if head.bare else reading.inputs[len(code.parameters) :]
+        reads = [
+            Binding(name, value)
+            for name, value in zip(code.free_variables, captured, strict=False)
+            if bound(value) is not None
+        ]
+        globals_read, global_effects = self._globals(reading)
+        effects = [
+            each
+            for change in reading.changes
+            if change.before != change.after
+            for each in effects_on(change.name, change.before, change.after)
+        ]
+        return Call(
+            function=function,
+            rule=rule,
+            outcome=outcome,
+            arguments=arguments,
+            reads=_distinct([*reads, *globals_read, *reading.more_reads]),
+            effects=tuple((effects + global_effects)[:MOST_EFFECTS]),
+            printed="".join(reading.printed),
+            site=self._site(head),
+        )
+
+    def _head(self, number: int) -> _Head:
+        record, fields, values = self._fields(int(self._places.call_at[number]), 3)
+        if record not in (f.CALL, f.BARE_CALL):
+            raise Malformed(_CHANGED)
+        distance, code, site = fields
+        return _Head(record == f.BARE_CALL, number - distance, code, site, values)
+
+    def _site(self, head: _Head) -> Location | None:
+        if head.site == 0 or head.parent <= 0:
+            return None
+        return self.tables.code(self._head(head.parent).code).location(head.site)
+
+    def _inputs(self, reading: _Reading, head: _Head) -> tuple[Binding, ...]:
+        """Read the inputs; those that are parameters are the arguments."""
+        code, position = reading.code, head.values
+        if head.bare:
+            reading.inputs = [atom("…")] * len(code.inputs)
+        else:
+            for number in range(len(code.inputs)):
+                value, position = self._root(reading, position, number)
+                reading.inputs.append(value)
+        reading.now = list(reading.inputs)
+        reading.last = [None] * len(reading.inputs)
+        if head.bare:
+            return (Binding("", atom("…")),) if code.parameters else ()
+        return tuple(map(Binding, code.parameters, reading.inputs))
+
+    def _root(
+        self, reading: _Reading, position: int, number: int, same_as: int | None = None
+    ) -> tuple[Value, int]:
+        """A root value of a call, and the position of the next field."""
+        # What is no input of a call, such as a global, refers to none either.
+        inputs = len(reading.code.inputs) if number < _GLOBALS else 0
+        root = Root(reading.identities, number, inputs, same_as)
+        data, place = self.tables.data_at(position)
+        base = position - place
+        if place < len(data) and data[place] == f.REFERENCE:
+            before = int(np.searchsorted(self._places.root_at, position))
+            distance, place = read_v(data, place + 1)
+            if not 1 <= distance <= before:
+                raise Malformed("a value refers to one that there is not")
+            there, start = self.tables.data_at(int(self._places.root_at[before - distance]))
+            return ValueReader(self.tables, there, root).read(start)[0], base + place
+        value, place = ValueReader(self.tables, data, root).read(place)
+        return value, base + place
+
+    def _fields(self, position: int, count: int) -> tuple[int, list[int], int]:
+        """A record's byte, its first fields, which are numbers, and where the next one stands."""
+        data, place = self.tables.data_at(position)
+        base = position - place
+        if place >= len(data):
+            raise Malformed(_CHANGED)
+        record, numbers = data[place], []
+        place += 1
+        for _ in range(count):
+            number, place = read_v(data, place)
+            numbers.append(number)
+        return record, numbers, base + place
+
+    def _events(self, number: int) -> list[int]:
+        calls = self._places.event_call
+        start, stop = np.searchsorted(calls, [number, number + 1])
+        found: list[int] = self._places.event_at[start:stop].tolist()
+        return found
+
+    def _event(self, reading: _Reading, position: int) -> None:
+        record, _, place = self._fields(position, 1)
+        if record in (f.YIELD, f.BARE_YIELD):
+            reading.suspend(position)
+            self._yielded(reading, record, place)
+        elif record in (f.RESUME, f.THROW):
+            reading.begin(position)
+            if record == f.THROW:
+                _, _, place = self._fields(position, 2)
+                value, _ = self._root(reading, place, reading.next_root())
+                reading.more_reads.append(Binding("thrown", value))
+        elif record in (f.CHANGED, f.LOST):
+            _, (_, which), place = self._fields(position, 2)
+            if which >= len(reading.now):
+                raise Malformed("an input changes that there is not")
+            after = UNKNOWN
+            if record == f.CHANGED:
+                after, _ = self._root(reading, place, reading.next_root(), which)
+            self._changed(reading, which, after)
+        elif record == f.OUTPUT:
+            reading.printed.append(self._output(place))
+        else:
+            raise Malformed(_CHANGED)
+
+    def _output(self, position: int) -> str:
+        data, place = self.tables.data_at(position)
+        return shown(read_text(data, place + 1)[0])
+
+    @staticmethod
+    def _changed(reading: _Reading, which: int, after: Value) -> None:
+        name = reading.code.inputs[which]
+        if not reading.running:
+            reading.more_reads.append(Binding(f"{name}(resumed)", after))
+            reading.last[which] = None
+        else:
+            last = reading.last[which]
+            if last is None:
+                last = _Change(name, reading.now[which], after)
+                reading.changes.append(last)
+                reading.last[which] = last
+            last.after = after
+        reading.now[which] = after
+
+    def _yielded(self, reading: _Reading, record: int, position: int) -> None:
+        if reading.code.flags & f.COROUTINE:
+            return  # what a coroutine waits for is the event loop's business
+        reading.yields += 1
+        if reading.yields > MOST_YIELDED:
+            return
+        if record == f.BARE_YIELD:
+            reading.yielded.append(atom("…"))
+        else:
+            reading.yielded.append(self._root(reading, position, reading.next_root())[0])
+
+    # --- how it ended ----------------------------------------------------------------------------
+
+    def _outcome(self, reading: _Reading) -> Outcome:
+        position, code = int(self._places.exit_at[reading.number]), reading.code
+        yielded = tuple(reading.yielded)
+        if reading.yields > MOST_YIELDED:
+            yielded += (atom(f"…{reading.yields - MOST_YIELDED:,} more"),)
+        waiting = code.flags & f.COROUTINE
+        if position < 0:
+            left = reading.running or waiting
+            reading.suspend(_LAST)
+            kind = OutcomeKind.NOT_TERMINATED if left else OutcomeKind.YIELDED
+            return Outcome(kind, None, yielded)
+        reading.suspend(position)
+        record, _, place = self._fields(position, 1)
+        if record == f.CLOSED:
+            kind = OutcomeKind.NOT_TERMINATED if waiting else OutcomeKind.YIELDED
+            return Outcome(kind, None, yielded)
+        kind, location, value = OutcomeKind.RETURNED, None, None
+        if record in (f.RAISE, f.BARE_RAISE):
+            kind = OutcomeKind.RAISED
+            _, (_, where), place = self._fields(position, 2)
+            location = code.location(where)
+        if record in (f.RETURN, f.RAISE):
+            value, _ = self._root(reading, place, reading.next_root())
+        return Outcome(kind, value, yielded, location)
+
+    def _run(self, function: Function, rule: Rule) -> Call:
+        """The run itself."""
+        printed = [self._output(self._fields(position, 1)[2]) for position in self._events(0)]
+        return Call(function, rule, self.run_outcome(), printed="".join(printed))
+
+    def run_outcome(self) -> Outcome:
+        """How the run ended."""
+        if not len(self._places.end_at):
+            why = "the recording breaks off: the process was killed, or is still running"
+            return Outcome(OutcomeKind.NOT_TERMINATED, atom(why))
+        position = int(self._places.end_at[0])
+        _, (how,), place = self._fields(position, 1)
+        reading = _Reading(0, _NO_CODE, Identities())
+        value, _ = self._root(reading, place, _GLOBALS)
+        if reading.identities:
+            value, _ = self._root(reading, place, _GLOBALS)
+        kind = OutcomeKind.RAISED if how == f.BY_EXCEPTION else OutcomeKind.RETURNED
+        return Outcome(kind, value)
+
+    # --- module variables ------------------------------------------------------------------------
+
+    def _globals(self, reading: _Reading) -> tuple[list[Binding], list[Effect]]:
+        """The module variables that the call's code names: as they were, and what changed."""
+        reads: list[Binding] = []
+        effects: list[Effect] = []
+        for variable in reading.code.variables if reading.begins else ():
+            records = self._records_of(variable)
+            name = self.tables.variable(variable)[1]
+            before = np.searchsorted(records, np.array(reading.begins, dtype=np.int64))
+            after = np.searchsorted(records, np.array(reading.ends, dtype=np.int64))
+            first = bound(self._global(reading, records, int(before[0])))
+            if first is not None:
+                reads.append(Binding(name, first))
+            for start, stop in _runs(before.tolist(), after.tolist()):
+                old = self._global(reading, records, start)
+                new = self._global(reading, records, stop)
+                if old != new and len(effects) < MOST_EFFECTS:
+                    effects += effects_on(name, old, new)
+        return reads, effects
+
+    def _records_of(self, variable: int) -> Int64s:
+        start, stop = np.searchsorted(self._places.global_variable, [variable, variable + 1])
+        return self._places.global_at[start:stop]
+
+    def _global(self, reading: _Reading, records: Int64s, count: int) -> Value | None:
+        """What a variable held when so many of its records had been written."""
+        if count == 0:
+            return None
+        position = int(records[count - 1])
+        record, _, place = self._fields(position, 1)
+        if record != f.GLOBAL:
+            raise Malformed(_CHANGED)
+        return self._root(reading, place, _GLOBALS + position)[0]
+
+
+_NO_CODE = CodeEntry(0, "", "", "", 0, (), (), (), b"")
+
+
+def _runs(before: list[int], after: list[int]) -> list[tuple[int, int]]:
+    """The steps in which a variable changed, those joined between which nobody else did."""
+    runs: list[tuple[int, int]] = []
+    for start, stop in zip(before, after, strict=False):
+        if start == stop:
+            continue
+        if runs and runs[-1][1] == start:
+            runs[-1] = runs[-1][0], stop
+        else:
+            runs.append((start, stop))
+    return runs
+
+
+def _distinct(bindings: list[Binding]) -> tuple[Binding, ...]:
+    """The same, each with a name of its own."""
+    counts: dict[str, int] = {}
+    out: list[Binding] = []
+    for each in bindings:
+        counts[each.name] = count = counts.get(each.name, 0) + 1
+        out.append(each if count == 1 else Binding(f"{each.name}′{count}", each.value))
+    return tuple(out)

@@ -1,0 +1,74 @@
+"""What a call changed, from what a thing was before and after it: as little as tells all.
+
+Where both are written alike, only the parts that differ are given, each as an effect of its own on
+`self.items[2]`; where too many do, the whole is. What differs beyond the recorded bound cannot be
+shown as a part, and is said by giving the whole too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whence.model.call import Effect
+from whence.model.value import Kind, Steps, Value, atom
+
+MOST_PARTS = 12
+"""More differences than this are shown as one, of the whole."""
+
+UNKNOWN = atom("<not known: the name was bound anew>")
+_ABSENT = "<unbound>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    steps: Steps
+    before: Value | None
+    after: Value | None
+
+
+def effects_on(target: str, before: Value | None, after: Value | None) -> list[Effect]:
+    """The effects of a change to what a name stands for."""
+    if before is None or after is None or _shares(before) or _shares(after):
+        # A part may share what stands in a part that is not shown.
+        differences: list[_Difference] | None = None
+    else:
+        differences = _differences(before, after, ())
+    if not differences:
+        return [Effect(target, bound(before), bound(after))]
+    return [
+        Effect(target + "".join(each.steps), bound(each.before), bound(each.after))
+        for each in sorted(differences, key=lambda each: len(each.steps))
+    ]
+
+
+def bound(value: Value | None) -> Value | None:
+    """The value, or None for a name without one."""
+    return None if value is not None and value.text == _ABSENT else value
+
+
+def _shares(value: Value) -> bool:
+    return value.identity is not None or any(_shares(part) for _, part in value.parts)
+
+
+def _differences(before: Value, after: Value, steps: Steps) -> list[_Difference] | None:
+    """Where two values differ; None if they do so in more places than are worth telling.
+
+    An empty list says that they look alike, though something differs beyond the bound.
+    """
+    whole = [_Difference(steps, before, after)]
+    if before == after:
+        return []
+    if before.kind is not after.kind or before.text != after.text:
+        return whole
+    if before.kind in (Kind.ATOM, Kind.SET, Kind.SHARED) or before.omitted != after.omitted:
+        return whole
+    old, new = dict(before.parts), dict(after.parts)
+    found: list[_Difference] = []
+    for step in (*old, *(each for each in new if each not in old)):
+        if step not in old or step not in new:
+            found.append(_Difference((*steps, step), old.get(step), new.get(step)))
+        elif old[step] != new[step]:
+            found += _differences(old[step], new[step], (*steps, step)) or ()
+        if len(found) > MOST_PARTS:
+            return whole if steps else None
+    return found or whole

@@ -1,0 +1,232 @@
+"""Opens a trace file as a tree: scans it once, links its calls, and keeps an index of it.
+
+Which calls were skipped is made visible here: a call none of whose callees were recorded becomes
+implicit, with the exact weight of all that it stands for; one with both kinds of callees gets one
+more, last, that stands for those that were not recorded and is trusted, so that it is never blamed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.calls import Places, TraceSource
+from whence.langs.python.trace.format import Malformed, mix
+from whence.langs.python.trace.pages import Header, TraceError, TraceFile
+from whence.langs.python.trace.scan import (
+    CLOSED,
+    CREATED,
+    RAISED,
+    RETURNED,
+    RUNNING,
+    SUSPENDED,
+    UNIQUE,
+    Scanned,
+    Scanner,
+)
+from whence.langs.python.trace.tables import CodeEntry, Directory, Tables
+from whence.model.call import Function, Location, OutcomeKind, Rule
+from whence.ports import Bytes
+from whence.tree.build import Rows, link
+from whence.tree.memory import ColumnTree, assembled
+
+Progress = Callable[[int, int], None]
+NOT_RECORDED = "<not recorded>"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is known of a recording as a whole."""
+
+    header: Header
+    size: int
+    unread: int
+    why_unread: str
+    ended: bool
+    threads: int
+    notes: tuple[str, ...]
+
+
+def open_trace(path: Path, progress: Progress | None = None) -> ColumnTree:
+    """The tree of a trace file. Whatever is wrong with it is a `TraceError`."""
+    file = TraceFile(path)
+    try:
+        return _tree(file, progress)
+    except (Malformed, RecursionError) as problem:
+        file.file.close()
+        raise TraceError(path, f"this is not a sound trace: {problem}", "record again") from None
+    except MemoryError:
+        file.file.close()
+        raise TraceError(
+            path, "the trace takes more memory than there is", "record with lower bounds"
+        ) from None
+    except BaseException:
+        file.file.close()
+        raise
+
+
+def about(tree: ColumnTree) -> About | None:
+    """What is known of the recording that a tree was opened from; None for other trees."""
+    source = tree.sources[0]
+    if not isinstance(source, TraceSource):
+        return None
+    try:
+        return _about(source)
+    except Malformed as problem:
+        raise TraceError(source.file.path, f"a note cannot be read: {problem}") from None
+
+
+def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
+    scanned = _scanned(file, progress)
+    tables = Tables(file, _directory(scanned))
+    source = TraceSource(file, tables, _places(scanned))
+    codes = tables.codes()
+    functions, numbers = _functions(codes, file.header.root or file.path.name)
+    outcomes = _outcomes(scanned, codes, source)
+    rows = _rows(scanned, numbers, outcomes, len(functions))
+    if len(rows.ids) > len(scanned.parent):
+        functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
+    rules = [Rule(each.name, each.name, each.location) for each in functions]
+    return assembled(link(rows), functions, rules, source)
+
+
+def _scanned(file: TraceFile, progress: Progress | None) -> Scanned:
+    """One pass over the pages, up to the first that is damaged."""
+    scanner = Scanner()
+    for page in range(len(file)):
+        try:
+            data = file.decoded(page)
+        except Malformed as problem:
+            file.end_before(page, str(problem))
+            break
+        scanner.feed(page, data)
+        if progress is not None:
+            progress(page + 1, len(file))
+    return scanner.finish(comparable=file.header.knows_effects)
+
+
+def _directory(scanned: Scanned) -> Directory:
+    return Directory(scanned.name_at, scanned.type_at, scanned.code_at, scanned.variable_at)
+
+
+def _places(scanned: Scanned) -> Places:
+    by_call = np.argsort(scanned.event_call, kind="stable")
+    by_variable = np.argsort(scanned.global_variable, kind="stable")
+    return Places(
+        call_at=scanned.call_at,
+        exit_at=scanned.exit_at,
+        event_call=scanned.event_call[by_call],
+        event_at=scanned.event_at[by_call],
+        global_variable=scanned.global_variable[by_variable],
+        global_at=scanned.global_at[by_variable],
+        root_at=scanned.root_at,
+        end_at=scanned.end_at,
+        note_at=scanned.note_at,
+        threads=scanned.threads,
+    )
+
+
+def _rows(scanned: Scanned, numbers: list[int], outcomes: Bytes, not_recorded: int) -> Rows:
+    """The run, the calls in the order of time, then what stands for calls that were skipped."""
+    count = len(scanned.parent)
+    skipped = np.zeros(count)
+    np.add.at(skipped, scanned.skipped_call, scanned.skipped_count)
+    calls_some = np.zeros(count, dtype=bool)
+    calls_some[scanned.parent[1:]] = True
+    implicit = (skipped > 0) & ~calls_some
+    mixed = np.flatnonzero((skipped > 0) & calls_some)
+    hidden = skipped[mixed]
+    total = count + len(mixed)
+    function = np.zeros(total, dtype=np.int32)
+    function[1:count] = np.array(numbers, dtype=np.int32)[scanned.code[1:]]
+    function[count:] = not_recorded
+    unique = [mix(UNIQUE, number) for number in range(count, total)]
+
+    def joined(typecode: str, calls: npt.NDArray[Any], others: npt.ArrayLike) -> array[Any]:
+        values = np.concatenate([calls, np.asarray(others)])
+        return array(typecode, values.astype(typecode).tobytes())
+
+    return Rows(
+        ids=array("q", np.arange(total, dtype=np.int64).tobytes()),
+        parents=joined("q", scanned.parent, mixed),
+        functions=array("i", function.tobytes()),
+        rules=array("i", function.tobytes()),
+        outcomes=joined("B", outcomes, np.full(len(mixed), OutcomeKind.RETURNED)),
+        own=joined("d", np.where(implicit, 1 + skipped, 1.0), hidden),
+        equations=joined("q", scanned.equation, np.array(unique, np.uint64).astype(np.int64)),
+        efforts=joined("i", scanned.effort, np.full(len(mixed), len(NOT_RECORDED))),
+        implicit=joined("B", implicit, np.ones(len(mixed))),
+        details=joined("q", np.arange(count), -hidden),
+    )
+
+
+def _outcomes(scanned: Scanned, codes: list[CodeEntry], source: TraceSource) -> Bytes:
+    """How each call ended, as `TraceSource` tells it."""
+    left = int(OutcomeKind.YIELDED)
+    by_state = np.zeros(6, dtype=np.uint8)
+    by_state[[CREATED, SUSPENDED, CLOSED]] = left
+    by_state[RUNNING] = OutcomeKind.NOT_TERMINATED
+    by_state[RETURNED], by_state[RAISED] = OutcomeKind.RETURNED, OutcomeKind.RAISED
+    outcomes = by_state[scanned.state]
+    waiting = np.array([bool(each.flags & f.COROUTINE) for each in codes] + [False])
+    outcomes[waiting[scanned.code] & (outcomes == left)] = OutcomeKind.NOT_TERMINATED
+    outcomes[0] = source.run_outcome().kind
+    return outcomes
+
+
+def _functions(codes: list[CodeEntry], root: str) -> tuple[list[Function], list[int]]:
+    """The functions, the run first, and the number of each code's function.
+
+    Equal code is one function: a module that was loaded anew has code of its own.
+    """
+    functions = [Function(root)]
+    known: dict[CodeEntry, int] = {}
+    names = Counter(_name(each) for each in set(codes))
+    names[root] += 1
+    taken = {root}
+    for each in codes:
+        if each in known:
+            continue
+        name = _name(each)
+        if names[name] > 1:
+            name = f"{name} ({each.file}:{each.first_line})"
+        spelt, copy = name, 1
+        while spelt in taken:
+            copy += 1
+            spelt = f"{name} #{copy}"
+        taken.add(spelt)
+        known[each] = len(functions)
+        location = Location(each.file, each.first_line or None)
+        functions.append(Function(spelt, each.qualname, each.module, location))
+    return functions, [known[each] for each in codes]
+
+
+def _name(code: CodeEntry) -> str:
+    return f"{code.module}.{code.qualname}" if code.module else code.qualname
+
+
+def _unused(name: str, functions: list[Function]) -> str:
+    while any(each.name == name for each in functions):
+        name += "′"
+    return name
+
+
+def _about(source: TraceSource) -> About:
+    file = source.file
+    return About(
+        header=file.header,
+        size=file.size,
+        unread=file.unread,
+        why_unread=file.why_unread,
+        ended=source.has_ended,
+        threads=source.threads,
+        notes=source.notes(),
+    )
