@@ -1,4 +1,4 @@
-"""Opens whatever a user names: a tree file or an Augmented Redex Trail.
+"""Opens whatever a user names: a recording, a tree file or an Augmented Redex Trail.
 
 What a file is, is told by its beginning, never by its name.
 """
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from whence.errors import WhenceError
+from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.pages import is_trace
 from whence.ports import Provenance, Tree
 from whence.slicing.art_file import read_art
 from whence.slicing.art_provenance import ArtProvenance
@@ -23,19 +25,26 @@ _LARGE = 8 * 2**20
 
 def open_any(path: Path) -> tuple[Tree, Provenance]:
     """The tree in a file, and what is known of where its values came from."""
-    if _is_art(path):
+    start = _start(path)
+    if is_trace(start):
+        recorded = open_trace(path, progress=_progress(path))
+        return recorded, InFileProvenance(recorded, origins_of)
+    if _is_art(start):
         art_tree = execution_tree(read_art(path))
         return art_tree.tree, ArtProvenance(art_tree)
     tree = open_tree(path, progress=_progress(path))
     return tree, InFileProvenance(tree, origins_of)
 
 
-def _is_art(path: Path) -> bool:
+def _start(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            start = file.read(_START)
+            return file.read(_START)
     except OSError as problem:
         raise WhenceError(f"{path}: cannot be read ({problem.strerror})") from problem
+
+
+def _is_art(start: bytes) -> bool:
     first_line = start.split(b"\n", 1)[0]
     return b'"art/' in start and b'"whence"' not in first_line
 

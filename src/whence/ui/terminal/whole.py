@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from whence.model.call import Call
 from whence.model.value import FULL, Value
 from whence.session.state import State
 from whence.ui.terminal.layout import fold
@@ -29,6 +30,11 @@ def _lines(state: State, node: int, width: int) -> Iterator[str]:
     where = call.where()
     judged = f", judged {SAID[verdict]}" if verdict else ""
     yield f"call {node}: {call.function.name}" + (f", at {where}" if where else "") + judged
+    yield from call_lines(call, width)
+
+
+def call_lines(call: Call, width: int) -> Iterator[str]:
+    """What was recorded of a call, without its name and number."""
     if call.text:
         yield f"  {call.text}"
 
