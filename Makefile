@@ -33,9 +33,10 @@ soak: ## the tests with many more examples, and those that take minutes
 	$(call environment,terminal test)
 	@WHENCE_HYPOTHESIS_PROFILE=soak $(ENV)/bin/python -m pytest -n auto -m "soak or not soak" --timeout=3600
 
-bench: ## questions and time per search strategy
-	$(call environment,terminal)
+bench: ## questions and time per search strategy; what recording costs
+	$(call environment,terminal bench)
 	@$(ENV)/bin/python bench/search.py
+	@$(ENV)/bin/python bench/record.py --all-pythons
 
 clean: ## remove everything that git does not keep, environments included
 	@rm -rf .venvs build dist src/*.egg-info .hypothesis .import_linter_cache .mypy_cache \
