@@ -359,6 +359,8 @@ class TraceSource:
             location = code.location(where)
         if record in (f.RETURN, f.RAISE):
             value, _ = self._root(reading, place, reading.next_root())
+        elif record == f.BARE_RETURN and yielded:
+            value = atom("?")  # without a value a generator counts as left where it yielded
         return Outcome(kind, value, yielded, location)
 
     def _run(self, function: Function, rule: Rule) -> Call:

@@ -403,10 +403,11 @@ class Scanner:
 
     def _name(self, at: int, place: int) -> int:
         stop = self._text(place)
+        length, start = read_v(self._data, place)
         self._name_at.append(self._base | at)
-        self._name_size.append(stop - place)
+        self._name_size.append(length)
         # <lambda>, f.<locals>.g: different functions can have this name.
-        self._name_vague.append(b"<" in self._data[place:stop])
+        self._name_vague.append(b"<" in self._data[start:stop])
         return stop
 
     def _name_number(self, place: int) -> tuple[int, int]:
