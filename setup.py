@@ -1,0 +1,23 @@
+"""The parts of whence that are written in C; all else about the package is in pyproject.toml.
+
+They are optional: without a compiler whence installs all the same, and does in Python what they do.
+"""
+
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+RECORDER = Path("src/whence/langs/python/record/native")
+FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fno-semantic-interposition"]
+
+setup(
+    ext_modules=[
+        Extension(
+            "whence.langs.python.record._recorder",
+            sorted(str(path) for path in RECORDER.glob("*.c")),
+            depends=sorted(str(path) for path in RECORDER.glob("*.h")),
+            extra_compile_args=FLAGS,
+            optional=True,
+        ),
+    ]
+)

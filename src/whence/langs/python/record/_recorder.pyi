@@ -1,0 +1,31 @@
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict
+
+HOOK: str
+
+class _State(TypedDict):
+    on: bool
+    calls: int
+    skipped: int
+    bytes: int
+    problem: int
+
+def start(
+    *,
+    descriptor: int,
+    detail: int,
+    bound: tuple[int, int, int, int, int],
+    first_bound: tuple[int, int, int, int, int],
+    first_calls: int,
+    max_calls: int,
+    max_bytes: int,
+    max_depth: int,
+    describe: Callable[..., Any],
+    summaries: Mapping[type, Callable[[Any], tuple[str, bool]]],
+) -> None: ...
+def stop() -> None: ...
+def end(how: int, value: object, /) -> None: ...
+def note(text: str, /) -> None: ...
+def flush() -> None: ...
+def state() -> _State: ...
+def lend_recursion(frames: int, /) -> None: ...

@@ -1,0 +1,726 @@
+/* Activations and the records of calls.
+ *
+ * A record is prepared first (values are encoded into the thread's scratch, which may run
+ * summaries and let other threads write records) and then written in one go.
+ *
+ * No object is held from the beginning of a call to its end. An input's address and the hash of
+ * its encoding are kept; at the end the frame tells whether it still holds an object at this
+ * address. If the code never assigns to the name that is the same object. If it does, it is so
+ * unless the frame was the only one to hold it at the beginning: then the object may be gone and
+ * its address be used again, and whether it was changed is not known (LOST). */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+#include <errno.h>
+
+/* ---- the stack of activations ---- */
+
+static Activation *push(Thread *thread, Frame *frame, CodeEntry *code, enum activation_kind kind,
+                        uint64_t call, uint32_t depth)
+{
+    if (unlikely(thread->count == thread->capacity)) {
+        size_t capacity = thread->capacity ? thread->capacity * 2 : 256;
+        Activation *stack = PyMem_RawRealloc(thread->stack, capacity * sizeof *stack);
+        if (stack == NULL) {
+            recorder_fail(ENOMEM);
+            return NULL;
+        }
+        thread->stack = stack;
+        thread->capacity = capacity;
+    }
+    int32_t index = (int32_t)thread->count;
+    int32_t below = index > 0 ? thread->stack[index - 1].owner : -1;
+    Activation *activation = &thread->stack[thread->count++];
+    *activation = (Activation){
+        .call = call,
+        .frame = frame,
+        .code = code,
+        .depth = depth,
+        .owner = kind == RECORDED ? index : below,
+        .site = kind == RECORDED ? index : -1,
+        .watches = (uint32_t)thread->watch_count,
+        .kind = (uint8_t)kind,
+    };
+    return activation;
+}
+
+static void pop(Thread *thread)
+{
+    thread->watch_count = thread->stack[--thread->count].watches;
+}
+
+/* Transparent code: what it calls is called by the call in which it stands, from the place where
+ * that stands, if it is among those that run. */
+static Activation *push_alias(Thread *thread, Frame *frame, CodeEntry *code, uint64_t call,
+                              uint32_t depth, bool skipped)
+{
+    Activation *alias = push(thread, frame, code, skipped ? SKIPPED : ALIAS, call, depth);
+    for (size_t i = thread->count - 1; alias != NULL && !skipped && i-- > 0;) {
+        if (thread->stack[i].kind == RECORDED && thread->stack[i].call == call) {
+            alias->site = (int32_t)i;
+            break;
+        }
+    }
+    return alias;
+}
+
+/* The activation of a frame, with those dropped that left above it unseen. */
+static Activation *activation_of(Thread *thread, const Frame *frame)
+{
+    for (size_t i = thread->count; i-- > 0;) {
+        if (likely(thread->stack[i].frame == frame)) {
+            while (thread->count > i + 1) {
+                pop(thread);
+            }
+            return &thread->stack[i];
+        }
+    }
+    return NULL;
+}
+
+/* Before a frame begins: what is left on the stack are the frames that it stands on. */
+static void make_current(Thread *thread, const Frame *frame)
+{
+    if (thread->count == 0) {
+        return;
+    }
+    const Frame *top = thread->stack[thread->count - 1].frame;
+    if (likely(top == frame->previous && top != frame)) {
+        return;
+    }
+    thread_sync(thread, frame->previous);
+}
+
+/* ---- bounds ---- */
+
+/* Counts a call that is not recorded on the nearest call that is. */
+static void skip(Thread *thread)
+{
+    int32_t owner = thread->count > 0 ? thread->stack[thread->count - 1].owner : -1;
+    recorder.skipped_calls++;
+    if (owner >= 0) {
+        thread->stack[owner].skipped++;
+    }
+    else {
+        recorder.skipped_by_run++;
+    }
+}
+
+static bool beyond_bounds(const Origin *parent)
+{
+    return parent->skipped || recorder.full || recorder.next_call > recorder.max_calls ||
+           parent->depth >= recorder.max_depth;
+}
+
+static void put_skipped(uint64_t call, uint64_t count)
+{
+    put_byte(&recorder.page, R_SKIPPED);
+    put_number(&recorder.page, recorder.next_call - call);
+    put_number(&recorder.page, count);
+}
+
+enum { SKIPPED_SIZE = 1 + 2 * NUMBER_SIZE };
+
+void write_run_skipped(void)
+{
+    if (recorder.skipped_by_run > 0 && record_begin(recorder.current_thread, SKIPPED_SIZE)) {
+        put_skipped(0, recorder.skipped_by_run);
+        recorder.skipped_by_run = 0;
+        record_end();
+    }
+}
+
+/* ---- inputs ---- */
+
+static Watch *watch_add(Thread *thread)
+{
+    if (unlikely(thread->watch_count == thread->watch_capacity)) {
+        size_t capacity = thread->watch_capacity ? thread->watch_capacity * 2 : 1024;
+        Watch *watches = PyMem_RawRealloc(thread->watches, capacity * sizeof *watches);
+        if (watches == NULL) {
+            recorder_fail(ENOMEM);
+            return NULL;
+        }
+        thread->watches = watches;
+        thread->watch_capacity = capacity;
+    }
+    return &thread->watches[thread->watch_count++];
+}
+
+/* A container that an earlier input of the same call holds too. */
+static const Watch *same_input(const Thread *thread, size_t first, const PyObject *value)
+{
+    for (size_t i = first; i < thread->watch_count; i++) {
+        if (thread->watches[i].object == value) {
+            return &thread->watches[i];
+        }
+    }
+    return NULL;
+}
+
+static bool ends_room(Thread *thread, size_t count)
+{
+    if (likely(thread->ends_capacity >= count)) {
+        return true;
+    }
+    size_t *ends = PyMem_RawRealloc(thread->ends, count * 2 * sizeof *ends);
+    if (ends == NULL) {
+        recorder_fail(ENOMEM);
+        return false;
+    }
+    thread->ends = ends;
+    thread->ends_capacity = count * 2;
+    return true;
+}
+
+/* Encodes each input into the scratch, and watches those that have identity or can change. */
+static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *code,
+                          const Bound *bound)
+{
+    size_t first_watch = thread->watch_count;
+    thread->scratch.length = 0;
+    if (!ends_room(thread, code->input_count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < code->input_count; i++) {
+        const Input *input = &code->inputs[i];
+        PyObject *value = input_value(frame, input);
+        size_t start = thread->scratch.length;
+        bool container = is_container(value);
+        const Watch *same = container ? same_input(thread, first_watch, value) : NULL;
+        if (unlikely(!buffer_room(&thread->scratch, 32))) {
+            recorder_fail(ENOMEM);
+            return false;
+        }
+        if (same != NULL) {
+            put_byte(&thread->scratch, V_INPUT);
+            put_number(&thread->scratch, same->input);
+        }
+        else {
+            Snapshot snapshot = {.held_count = 0};
+            if (!snapshot_root(&snapshot, thread, &thread->scratch, value, bound)) {
+                recorder_fail(ENOMEM);
+                return false;
+            }
+            bool is_free = input->kind == INPUT_FREE;
+            bool compared = recorder.detail == DETAIL_FULL && (is_free || snapshot.mutable);
+            if (compared || container) {
+                Watch *watch = watch_add(thread);
+                if (watch == NULL) {
+                    return false;
+                }
+                watch->object = value;
+                watch->input = (uint16_t)i;
+                watch->compared = compared;
+                watch->sole = value != NULL && Py_REFCNT(value) == 1;
+                watch->hash = compared ? hash_bytes(thread->scratch.bytes + start,
+                                                    thread->scratch.length - start).a
+                                       : 0;
+            }
+        }
+        thread->ends[i] = thread->scratch.length;
+    }
+    return true;
+}
+
+/* ---- beginnings ---- */
+
+enum { CALL_SIZE = 1 + 3 * NUMBER_SIZE };
+
+static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code)
+{
+    put_byte(&recorder.page, record);
+    put_number(&recorder.page, recorder.next_call - parent->call);
+    put_number(&recorder.page, code->number);
+    put_number(&recorder.page, parent->site);
+}
+
+static const Bound *bound_of_next_call(CodeEntry *code, uint8_t *which)
+{
+    *which = recorder.detail == DETAIL_FULL && code->calls < recorder.first_calls ? BOUND_FIRST
+                                                                                  : BOUND_USUAL;
+    code->calls++;
+    return &recorder.bounds[*which];
+}
+
+/* Writes the CALL record of a frame whose arguments are in place; returns its number, or 0 if
+ * recording is over. The watches of its inputs are left at the end of the thread's. */
+static uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const Origin *parent,
+                           uint8_t *which)
+{
+    if (recorder.detail == DETAIL_IDS) {
+        if (!record_begin(thread->number, CALL_SIZE)) {
+            return 0;
+        }
+        put_call(R_BARE_CALL, parent, code);
+        record_end();
+        return recorder.next_call++;
+    }
+    const Bound *bound = bound_of_next_call(code, which);
+    if (code->global_count > 0) {
+        thread->scratch.length = 0;
+        globals_check(thread, frame, code);
+    }
+    if (!encode_inputs(thread, frame, code, bound) ||
+        !record_begin(thread->number, CALL_SIZE + thread->scratch.length)) {
+        return 0;
+    }
+    put_call(R_CALL, parent, code);
+    size_t start = 0;
+    for (uint32_t i = 0; i < code->input_count; i++) {
+        put_root(&recorder.page, thread->scratch.bytes + start, thread->ends[i] - start, NULL);
+        start = thread->ends[i];
+    }
+    record_end();
+    return recorder.next_call++;
+}
+
+static void put_resume(Thread *thread, const Generator *generator, const Origin *by)
+{
+    if (!recorder.full && record_begin(thread->number, CALL_SIZE)) {
+        put_byte(&recorder.page, R_RESUME);
+        put_number(&recorder.page, recorder.next_call - generator->call);
+        put_number(&recorder.page, recorder.next_call - by->call);
+        record_end();
+    }
+}
+
+/* A frame of a generator begins or goes on: it stands on its resumer, but belongs elsewhere. */
+static Activation *push_generator(Thread *thread, Frame *frame, Generator *generator)
+{
+    Activation *activation =
+        generator->kind == RECORDED
+            ? push(thread, frame, generator->code, RECORDED, generator->call, generator->depth)
+            : push_alias(thread, frame, generator->code, generator->call, generator->depth,
+                         generator->kind == SKIPPED);
+    if (activation != NULL) {
+        activation->generator = generator;
+        activation->bound = generator->bound;
+        generator->started = true;
+    }
+    return activation;
+}
+
+void generator_created(Thread *thread, PyObject *object, CodeEntry *code, const Origin *creator)
+{
+    Frame *frame = generator_frame(object);
+    Origin parent = creator != NULL ? *creator : thread_top_now(thread);
+    Generator *generator = generator_add(frame, code);
+    if (generator == NULL) {
+        return;
+    }
+    if (code->transparent) {
+        generator->kind = parent.skipped ? SKIPPED : ALIAS;
+        generator->call = parent.call;
+        generator->depth = parent.depth;
+        return;
+    }
+    generator->depth = parent.depth + 1;
+    generator->call = parent.call;
+    if (beyond_bounds(&parent)) {
+        generator->kind = SKIPPED;
+        skip(thread);
+        return;
+    }
+    generator->kind = SKIPPED; /* until its record is written: others may run before that */
+    uint64_t serial = generator->serial;
+    size_t first_watch = thread->watch_count;
+    uint8_t which = 0;
+    uint64_t call = write_call(thread, frame, code, &parent, &which);
+    generator = generator_of(frame);
+    size_t count = thread->watch_count - first_watch;
+    thread->watch_count = first_watch;
+    if (call == 0 || generator == NULL || generator->serial != serial) {
+        return;
+    }
+    recorder.recorded_calls++;
+    generator->kind = RECORDED;
+    generator->call = call;
+    generator->bound = which;
+    if (count > 0) {
+        generator->watches = PyMem_RawMalloc(count * sizeof(Watch));
+        if (generator->watches == NULL) {
+            recorder_fail(ENOMEM);
+            return;
+        }
+        memcpy(generator->watches, thread->watches + first_watch, count * sizeof(Watch));
+        generator->watch_count = (uint32_t)count;
+    }
+}
+
+void generator_closed(Thread *thread, Generator *generator)
+{
+    if (thread != NULL && generator->kind == RECORDED && recorder.on &&
+        record_begin(thread->number, 1 + NUMBER_SIZE)) {
+        put_byte(&recorder.page, R_CLOSED);
+        put_number(&recorder.page, recorder.next_call - generator->call);
+        record_end();
+    }
+}
+
+void call_started(Thread *thread, Frame *frame, CodeEntry *code)
+{
+    make_current(thread, frame);
+    if (unlikely(code->is_generator && owned_by_generator(frame))) {
+        call_resumed(thread, frame, code, NULL);
+        return;
+    }
+    Origin parent = thread_top(thread);
+    if (unlikely(code->transparent)) {
+        push_alias(thread, frame, code, parent.call, parent.depth, parent.skipped);
+        return;
+    }
+    if (unlikely(beyond_bounds(&parent))) {
+        skip(thread);
+        push(thread, frame, code, SKIPPED, parent.call, parent.depth + 1);
+        return;
+    }
+    size_t first_watch = thread->watch_count;
+    uint8_t which = 0;
+    uint64_t call = write_call(thread, frame, code, &parent, &which);
+    if (unlikely(call == 0)) {
+        thread->watch_count = first_watch;
+        return;
+    }
+    recorder.recorded_calls++;
+    Activation *activation = push(thread, frame, code, RECORDED, call, parent.depth + 1);
+    if (activation != NULL) {
+        activation->watches = (uint32_t)first_watch;
+        activation->bound = which;
+    }
+}
+
+/* ---- what changed ---- */
+
+enum { CHANGE_SIZE = 1 + 2 * NUMBER_SIZE };
+
+/* One entry of the thread's changes: input, length of the encoding (0: lost), encoding. */
+static bool add_change(Thread *thread, uint16_t input, const uint8_t *bytes, size_t count)
+{
+    if (!buffer_room(&thread->changes, count + 2 * NUMBER_SIZE)) {
+        recorder_fail(ENOMEM);
+        return false;
+    }
+    put_number(&thread->changes, input);
+    put_number(&thread->changes, count);
+    put_bytes(&thread->changes, bytes, count);
+    return true;
+}
+
+/* Compares what the frame holds with what was seen last, and gathers the differences.
+ * `held` gets the containers that are certainly still the same inputs. */
+static bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches,
+                           size_t count, Held *held, size_t *held_count)
+{
+    const CodeEntry *code = activation->code;
+    const Bound *bound = &recorder.bounds[activation->bound];
+    thread->changes.length = 0;
+    *held_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        Watch *watch = &watches[i];
+        const Input *input = &code->inputs[watch->input];
+        PyObject *value = input_value(activation->frame, input);
+        bool same = value == watch->object;
+        bool certain = same && !(input->rebound && watch->sole);
+        if (certain && held != NULL && is_container(value)) {
+            held[(*held_count)++] = (Held){value, watch->input};
+        }
+        if (!watch->compared) {
+            continue;
+        }
+        if (!certain && input->kind != INPUT_FREE) {
+            watch->compared = false; /* said once */
+            if (!add_change(thread, watch->input, NULL, 0)) {
+                return false;
+            }
+            continue;
+        }
+        Snapshot snapshot = {.held_count = 0};
+        size_t start = thread->scratch.length;
+        if (!snapshot_root(&snapshot, thread, &thread->scratch, value, bound)) {
+            recorder_fail(ENOMEM);
+            return false;
+        }
+        size_t length = thread->scratch.length - start;
+        thread->scratch.length = start;
+        uint64_t hash = hash_bytes(thread->scratch.bytes + start, length).a;
+        if (unlikely(hash != watch->hash)) {
+            watch->hash = hash;
+            if (!add_change(thread, watch->input, thread->scratch.bytes + start, length)) {
+                return false;
+            }
+        }
+        watch->object = value;
+    }
+    return true;
+}
+
+static uint64_t get_number(const uint8_t *bytes, size_t *at)
+{
+    uint64_t number = 0;
+    for (int shift = 0;; shift += 7) {
+        uint8_t byte = bytes[(*at)++];
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) {
+            return number;
+        }
+    }
+}
+
+/* Each entry grows by less than CHANGE_SIZE bytes as a record. */
+static void put_changes(const Thread *thread, uint64_t call)
+{
+    for (size_t at = 0; at < thread->changes.length;) {
+        uint64_t input = get_number(thread->changes.bytes, &at);
+        size_t count = (size_t)get_number(thread->changes.bytes, &at);
+        put_byte(&recorder.page, count > 0 ? R_CHANGED : R_LOST);
+        put_number(&recorder.page, recorder.next_call - call);
+        put_number(&recorder.page, input);
+        if (count > 0) {
+            put_root(&recorder.page, thread->changes.bytes + at, count, NULL);
+            at += count;
+        }
+    }
+}
+
+static size_t changes_size(const Thread *thread)
+{
+    /* An entry has at least two bytes. */
+    return thread->changes.length * (1 + CHANGE_SIZE / 2);
+}
+
+static void watches_of(Thread *thread, Activation *activation, Watch **watches, size_t *count)
+{
+    if (activation->generator != NULL) {
+        *watches = activation->generator->watches;
+        *count = activation->generator->watch_count;
+    }
+    else {
+        *watches = thread->watches + activation->watches;
+        *count = thread->watch_count - activation->watches;
+    }
+}
+
+/* ---- ends ---- */
+
+static void put_end(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
+                    bool bare)
+{
+    put_changes(thread, activation->call);
+    if (unlikely(activation->skipped > 0)) {
+        put_skipped(activation->call, activation->skipped);
+        activation->skipped = 0;
+    }
+    put_byte(&recorder.page, bare ? record + 1 : record);
+    put_number(&recorder.page, recorder.next_call - activation->call);
+    if (record == R_RAISE) {
+        put_number(&recorder.page, place);
+    }
+    if (!bare) {
+        put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
+    }
+}
+
+enum { MOST_HELD = 64 };
+
+/* Writes how a step ended: what changed, what was skipped, and the outcome. */
+static void write_end_of_step(Thread *thread, Activation *activation, uint8_t record,
+                              PyObject *value, bool bare)
+{
+    uint64_t place = record == R_RAISE ? frame_place(activation->frame) : 0;
+    size_t index = (size_t)(activation - thread->stack);
+    thread->changes.length = thread->scratch.length = 0;
+    if (recorder.detail == DETAIL_IDS || recorder.full) {
+        bare = true;
+        if (recorder.full && record == R_YIELD) {
+            return;
+        }
+    }
+    else {
+        if (activation->code->global_count > 0) {
+            globals_check(thread, activation->frame, activation->code);
+        }
+        Watch *watches;
+        size_t count, held_count;
+        Held few[MOST_HELD];
+        watches_of(thread, activation, &watches, &count);
+        if (!compare_inputs(thread, activation, watches, count,
+                            count <= MOST_HELD ? few : NULL, &held_count)) {
+            return;
+        }
+        if (!bare) {
+            Snapshot snapshot = {.held = few, .held_count = held_count};
+            if (!snapshot_root(&snapshot, thread, &thread->scratch, value,
+                               &recorder.bounds[activation->bound])) {
+                recorder_fail(ENOMEM);
+                return;
+            }
+        }
+    }
+    if (record_begin(thread->number, changes_size(thread) + SKIPPED_SIZE + CALL_SIZE +
+                                         thread->scratch.length)) {
+        put_end(thread, &thread->stack[index], record, place, bare);
+        record_end();
+    }
+}
+
+/* The object that is in the box in which an asynchronous generator yields; NULL: it awaits. */
+static PyObject *unwrapped(PyObject *value)
+{
+    if (strcmp(Py_TYPE(value)->tp_name, "async_generator_wrapped_value") != 0) {
+        return NULL;
+    }
+    return ((PyObject **)(value + 1))[0];
+}
+
+void call_yielded(Thread *thread, Frame *frame, PyObject *value)
+{
+    Activation *activation = activation_of(thread, frame);
+    if (activation == NULL) {
+        return;
+    }
+    if (activation->kind == RECORDED) {
+        bool bare = activation->code->is_coroutine;
+        if (activation->code->is_async_generator) {
+            value = unwrapped(value);
+            bare = value == NULL;
+        }
+        write_end_of_step(thread, activation, R_YIELD, value, bare);
+    }
+    pop(thread);
+}
+
+static void call_ended(Thread *thread, Frame *frame, uint8_t record, PyObject *value)
+{
+    Activation *activation = activation_of(thread, frame);
+    if (activation == NULL) {
+        return;
+    }
+    bool is_generator_frame = activation->generator != NULL;
+    if (activation->kind == RECORDED) {
+        write_end_of_step(thread, activation, record, value, value == NULL);
+    }
+    pop(thread);
+    if (unlikely(is_generator_frame)) {
+        generator_forget(frame);
+    }
+}
+
+void call_returned(Thread *thread, Frame *frame, PyObject *value)
+{
+    call_ended(thread, frame, R_RETURN, value);
+}
+
+void call_raised(Thread *thread, Frame *frame, PyObject *exception)
+{
+    call_ended(thread, frame, R_RAISE, exception);
+}
+
+/* ---- generators go on ---- */
+
+static void write_throw(Thread *thread, const Generator *generator, const Origin *by,
+                        PyObject *thrown)
+{
+    thread->scratch.length = 0;
+    Snapshot snapshot = {.held_count = 0};
+    uint64_t call = generator->call;
+    if (!snapshot_root(&snapshot, thread, &thread->scratch, thrown,
+                       &recorder.bounds[generator->bound])) {
+        recorder_fail(ENOMEM);
+        return;
+    }
+    if (record_begin(thread->number, CALL_SIZE + thread->scratch.length)) {
+        put_byte(&recorder.page, R_THROW);
+        put_number(&recorder.page, recorder.next_call - call);
+        put_number(&recorder.page, recorder.next_call - by->call);
+        put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
+        record_end();
+    }
+}
+
+/* What others changed while it was suspended. */
+static void write_changed_meanwhile(Thread *thread, Activation *activation)
+{
+    uint64_t call = activation->call;
+    size_t held_count;
+    thread->scratch.length = 0;
+    if (compare_inputs(thread, activation, activation->generator->watches,
+                       activation->generator->watch_count, NULL, &held_count) &&
+        thread->changes.length > 0 && record_begin(thread->number, changes_size(thread))) {
+        put_changes(thread, call);
+        record_end();
+    }
+}
+
+/* A generator's frame starts, goes on, or has an exception thrown into it. */
+void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *thrown)
+{
+    make_current(thread, frame);
+    Generator *generator = generator_of(frame);
+    if (generator == NULL) {
+        /* Its creation was not seen: it belongs to whoever created it, if memory tells, or else to
+         * whoever runs it first. */
+        Origin creator;
+        PyObject *object = (PyObject *)frame_generator(frame);
+        bool known = generator_creator(object, &creator);
+        generator_created(thread, object, code, known ? &creator : NULL);
+        generator = generator_of(frame);
+        if (generator == NULL) {
+            return;
+        }
+    }
+    Origin by = thread_top(thread);
+    bool first = !generator->started;
+    if (generator->kind == RECORDED && !recorder.full) {
+        if (recorder.detail == DETAIL_FULL && code->global_count > 0) {
+            thread->scratch.length = 0;
+            globals_check(thread, frame, code);
+        }
+        if (thrown != NULL && recorder.detail != DETAIL_IDS) {
+            write_throw(thread, generator, &by, thrown);
+        }
+        else {
+            put_resume(thread, generator, &by);
+        }
+    }
+    Activation *activation = push_generator(thread, frame, generator);
+    if (activation != NULL && activation->kind == RECORDED && !recorder.full &&
+        recorder.detail == DETAIL_FULL && !(first && PY_VERSION_HEX < 0x030C0000)) {
+        write_changed_meanwhile(thread, activation);
+    }
+}
+
+/* ---- the rest ---- */
+
+void write_note(const char *text, size_t count)
+{
+    if (record_begin(recorder.current_thread, 1 + NUMBER_SIZE + count)) {
+        put_byte(&recorder.page, R_NOTE);
+        put_number(&recorder.page, count);
+        put_bytes(&recorder.page, text, count);
+        record_end();
+    }
+}
+
+void write_end(int how, PyObject *value)
+{
+    Thread *thread = this_thread();
+    if (thread == NULL) {
+        return;
+    }
+    thread->scratch.length = 0;
+    Snapshot snapshot = {.held_count = 0};
+    if (snapshot_root(&snapshot, thread, &thread->scratch, value,
+                      &recorder.bounds[BOUND_FIRST]) &&
+        record_begin(recorder.current_thread, 2 + NUMBER_SIZE + thread->scratch.length)) {
+        put_byte(&recorder.page, R_END);
+        put_byte(&recorder.page, (uint8_t)how);
+        put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
+        record_end();
+    }
+}
+
+#else
+typedef int not_empty;
+#endif

@@ -1,0 +1,271 @@
+/* The table of code: which code is the user's, and where its inputs are.
+ *
+ * What belongs to the user is decided by the CodeReader, in Python, once for each code object.
+ * Entries are kept by address, with a reference to the code object so that the address stays its
+ * own: the only objects of the program that a recording keeps alive. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+#include <errno.h>
+
+#include "opcode.h"
+
+CodeCache code_cache[CODE_CACHE];
+Map code_map;
+static uint32_t next_code;
+
+/* ---- a CodeDescription, read ---- */
+
+static uint64_t number_field(PyObject *description, const char *name)
+{
+    PyObject *field = PyObject_GetAttrString(description, name);
+    uint64_t number = 0;
+    if (field != NULL && PyLong_Check(field)) {
+        number = PyLong_AsUnsignedLongLongMask(field);
+    }
+    Py_XDECREF(field);
+    PyErr_Clear();
+    return number;
+}
+
+static uint32_t name_field(PyObject *description, const char *name)
+{
+    PyObject *field = PyObject_GetAttrString(description, name);
+    uint32_t number = name_number(field);
+    Py_XDECREF(field);
+    PyErr_Clear();
+    return number;
+}
+
+/* A tuple of strings, or NULL (which counts as empty). */
+static PyObject *names_field(PyObject *description, const char *name)
+{
+    PyObject *field = PyObject_GetAttrString(description, name);
+    if (field != NULL && !PyTuple_CheckExact(field)) {
+        Py_CLEAR(field);
+    }
+    PyErr_Clear();
+    return field;
+}
+
+static Py_ssize_t length_of(PyObject *names) { return names != NULL ? PyTuple_GET_SIZE(names) : 0; }
+
+/* ---- inputs ---- */
+
+static void mark_rebound(CodeEntry *entry, int slot)
+{
+    for (uint32_t i = 0; i < entry->input_count; i++) {
+        if (entry->inputs[i].slot == slot) {
+            entry->inputs[i].rebound = true;
+        }
+    }
+}
+
+/* Which inputs the code assigns to: if it does, its slot may hold another object at the end. */
+static void find_rebound(CodeEntry *entry)
+{
+    PyObject *bytes = PyCode_GetCode(entry->code);
+    if (bytes == NULL) {
+        PyErr_Clear();
+        for (uint32_t i = 0; i < entry->input_count; i++) {
+            entry->inputs[i].rebound = true;
+        }
+        return;
+    }
+    const uint8_t *code = (const uint8_t *)PyBytes_AS_STRING(bytes);
+    Py_ssize_t length = PyBytes_GET_SIZE(bytes);
+    int extended = 0;
+    for (Py_ssize_t i = 0; i + 1 < length; i += 2) {
+        int argument = extended << 8 | code[i + 1];
+        extended = code[i] == EXTENDED_ARG ? argument : 0;
+        switch (code[i]) {
+        case STORE_FAST:
+        case DELETE_FAST:
+        case STORE_DEREF:
+        case DELETE_DEREF:
+            mark_rebound(entry, argument);
+            break;
+#if PYTHON_313
+        case STORE_FAST_STORE_FAST:
+            mark_rebound(entry, argument & 15);
+            mark_rebound(entry, argument >> 4);
+            break;
+        case STORE_FAST_LOAD_FAST:
+            mark_rebound(entry, argument >> 4);
+            break;
+#endif
+        default:
+            break;
+        }
+    }
+    Py_DECREF(bytes);
+}
+
+static bool find_inputs(CodeEntry *entry, Py_ssize_t parameters, Py_ssize_t free_variables)
+{
+    PyCodeObject *code = entry->code;
+    Py_ssize_t first_free = code->co_nlocalsplus - code->co_nfreevars;
+    Py_ssize_t count = parameters + free_variables;
+    if (parameters > first_free || free_variables > code->co_nfreevars || count > UINT16_MAX) {
+        return false;
+    }
+    entry->inputs = PyMem_RawCalloc((size_t)count + 1, sizeof *entry->inputs);
+    if (entry->inputs == NULL) {
+        return false;
+    }
+    entry->input_count = (uint32_t)count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        bool is_free = i >= parameters;
+        Py_ssize_t slot = is_free ? first_free + i - parameters : i;
+        bool is_cell = _PyLocals_GetKind(code->co_localspluskinds, (int)slot) & CO_FAST_CELL;
+        entry->inputs[i].slot = (int32_t)slot;
+        entry->inputs[i].kind = is_free ? INPUT_FREE : is_cell ? INPUT_CELL : INPUT_PLAIN;
+    }
+    find_rebound(entry);
+    return true;
+}
+
+/* ---- the CODE record ---- */
+
+static void number_names(PyObject *names)
+{
+    for (Py_ssize_t i = 0; i < length_of(names); i++) {
+        name_number(PyTuple_GET_ITEM(names, i));
+    }
+}
+
+/* Names are numbered before the record that uses them is begun, so that their records precede. */
+static bool write_code(CodeEntry *entry, PyObject *description)
+{
+    PyObject *parameters = names_field(description, "parameters");
+    PyObject *free_variables = names_field(description, "free_variables");
+    PyObject *globals = names_field(description, "global_names");
+    PyObject *lines = PyObject_GetAttrString(description, "line_table");
+    bool done = lines != NULL && PyBytes_Check(lines) &&
+                find_inputs(entry, length_of(parameters), length_of(free_variables));
+    uint64_t flags = number_field(description, "flags");
+    uint32_t file = name_field(description, "file");
+    uint32_t module = name_field(description, "module");
+    uint32_t qualname = name_field(description, "qualname");
+    user_module(module);
+    number_names(parameters);
+    number_names(free_variables);
+    Py_ssize_t count = recorder.detail == DETAIL_FULL ? length_of(globals) : 0;
+    if (done && count > 0) {
+        entry->globals = PyMem_RawCalloc((size_t)count, sizeof *entry->globals);
+        done = entry->globals != NULL;
+    }
+    for (Py_ssize_t i = 0; done && i < count; i++) {
+        PyObject *name = PyTuple_GET_ITEM(globals, i);
+        entry->globals[i].variable = variable_entry(module, name_number(name));
+        done = entry->globals[i].variable != NULL && PyUnicode_CheckExact(name);
+        if (done) {
+            entry->globals[i].name = Py_NewRef(name);
+            entry->global_count++;
+        }
+    }
+    size_t table = done ? (size_t)PyBytes_GET_SIZE(lines) : 0;
+    size_t size = 1 + (10 + entry->input_count + entry->global_count) * NUMBER_SIZE + table;
+    done = done && buffer_room(&recorder.tables, size);
+    if (done) {
+        Buffer *out = &recorder.tables;
+        put_byte(out, R_CODE);
+        put_number(out, flags);
+        put_number(out, file);
+        put_number(out, module);
+        put_number(out, qualname);
+        put_number(out, number_field(description, "first_line"));
+        put_number(out, (uint64_t)length_of(parameters));
+        put_number(out, (uint64_t)length_of(free_variables));
+        put_number(out, entry->global_count);
+        for (Py_ssize_t i = 0; i < length_of(parameters); i++) {
+            put_number(out, name_number(PyTuple_GET_ITEM(parameters, i)));
+        }
+        for (Py_ssize_t i = 0; i < length_of(free_variables); i++) {
+            put_number(out, name_number(PyTuple_GET_ITEM(free_variables, i)));
+        }
+        for (uint32_t i = 0; i < entry->global_count; i++) {
+            put_number(out, entry->globals[i].variable->number);
+        }
+        put_number(out, table);
+        put_bytes(out, PyBytes_AS_STRING(lines), table);
+        entry->number = next_code++;
+    }
+    Py_XDECREF(parameters);
+    Py_XDECREF(free_variables);
+    Py_XDECREF(globals);
+    Py_XDECREF(lines);
+    return done;
+}
+
+/* ---- entries ---- */
+
+static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
+{
+    CodeEntry *entry = PyMem_RawCalloc(1, sizeof *entry);
+    if (entry == NULL || !map_put(&code_map, code, entry)) {
+        PyMem_RawFree(entry);
+        recorder_fail(ENOMEM);
+        return NULL;
+    }
+    entry->code = (PyCodeObject *)Py_NewRef(code);
+    entry->is_coroutine = code->co_flags & CO_COROUTINE;
+    entry->is_async_generator = code->co_flags & CO_ASYNC_GENERATOR;
+    entry->is_generator =
+        code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
+    if (description != NULL && description != Py_None) {
+        entry->transparent = number_field(description, "transparent");
+        entry->user = entry->transparent || write_code(entry, description);
+    }
+    return entry;
+}
+
+CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread)
+{
+    CodeEntry *entry = map_get(&code_map, code);
+    if (entry == NULL) {
+        OwnCode own = own_code_begin(thread);
+        Py_INCREF(code);
+        PyObject *description =
+            namespace != NULL && PyDict_Check(namespace)
+                ? PyObject_CallFunctionObjArgs(recorder.describe, code, namespace, NULL)
+                : NULL;
+        entry = map_get(&code_map, code); /* another thread may have been here meanwhile */
+        if (entry == NULL) {
+            entry = code_add(code, description);
+        }
+        Py_XDECREF(description);
+        Py_DECREF(code);
+        own_code_end(&own);
+    }
+    if (entry != NULL) {
+        code_cache[code_slot(code)] = (CodeCache){code, entry};
+    }
+    return entry;
+}
+
+void code_reset(void)
+{
+    memset(code_cache, 0, sizeof code_cache);
+    Map old = code_map;
+    code_map = (Map){NULL, NULL, 0, 0};
+    next_code = 0;
+    for (size_t i = 0; old.keys != NULL && i <= old.mask; i++) {
+        if (old.keys[i] != NULL) {
+            CodeEntry *entry = old.values[i];
+            for (uint32_t k = 0; k < entry->global_count; k++) {
+                Py_DECREF(entry->globals[k].name);
+            }
+            PyMem_RawFree(entry->globals);
+            PyMem_RawFree(entry->inputs);
+            Py_DECREF(entry->code);
+            PyMem_RawFree(entry);
+        }
+    }
+    map_clear(&old);
+}
+
+#else
+typedef int not_empty;
+#endif

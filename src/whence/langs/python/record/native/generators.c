@@ -1,0 +1,344 @@
+/* Which call a suspended frame belongs to, from the creation of a generator to its end.
+ *
+ * A generator, coroutine or asynchronous generator is created by one call, and run by others. Its
+ * frame lives inside it, so the frame's address is its name while it lives.
+ *
+ * The creation, 3.12 and later: no event tells of it. Functions with such code get a vectorcall
+ * of ours (a function watcher sees each function that is made, a walk over the collector's
+ * objects those that were there before), which calls the interpreter's and looks at the result.
+ * The interpreter calls a function past its vectorcall only if it is the usual one.
+ *
+ * The creation, 3.11: calls from Python code ignore the vectorcall. There the memory tells: the
+ * allocator of objects is wrapped, and remembers for each block that is large enough which call
+ * asked for it last; when a generator starts, its address gives its creator.
+ *
+ * The end: the deallocators of the three types are wrapped, since a generator that is dropped
+ * while suspended need not run (3.13), and its address is used again. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+#include <errno.h>
+
+static Map generators;
+static uint64_t next_serial = 1;
+
+Generator *generator_of(const Frame *frame) { return map_get(&generators, frame); }
+
+static void generator_free(Generator *generator)
+{
+    PyMem_RawFree(generator->watches);
+    PyMem_RawFree(generator);
+}
+
+Generator *generator_add(Frame *frame, CodeEntry *code)
+{
+    Generator *old = map_remove(&generators, frame);
+    if (old != NULL) { /* it ended unseen */
+        generator_closed(this_thread(), old);
+        generator_free(old);
+    }
+    Generator *generator = PyMem_RawCalloc(1, sizeof *generator);
+    if (generator == NULL || !map_put(&generators, frame, generator)) {
+        PyMem_RawFree(generator);
+        recorder_fail(ENOMEM);
+        return NULL;
+    }
+    generator->code = code;
+    generator->serial = next_serial++;
+    return generator;
+}
+
+void generator_forget(const Frame *frame)
+{
+    Generator *generator = map_remove(&generators, frame);
+    if (generator != NULL) {
+        generator_free(generator);
+    }
+}
+
+void generators_reset(void)
+{
+    for (size_t i = 0; generators.keys != NULL && i <= generators.mask; i++) {
+        if (generators.keys[i] != NULL) {
+            generator_free(generators.values[i]);
+        }
+    }
+    map_clear(&generators);
+}
+
+/* ---- the end ---- */
+
+static PyTypeObject *const kinds[] = {&PyGen_Type, &PyCoro_Type, &PyAsyncGen_Type};
+static destructor deallocators[3];
+
+/* An asynchronous generator may be brought back to life by the event loop, to be closed later. */
+static bool may_come_back(PyObject *self)
+{
+    return PyAsyncGen_CheckExact(self) && !PyObject_GC_IsFinalized(self) &&
+           ((PyAsyncGenObject *)self)->ag_origin_or_finalizer != NULL &&
+           !((PyAsyncGenObject *)self)->ag_closed;
+}
+
+static void generator_dealloc(PyObject *self)
+{
+    Frame *frame = generator_frame(self);
+    Generator *generator = recorder.on ? map_get(&generators, frame) : NULL;
+    uint64_t serial = generator != NULL ? generator->serial : 0;
+    bool ends = !may_come_back(self);
+    int kind = PyGen_CheckExact(self) ? 0 : PyCoro_CheckExact(self) ? 1 : 2;
+    deallocators[kind](self);
+    if (generator == NULL || !ends || !recorder.on) {
+        return;
+    }
+    generator = map_get(&generators, frame);
+    if (generator != NULL && generator->serial == serial) {
+        Thread *thread = this_thread();
+        if (thread != NULL) {
+            generator_closed(thread, generator);
+        }
+        generator_forget(frame);
+    }
+}
+
+static void watch_ends(bool on)
+{
+    for (int i = 0; i < 3; i++) {
+        if (on && deallocators[i] == NULL) {
+            deallocators[i] = kinds[i]->tp_dealloc;
+            kinds[i]->tp_dealloc = generator_dealloc;
+        }
+        else if (!on && kinds[i]->tp_dealloc == generator_dealloc) {
+            kinds[i]->tp_dealloc = deallocators[i];
+            deallocators[i] = NULL;
+        }
+    }
+}
+
+/* ---- the creation ---- */
+
+#if PYTHON_312
+
+static int function_watcher = -1;
+
+static bool makes_generators(PyObject *code)
+{
+    return PyCode_Check(code) && ((PyCodeObject *)code)->co_flags &
+                                     (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
+}
+
+static PyObject *watched_vectorcall(PyObject *function, PyObject *const *arguments, size_t count,
+                                    PyObject *names)
+{
+    PyThreadState *tstate = PyThreadState_Get();
+    /* The interpreter's loop is entered once more than without us: it must not count. */
+    tstate->c_recursion_remaining += 8;
+    PyObject *result = _PyFunction_Vectorcall(function, arguments, count, names);
+    tstate->c_recursion_remaining -= 8;
+    if (result != NULL && recorder.on && is_generator(result)) {
+        Thread *thread = this_thread();
+        Frame *frame = generator_frame(result);
+        if (thread != NULL && !thread->suspended &&
+            (PyObject *)frame_code(frame) == ((PyFunctionObject *)function)->func_code) {
+            CodeEntry *code = code_entry(frame_code(frame), frame->f_globals, thread);
+            if (code != NULL && code->user) {
+                generator_created(thread, result, code, NULL);
+            }
+        }
+    }
+    return result;
+}
+
+static void watch_function(PyFunctionObject *function, PyObject *code)
+{
+    Thread *thread = this_thread();
+    if (thread == NULL || thread->suspended || function->vectorcall != _PyFunction_Vectorcall) {
+        return;
+    }
+    CodeEntry *entry = code_entry((PyCodeObject *)code, function->func_globals, thread);
+    if (entry != NULL && entry->user) {
+        PyFunction_SetVectorcall(function, watched_vectorcall);
+    }
+}
+
+static int function_event(PyFunction_WatchEvent event, PyFunctionObject *function, PyObject *value)
+{
+    if (!recorder.on) {
+        return 0;
+    }
+    if (event == PyFunction_EVENT_CREATE && unlikely(makes_generators(function->func_code))) {
+        watch_function(function, function->func_code);
+    }
+    else if (event == PyFunction_EVENT_MODIFY_CODE && value != NULL && makes_generators(value)) {
+        watch_function(function, value);
+    }
+    return 0;
+}
+
+/* Functions are gathered first: describing their code may run Python code, which must not happen
+ * while the collector's lists are walked. */
+typedef struct {
+    PyObject **functions;
+    size_t count, capacity;
+    bool on;
+} Gathered;
+
+static int gather_function(PyObject *object, void *data)
+{
+    Gathered *gathered = data;
+    if (!PyFunction_Check(object) || !makes_generators(((PyFunctionObject *)object)->func_code)) {
+        return 1;
+    }
+    PyFunctionObject *function = (PyFunctionObject *)object;
+    if (!gathered->on) {
+        if (function->vectorcall == watched_vectorcall) {
+            PyFunction_SetVectorcall(function, _PyFunction_Vectorcall);
+        }
+        return 1;
+    }
+    if (gathered->count == gathered->capacity) {
+        size_t capacity = gathered->capacity ? gathered->capacity * 2 : 1024;
+        PyObject **functions =
+            PyMem_RawRealloc(gathered->functions, capacity * sizeof *functions);
+        if (functions == NULL) {
+            return 0;
+        }
+        gathered->functions = functions;
+        gathered->capacity = capacity;
+    }
+    gathered->functions[gathered->count++] = Py_NewRef(object);
+    return 1;
+}
+
+static bool watch_creations(bool on)
+{
+    Gathered gathered = {NULL, 0, 0, on};
+    PyUnstable_GC_VisitObjects(gather_function, &gathered);
+    for (size_t i = 0; i < gathered.count; i++) {
+        PyFunctionObject *function = (PyFunctionObject *)gathered.functions[i];
+        watch_function(function, function->func_code);
+        Py_DECREF(function);
+    }
+    PyMem_RawFree(gathered.functions);
+    if (on && function_watcher < 0) {
+        function_watcher = PyFunction_AddWatcher(function_event);
+        return function_watcher >= 0;
+    }
+    if (!on && function_watcher >= 0) {
+        PyFunction_ClearWatcher(function_watcher);
+        function_watcher = -1;
+    }
+    return true;
+}
+
+bool generator_creator(PyObject *Py_UNUSED(generator), Origin *Py_UNUSED(creator)) { return false; }
+
+#else
+
+enum { BLOCKS = 1 << 16 };
+
+typedef struct {
+    const void *address;
+    uint32_t thread;
+    uint32_t depth;
+    uint64_t site;
+    uint64_t call;
+    bool skipped;
+} Block;
+
+static Block *blocks;
+static PyMemAllocatorEx allocator, ours;
+static size_t smallest_generator;
+static bool installed; /* it stays so if somebody else wrapped it meanwhile */
+
+static size_t block_slot(const void *address)
+{
+    return (uintptr_t)address >> 4 & (BLOCKS - 1);
+}
+
+static void *watched_malloc(void *context, size_t size)
+{
+    void *block = allocator.malloc(allocator.ctx, size);
+    (void)context;
+    if (unlikely(size >= smallest_generator) && block != NULL && recorder.on) {
+        Thread *thread = thread_state;
+        if (thread != NULL && thread->generation == recording_generation) {
+            Origin top = thread_top_now(thread);
+            blocks[block_slot(block)] =
+                (Block){block, thread->number, top.depth, top.site, top.call, top.skipped};
+        }
+    }
+    return block;
+}
+
+static void *watched_calloc(void *context, size_t count, size_t size)
+{
+    (void)context;
+    return allocator.calloc(allocator.ctx, count, size);
+}
+
+static void *watched_realloc(void *context, void *block, size_t size)
+{
+    (void)context;
+    return allocator.realloc(allocator.ctx, block, size);
+}
+
+static void watched_free(void *context, void *block)
+{
+    (void)context;
+    allocator.free(allocator.ctx, block);
+}
+
+static bool watch_creations(bool on)
+{
+    if (on) {
+        if (blocks == NULL) {
+            blocks = PyMem_RawMalloc(BLOCKS * sizeof *blocks);
+            if (blocks == NULL) {
+                PyErr_NoMemory();
+                return false;
+            }
+        }
+        memset(blocks, 0, BLOCKS * sizeof *blocks);
+        smallest_generator = (size_t)PyGen_Type.tp_basicsize + sizeof(PyGC_Head);
+        if (installed) {
+            return true;
+        }
+        installed = true;
+        ours = (PyMemAllocatorEx){NULL, watched_malloc, watched_calloc, watched_realloc,
+                                  watched_free};
+        PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &allocator);
+        PyMem_SetAllocator(PYMEM_DOMAIN_OBJ, &ours);
+        return true;
+    }
+    PyMemAllocatorEx now;
+    PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &now);
+    if (now.malloc == watched_malloc) {
+        PyMem_SetAllocator(PYMEM_DOMAIN_OBJ, &allocator);
+        installed = false;
+    }
+    return true;
+}
+
+bool generator_creator(PyObject *generator, Origin *creator)
+{
+    const void *address = (const char *)generator - sizeof(PyGC_Head);
+    const Block *block = &blocks[block_slot(address)];
+    if (block->address != address) {
+        return false;
+    }
+    *creator = (Origin){block->call, block->site, block->depth, block->skipped};
+    return true;
+}
+
+#endif
+
+bool generators_watch(bool on)
+{
+    watch_ends(on);
+    return watch_creations(on);
+}
+
+#else
+typedef int not_empty;
+#endif

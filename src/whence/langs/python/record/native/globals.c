@@ -1,0 +1,171 @@
+/* Module variables that a call names and that hold data, recorded when they change.
+ *
+ * A function names many module variables and nearly all hold functions, classes or constants. So
+ * the values are looked up again only when the namespace has a new version (a tag that the
+ * interpreter keeps in the dict up to 3.12, a watcher's count from 3.13 on), and in between only
+ * those that are mutable are walked. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+#include <errno.h>
+
+static Map namespaces;
+
+#if PYTHON_313
+
+static int watcher = -1;
+
+static int namespace_changed(PyDict_WatchEvent event, PyObject *dict, PyObject *Py_UNUSED(key),
+                             PyObject *Py_UNUSED(value))
+{
+    Namespace *space = map_get(&namespaces, dict);
+    if (space != NULL) {
+        space->version++;
+        if (event == PyDict_EVENT_DEALLOCATED) {
+            space->dict = NULL; /* entries of code may still point here: it is never freed */
+            map_remove(&namespaces, dict);
+        }
+    }
+    return 0;
+}
+
+bool globals_watch(bool on)
+{
+    if (on && watcher < 0) {
+        watcher = PyDict_AddWatcher(namespace_changed);
+        return watcher >= 0;
+    }
+    if (!on && watcher >= 0) {
+        for (size_t i = 0; namespaces.keys != NULL && i <= namespaces.mask; i++) {
+            if (namespaces.keys[i] != NULL) {
+                PyDict_Unwatch(watcher, namespaces.keys[i]);
+            }
+        }
+        PyDict_ClearWatcher(watcher);
+        map_clear(&namespaces);
+        watcher = -1;
+    }
+    return true;
+}
+
+static Namespace *namespace_of(PyObject *dict)
+{
+    Namespace *space = map_get(&namespaces, dict);
+    if (space == NULL) {
+        space = PyMem_RawCalloc(1, sizeof *space);
+        if (space == NULL || !map_put(&namespaces, dict, space)) {
+            PyMem_RawFree(space);
+            recorder_fail(ENOMEM);
+            return NULL;
+        }
+        space->dict = dict;
+        space->version = 1;
+        PyDict_Watch(watcher, dict);
+    }
+    return space;
+}
+
+/* Whether the code's values are still those of the namespace; if not, it is about to be so. */
+static bool is_current(CodeEntry *code, PyObject *dict)
+{
+    if (code->space == NULL || code->space->dict != dict) {
+        code->space = namespace_of(dict);
+        code->space_version = 0;
+    }
+    uint64_t version = code->space != NULL ? code->space->version : 0;
+    bool current = code->space_version == version;
+    code->space_version = version;
+    return current;
+}
+
+#else
+
+bool globals_watch(bool on)
+{
+    if (!on) {
+        map_clear(&namespaces);
+    }
+    return true;
+}
+
+static bool is_current(CodeEntry *code, PyObject *dict)
+{
+    /* Versions are unique among all dicts, so that they tell one dict from another too. */
+    uint64_t version = dict_version(dict);
+    bool current = code->space_version == version;
+    code->space_version = version;
+    return current;
+}
+
+#endif
+
+static bool is_data(PyObject *value)
+{
+    return value != NULL && !PyType_Check(value) && !PyFunction_Check(value) &&
+           !PyCFunction_Check(value) && !PyModule_Check(value);
+}
+
+/* Writes the variable if it is not what its last record said. Sets whether it must be walked. */
+static void check_variable(Thread *thread, GlobalUse *use)
+{
+    Variable *variable = use->variable;
+    use->walked = false;
+    if (!variable->known && !is_data(use->value)) {
+        return;
+    }
+    Snapshot snapshot = {.foreign_opaque = true};
+    size_t start = thread->scratch.length;
+    if (!snapshot_root(&snapshot, thread, &thread->scratch, use->value,
+                       &recorder.bounds[BOUND_GLOBAL])) {
+        recorder_fail(ENOMEM);
+        return;
+    }
+    use->walked = snapshot.mutable;
+    size_t count = thread->scratch.length - start;
+    Hash hash = hash_bytes(thread->scratch.bytes + start, count);
+    thread->scratch.length = start;
+    if (variable->known && variable->hash == hash.a) {
+        return;
+    }
+    variable->known = true;
+    variable->hash = hash.a;
+    if (record_begin(thread->number, 1 + 2 * NUMBER_SIZE + count)) {
+        put_byte(&recorder.page, R_GLOBAL);
+        put_number(&recorder.page, variable->number);
+        put_root(&recorder.page, thread->scratch.bytes + start, count, &hash);
+        record_end();
+    }
+}
+
+void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
+{
+    PyObject *dict = frame->f_globals;
+    if (dict == NULL || !PyDict_CheckExact(dict)) {
+        return;
+    }
+    if (likely(is_current(code, dict))) {
+        for (uint32_t i = 0; code->walked_count > 0 && i < code->global_count; i++) {
+            if (code->globals[i].walked) {
+                check_variable(thread, &code->globals[i]);
+                code->globals[i].walked = true;
+            }
+        }
+        return;
+    }
+    code->walked_count = 0;
+    for (uint32_t i = 0; i < code->global_count; i++) {
+        GlobalUse *use = &code->globals[i];
+        Py_hash_t hash = ((PyASCIIObject *)use->name)->hash;
+        if (hash == -1) {
+            hash = PyObject_Hash(use->name);
+        }
+        use->value = _PyDict_GetItem_KnownHash(dict, use->name, hash);
+        check_variable(thread, use);
+        code->walked_count += use->walked;
+    }
+}
+
+#else
+typedef int not_empty;
+#endif

@@ -1,0 +1,255 @@
+/* What differs between the minor versions of CPython, and nothing else.
+ *
+ * The recorder reads frames, instances and numbers where the interpreter keeps them, because the
+ * public functions would create objects, materialise `__dict__` or run code of the program. Every
+ * such access is here, once for each supported version; a version that is not listed makes the
+ * whole extension refuse with a reason (module.c). */
+#ifndef WHENCE_INTERPRETER_H
+#define WHENCE_INTERPRETER_H
+
+#define PY_SSIZE_T_CLEAN
+#include <patchlevel.h>
+
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
+#define WHENCE_UNSUPPORTED "this version of Python is not known to it"
+#endif
+
+#ifndef WHENCE_UNSUPPORTED
+#define Py_BUILD_CORE_MODULE 1
+#endif
+#include <Python.h>
+
+#if !defined(WHENCE_UNSUPPORTED) && defined(Py_GIL_DISABLED)
+#define WHENCE_UNSUPPORTED "free-threaded builds of Python are not supported by it"
+#endif
+
+#ifndef WHENCE_UNSUPPORTED
+#include <stdbool.h>
+#include <stdint.h>
+#include <structmember.h>
+
+#include "internal/pycore_code.h"
+#include "internal/pycore_dict.h"
+#include "internal/pycore_frame.h"
+#include "internal/pycore_interp.h"
+#include "internal/pycore_long.h"
+#include "internal/pycore_object.h"
+#include "internal/pycore_pystate.h"
+
+#define PYTHON_312 (PY_VERSION_HEX >= 0x030C0000)
+#define PYTHON_313 (PY_VERSION_HEX >= 0x030D0000)
+
+typedef struct _PyInterpreterFrame Frame;
+
+static inline bool likely(bool condition) { return __builtin_expect(condition, 1); }
+static inline bool unlikely(bool condition) { return __builtin_expect(condition, 0); }
+
+/* ---- frames ---- */
+
+static inline PyCodeObject *frame_code(const Frame *frame)
+{
+#if PYTHON_313
+    return (PyCodeObject *)frame->f_executable;
+#else
+    return frame->f_code;
+#endif
+}
+
+static inline Frame *current_frame(PyThreadState *tstate)
+{
+#if PYTHON_313
+    return tstate->current_frame;
+#else
+    return tstate->cframe->current_frame;
+#endif
+}
+
+/* The place (docs/trace-format.md) at which a frame stands: code units from its start, plus 1. */
+static inline uint64_t frame_place(const Frame *frame)
+{
+#if PYTHON_313
+    const _Py_CODEUNIT *at = frame->instr_ptr;
+#else
+    const _Py_CODEUNIT *at = frame->prev_instr;
+#endif
+    ptrdiff_t index = at - _PyCode_CODE(frame_code(frame));
+    return index < 0 ? 0 : (uint64_t)index + 1;
+}
+
+static inline Frame *generator_frame(PyObject *generator)
+{
+    return (Frame *)((PyGenObject *)generator)->gi_iframe;
+}
+
+static inline PyGenObject *frame_generator(Frame *frame)
+{
+    return (PyGenObject *)((char *)frame - offsetof(PyGenObject, gi_iframe));
+}
+
+static inline bool owned_by_generator(const Frame *frame)
+{
+    return frame->owner == FRAME_OWNED_BY_GENERATOR;
+}
+
+static inline bool is_generator(PyObject *object)
+{
+    return PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object);
+}
+
+/* ---- recursion ---- */
+
+/* Lets the thread go deeper by this many frames, whatever the limit: whence's own do not count. */
+static inline void lend_recursion(PyThreadState *tstate, int frames)
+{
+#if PYTHON_312
+    tstate->py_recursion_remaining += frames;
+    tstate->c_recursion_remaining += frames;
+#else
+    tstate->recursion_remaining += frames;
+#endif
+}
+
+/* ---- numbers ---- */
+
+static inline bool small_number(PyObject *number, long long *value)
+{
+#if PYTHON_312
+    if (likely(_PyLong_IsCompact((PyLongObject *)number))) {
+        *value = _PyLong_CompactValue((PyLongObject *)number);
+        return true;
+    }
+#else
+    Py_ssize_t size = Py_SIZE(number);
+    if (likely(size >= -1 && size <= 1)) {
+        *value = size == 0 ? 0 : (long long)size * ((PyLongObject *)number)->ob_digit[0];
+        return true;
+    }
+#endif
+    int overflow;
+    *value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    return overflow == 0;
+}
+
+static inline Py_ssize_t number_digits(PyObject *number)
+{
+#if PYTHON_312
+    return _PyLong_DigitCount((PyLongObject *)number);
+#else
+    return Py_ABS(Py_SIZE(number));
+#endif
+}
+
+static inline bool number_is_negative(PyObject *number)
+{
+#if PYTHON_312
+    return _PyLong_IsNegative((PyLongObject *)number);
+#else
+    return Py_SIZE(number) < 0;
+#endif
+}
+
+static inline const digit *number_digit(PyObject *number)
+{
+#if PYTHON_312
+    return ((PyLongObject *)number)->long_value.ob_digit;
+#else
+    return ((PyLongObject *)number)->ob_digit;
+#endif
+}
+
+/* ---- instances ---- */
+
+/* The state that an instance keeps beside its slots: either values in the order of the keys that
+ * its class shares, or a dict, or (before the first attribute is set) neither. */
+typedef struct {
+    PyDictValues *values;
+    PyObject *dict;
+} InstanceState;
+
+static inline PyObject *computed_dict(PyObject *object, PyTypeObject *type)
+{
+    Py_ssize_t offset = type->tp_dictoffset;
+    if (offset == 0) {
+        return NULL;
+    }
+    if (offset < 0) {
+        Py_ssize_t items = type->tp_flags & Py_TPFLAGS_LONG_SUBCLASS ? number_digits(object)
+                                                                     : Py_ABS(Py_SIZE(object));
+        offset += (Py_ssize_t)_PyObject_VAR_SIZE(type, items);
+    }
+    return *(PyObject **)((char *)object + offset);
+}
+
+static inline InstanceState instance_state(PyObject *object, PyTypeObject *type)
+{
+    InstanceState state = {NULL, NULL};
+    if (!(type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) {
+        state.dict = computed_dict(object, type);
+    }
+    else {
+#if PYTHON_313
+        if ((type->tp_flags & Py_TPFLAGS_INLINE_VALUES) && _PyObject_InlineValues(object)->valid) {
+            state.values = _PyObject_InlineValues(object);
+        }
+        else {
+            state.dict = (PyObject *)_PyObject_GetManagedDict(object);
+        }
+#elif PYTHON_312
+        PyDictOrValues either = *_PyObject_DictOrValuesPointer(object);
+        if (_PyDictOrValues_IsValues(either)) {
+            state.values = _PyDictOrValues_GetValues(either);
+        }
+        else {
+            state.dict = _PyDictOrValues_GetDict(either);
+        }
+#else
+        state.values = *_PyObject_ValuesPointer(object);
+        if (state.values == NULL) {
+            state.dict = *_PyObject_ManagedDictPointer(object);
+        }
+#endif
+    }
+    if (state.dict != NULL && !PyDict_Check(state.dict)) {
+        state.dict = NULL;
+    }
+    return state;
+}
+
+static inline PyDictUnicodeEntry *shared_keys(PyTypeObject *type)
+{
+    return DK_UNICODE_ENTRIES(((PyHeapTypeObject *)type)->ht_cached_keys);
+}
+
+static inline Py_ssize_t values_count(const PyDictValues *values)
+{
+#if PYTHON_313
+    return values->size;
+#else
+    return ((const uint8_t *)values)[-2];
+#endif
+}
+
+/* Where the value that was set i-th stands, in the values and in the shared keys alike. */
+static inline Py_ssize_t values_index(const PyDictValues *values, Py_ssize_t i)
+{
+#if PYTHON_313
+    return ((const uint8_t *)&values->values[values->capacity])[i];
+#else
+    return ((const uint8_t *)values)[-3 - i];
+#endif
+}
+
+/* ---- versions of module namespaces ---- */
+
+#if !PYTHON_313
+static inline uint64_t dict_version(PyObject *dict)
+{
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return ((PyDictObject *)dict)->ma_version_tag;
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* WHENCE_UNSUPPORTED */
+#endif

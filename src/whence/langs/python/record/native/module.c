@@ -1,0 +1,214 @@
+/* What Python sees: `_recorder`, a thin layer under native_backend.py. */
+#include "recorder.h"
+
+#include <unistd.h>
+
+#ifdef WHENCE_UNSUPPORTED
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_recorder", NULL, 0, NULL,
+                                        NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__recorder(void)
+{
+    (void)definition;
+    PyErr_SetString(PyExc_ImportError, "the C recorder refuses: " WHENCE_UNSUPPORTED);
+    return NULL;
+}
+
+#else
+
+static bool watching;
+
+static void unwatch(void)
+{
+    if (!watching) {
+        return;
+    }
+    watching = false;
+    hook_stop();
+    generators_watch(false);
+    globals_watch(false);
+    type_watch(false);
+}
+
+static bool watch(void)
+{
+    watching = true;
+    type_watch(true);
+    recorder.on = true;
+    if (threads_watch() && globals_watch(true) && this_thread() != NULL && generators_watch(true) &&
+        hook_start()) {
+        return true;
+    }
+    recorder.on = false;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    unwatch();
+    PyErr_Restore(type, value, traceback);
+    if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_RuntimeError, "the recorder cannot start");
+    }
+    return false;
+}
+
+static int read_bound(PyObject *tuple, void *bound)
+{
+    Bound *b = bound;
+    if (!PyArg_ParseTuple(tuple, "iiiii;a bound is five numbers", &b->depth, &b->width,
+                          &b->attributes, &b->text, &b->budget)) {
+        return 0;
+    }
+    if (b->depth < 0 || b->depth > MAX_DEPTH || b->width < 0 || b->attributes < 0 || b->text < 0 ||
+        b->budget < 1 || b->text > 1 << 20 || b->budget > 1 << 20) {
+        PyErr_SetString(PyExc_ValueError, "a bound is out of range");
+        return 0;
+    }
+    return 1;
+}
+
+static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"descriptor", "detail", "bound", "first_bound", "first_calls",
+                            "max_calls", "max_bytes", "max_depth", "describe", "summaries", NULL};
+    Recorder fresh = {.next_call = 1, .next_thread = 0, .process = getpid(), .page = recorder.page,
+                      .tables = recorder.tables};
+    int detail;
+    unsigned long long first_calls, max_calls, max_bytes, max_depth;
+    PyObject *bound, *first_bound;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!KKKKOO", names, &fresh.descriptor,
+                                     &detail, &PyTuple_Type, &bound, &PyTuple_Type, &first_bound,
+                                     &first_calls, &max_calls, &max_bytes, &max_depth,
+                                     &fresh.describe, &fresh.summaries)) {
+        return NULL;
+    }
+    if (watching) {
+        PyErr_SetString(PyExc_RuntimeError, "a recording is running already");
+        return NULL;
+    }
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_RuntimeError, "only the main interpreter is recorded");
+        return NULL;
+    }
+    if (!read_bound(bound, &fresh.bounds[BOUND_USUAL]) ||
+        !read_bound(first_bound, &fresh.bounds[BOUND_FIRST])) {
+        return NULL;
+    }
+    fresh.bounds[BOUND_GLOBAL] = (Bound){1, 8, 8, 40, 12};
+    fresh.detail = (enum detail)detail;
+    fresh.first_calls = first_calls;
+    fresh.max_calls = max_calls;
+    fresh.max_bytes = max_bytes;
+    fresh.max_depth = max_depth;
+    Py_INCREF(fresh.describe);
+    Py_INCREF(fresh.summaries);
+    PyObject *old_describe = recorder.describe, *old_summaries = recorder.summaries;
+    recorder = fresh;
+    Py_XDECREF(old_describe);
+    Py_XDECREF(old_summaries);
+    recording_generation++;
+    code_reset();
+    generators_reset();
+    if (!tables_reset() || !page_reset()) {
+        return PyErr_NoMemory();
+    }
+    if (!watch()) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* Ends the recording; what is in memory is written. What was learned is kept for `end`. */
+static PyObject *stop(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    recorder.on = false;
+    unwatch();
+    generators_reset();
+    if (recorder.process == getpid()) {
+        write_run_skipped();
+        page_flush();
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *end(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    int how;
+    PyObject *value;
+    if (!PyArg_ParseTuple(arguments, "iO", &how, &value)) {
+        return NULL;
+    }
+    if (recorder.process == getpid()) {
+        write_end(how, value);
+        page_flush();
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *note(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    const char *text;
+    Py_ssize_t count;
+    if (!PyArg_ParseTuple(arguments, "s#", &text, &count)) {
+        return NULL;
+    }
+    if (recorder.process == getpid()) {
+        write_note(text, (size_t)count);
+        if (!recorder.on) {
+            page_flush();
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    page_flush();
+    Py_RETURN_NONE;
+}
+
+static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return Py_BuildValue("{s:O,s:K,s:K,s:K,s:i}", "on", recorder.on ? Py_True : Py_False, "calls",
+                         (unsigned long long)recorder.recorded_calls, "skipped",
+                         (unsigned long long)recorder.skipped_calls, "bytes",
+                         (unsigned long long)recorder.bytes_written, "problem", recorder.problem);
+}
+
+static PyObject *lend(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    int frames;
+    if (!PyArg_ParseTuple(arguments, "i", &frames)) {
+        return NULL;
+    }
+    lend_recursion(PyThreadState_Get(), frames);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS,
+     "Record this process from here on."},
+    {"stop", stop, METH_NOARGS, "Record no further, and write what is left in memory."},
+    {"end", end, METH_VARARGS, "end(how, value): write the END record."},
+    {"note", note, METH_VARARGS, "note(text): write a NOTE record."},
+    {"flush", flush, METH_NOARGS, "Write the records that are in memory."},
+    {"state", state, METH_NOARGS, "How much was recorded, and what went wrong."},
+    {"lend_recursion", lend, METH_VARARGS,
+     "lend_recursion(frames): let this thread go so much deeper, whatever its limit."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_recorder", "The recorder in C; see native_backend.py.", -1, methods,
+    NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__recorder(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddStringConstant(module, "HOOK", hook_name) < 0) {
+        Py_CLEAR(module);
+    }
+    return module;
+}
+
+#endif

@@ -1,0 +1,236 @@
+/* Bytes, pages and the file.
+ *
+ * Records are gathered in `recorder.page` and written a page at a time, with one write. Records
+ * of tables that a record needs are gathered apart while it is prepared, and go before it.
+ *
+ * Invariant: between record_end and the next record_begin the page holds whole records only. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+Recorder recorder;
+
+enum {
+    PAGE_SIZE = 1 << 20,
+    SMALLEST_PAGE = 4096,
+    PAGE_HEADER = 20,
+    CLOCK_EVERY = 4096, /* records between two looks at the clock */
+    NUMBERED = 8,       /* bytes from which on a root value has a number */
+    DEDUP_BITS = 16,
+};
+
+static Buffer stored; /* the page as it goes to the file */
+static uint32_t since_clock;
+static time_t last_flush;
+static size_t page_limit; /* a page is written when it is this long */
+
+typedef struct {
+    Hash hash;
+    uint64_t number;
+} Known;
+
+static Known *known; /* root values by content: the newest of each place */
+
+bool buffer_grow(Buffer *buffer, size_t more)
+{
+    size_t capacity = buffer->capacity ? buffer->capacity : 4096;
+    while (capacity - buffer->length < more) {
+        capacity *= 2;
+    }
+    uint8_t *bytes = PyMem_RawRealloc(buffer->bytes, capacity);
+    if (bytes == NULL) {
+        return false;
+    }
+    buffer->bytes = bytes;
+    buffer->capacity = capacity;
+    return true;
+}
+
+/* A page never holds more than may still be written, so that max_bytes holds for small ones too. */
+static void set_page_limit(void)
+{
+    uint64_t left = recorder.max_bytes - Py_MIN(recorder.bytes_written, recorder.max_bytes);
+    page_limit = left < PAGE_SIZE ? (size_t)left : PAGE_SIZE;
+    if (page_limit < SMALLEST_PAGE) {
+        page_limit = SMALLEST_PAGE;
+    }
+}
+
+/* Something is wrong with the file or memory: the program goes on, the recording does not. */
+void recorder_fail(int error)
+{
+    if (recorder.problem == 0) {
+        recorder.problem = error;
+    }
+    recorder.on = false;
+}
+
+static time_t seconds(void)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0 ? now.tv_sec : 0;
+}
+
+bool page_reset(void)
+{
+    recorder.page.length = recorder.tables.length = 0;
+    since_clock = 0;
+    last_flush = seconds();
+    set_page_limit();
+    if (known == NULL) {
+        known = PyMem_RawMalloc(sizeof(Known) << DEDUP_BITS);
+    }
+    if (known != NULL) {
+        memset(known, 0, sizeof(Known) << DEDUP_BITS);
+    }
+    return known != NULL && buffer_room(&recorder.page, PAGE_SIZE + (PAGE_SIZE >> 2)) &&
+           buffer_room(&stored, PAGE_HEADER + lz4_bound(PAGE_SIZE)) &&
+           buffer_room(&recorder.tables, 4096);
+}
+
+static void put_fixed(uint8_t *to, uint64_t number)
+{
+    for (int i = 0; i < 4; i++) {
+        to[i] = (uint8_t)(number >> 8 * i);
+    }
+}
+
+static bool write_all(const uint8_t *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t written = write(recorder.descriptor, bytes, count);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            recorder_fail(written < 0 ? errno : EIO);
+            return false;
+        }
+        bytes += written;
+        count -= (size_t)written;
+    }
+    return true;
+}
+
+/* Writes the page. Only between records. Keeps errno, which belongs to the program. */
+void page_flush(void)
+{
+    size_t count = recorder.page.length;
+    int saved_errno = errno;
+    since_clock = 0;
+    last_flush = seconds();
+    recorder.page.length = 0;
+    if (count == 0 || recorder.problem != 0 || recorder.process != getpid()) {
+        return;
+    }
+    if (!buffer_room(&stored, PAGE_HEADER + lz4_bound(count))) {
+        recorder_fail(ENOMEM);
+        return;
+    }
+    uint8_t *payload = stored.bytes + PAGE_HEADER;
+    size_t length = lz4_compress(recorder.page.bytes, count, payload);
+    uint8_t codec = 2;
+    if (length >= count) {
+        memcpy(payload, recorder.page.bytes, count);
+        length = count;
+        codec = 0;
+    }
+    memcpy(stored.bytes, "PAGE", 4);
+    memcpy(stored.bytes + 4, (uint8_t[4]){codec, 0, 0, 0}, 4);
+    put_fixed(stored.bytes + 8, length);
+    put_fixed(stored.bytes + 12, count);
+    put_fixed(stored.bytes + 16, crc32_of(payload, length));
+    if (write_all(stored.bytes, PAGE_HEADER + length)) {
+        recorder.bytes_written += PAGE_HEADER + length;
+    }
+    set_page_limit();
+    if (recorder.bytes_written + SMALLEST_PAGE > recorder.max_bytes && !recorder.full) {
+        recorder.full = true;
+        const char note[] = "the trace reached its size limit: calls from here on were counted, "
+                            "not recorded, and of open calls only the end was";
+        write_note(note, sizeof note - 1);
+    }
+    errno = saved_errno;
+}
+
+bool record_begin(uint32_t thread, size_t size)
+{
+    Buffer *page = &recorder.page;
+    if (unlikely(recorder.page.length >= page_limit)) {
+        page_flush();
+    }
+    if (!buffer_room(page, size + recorder.tables.length + 2 * NUMBER_SIZE)) {
+        recorder_fail(ENOMEM);
+        return false;
+    }
+    if (unlikely(recorder.tables.length > 0)) {
+        put_bytes(page, recorder.tables.bytes, recorder.tables.length);
+        recorder.tables.length = 0;
+    }
+    if (unlikely(thread != recorder.current_thread)) {
+        recorder.current_thread = thread;
+        put_byte(page, R_THREAD);
+        put_number(page, thread);
+    }
+    return true;
+}
+
+void record_end(void)
+{
+    if (unlikely(++since_clock >= CLOCK_EVERY)) {
+        since_clock = 0;
+        if (seconds() - last_flush >= 1) {
+            page_flush();
+        }
+    }
+}
+
+/* Two independent 64-bit hashes in one pass. */
+Hash hash_bytes(const uint8_t *bytes, size_t count)
+{
+    uint64_t a = 0x9E3779B97F4A7C15u ^ count, b = 0xC2B2AE3D27D4EB4Fu + count;
+    while (count > 0) {
+        uint64_t word = 0;
+        size_t some = count < 8 ? count : 8;
+        if (likely(some == 8)) {
+            memcpy(&word, bytes, 8);
+        }
+        else {
+            memcpy(&word, bytes, some);
+        }
+        a = (a ^ word) * 0xFF51AFD7ED558CCDu;
+        a ^= a >> 32;
+        b = (b + word) * 0x9FB21C651E98DF25u;
+        b ^= b >> 29;
+        bytes += some;
+        count -= some;
+    }
+    a *= 0xC4CEB9FE1A85EC53u;
+    b *= 0xD6E8FEB86659FD93u;
+    return (Hash){a ^ a >> 29, b ^ b >> 32};
+}
+
+void put_root(Buffer *page, const uint8_t *bytes, size_t count, const Hash *hash)
+{
+    if (count < NUMBERED) {
+        put_bytes(page, bytes, count);
+        return;
+    }
+    Hash own = hash != NULL ? *hash : hash_bytes(bytes, count);
+    Known *place = &known[own.a & ((1u << DEDUP_BITS) - 1)];
+    if (place->hash.a == own.a && place->hash.b == own.b) {
+        put_byte(page, V_REFERENCE);
+        put_number(page, recorder.next_value - place->number);
+        return;
+    }
+    *place = (Known){own, recorder.next_value++};
+    put_bytes(page, bytes, count);
+}
+
+#else
+typedef int not_empty;
+#endif

@@ -1,0 +1,449 @@
+/* The parts of the recorder, and what they know of each other.
+ *
+ *   page.c        bytes, pages and the file
+ *   lz4.c         compression and checksum of a page
+ *   tables.c      the tables of names, types and variables, and maps from pointers
+ *   code.c        the table of code: what belongs to the user, and what its inputs are
+ *   snapshot.c    values
+ *   globals.c     module variables
+ *   calls.c       activations and the records of calls
+ *   generators.c  which call a suspended frame belongs to
+ *   threads.c     the state of each thread, and who started it
+ *   monitoring.c  the events of sys.monitoring (3.12 and later)
+ *   profile.c     the events of the profile hook (3.11)
+ *   module.c      what Python sees
+ *
+ * All state is guarded by the GIL. Whoever may let it go (by running Python code, even whence's
+ * own) does so before a record is begun and never in the middle of one. Nothing here raises,
+ * and nothing holds a reference to an object of the program other than code objects and interned
+ * names. */
+#ifndef WHENCE_RECORDER_H
+#define WHENCE_RECORDER_H
+
+#include "interpreter.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+/* ---- docs/trace-format.md ---- */
+
+enum record {
+    R_CALL = 1, R_BARE_CALL, R_RETURN, R_BARE_RETURN, R_YIELD, R_BARE_YIELD, R_RESUME, R_THROW,
+    R_RAISE, R_BARE_RAISE, R_CLOSED, R_CHANGED, R_LOST, R_GLOBAL, R_THREAD, R_SKIPPED, R_NAME,
+    R_TYPE, R_CODE, R_VARIABLE, R_OUTPUT, R_NOTE, R_END,
+};
+
+enum value {
+    V_UNBOUND = 0, V_NONE, V_TRUE, V_FALSE, V_NUMBER, V_LARGE, V_FLOAT, V_COMPLEX, V_STRING,
+    V_CUT_STRING, V_BYTES, V_BYTEARRAY,
+    V_LIST = 0x10, V_TUPLE, V_SET, V_FROZENSET, V_DICT, V_OBJECT, V_SUBCLASS, V_EXCEPTION,
+    V_OPAQUE, V_SUMMARY, V_CLASS, V_FUNCTION, V_METHOD, V_MODULE, V_SAME, V_INPUT, V_REFERENCE,
+    V_LEFT_OUT,
+    V_SMALL = 0x80,
+};
+
+enum detail { DETAIL_IDS, DETAIL_SHALLOW, DETAIL_FULL };
+
+/* ---- page.c ---- */
+
+typedef struct {
+    uint8_t *bytes;
+    size_t length, capacity;
+} Buffer;
+
+bool buffer_grow(Buffer *buffer, size_t more);
+
+/* Makes room for some more bytes; false if there is no memory. */
+static inline bool buffer_room(Buffer *buffer, size_t more)
+{
+    return likely(buffer->capacity - buffer->length >= more) || buffer_grow(buffer, more);
+}
+
+/* These write without asking: the caller has made room. A number takes at most 10 bytes. */
+static inline void put_byte(Buffer *buffer, uint8_t byte)
+{
+    buffer->bytes[buffer->length++] = byte;
+}
+
+static inline void put_number(Buffer *buffer, uint64_t number)
+{
+    uint8_t *at = buffer->bytes + buffer->length;
+    while (number >= 0x80) {
+        *at++ = (uint8_t)number | 0x80;
+        number >>= 7;
+    }
+    *at++ = (uint8_t)number;
+    buffer->length = (size_t)(at - buffer->bytes);
+}
+
+static inline void put_bytes(Buffer *buffer, const void *bytes, size_t count)
+{
+    memcpy(buffer->bytes + buffer->length, bytes, count);
+    buffer->length += count;
+}
+
+enum { NUMBER_SIZE = 10 };
+
+typedef struct {
+    int32_t depth, width, attributes, text, budget;
+} Bound;
+
+enum { BOUND_USUAL, BOUND_FIRST, BOUND_GLOBAL, BOUND_COUNT };
+
+/* The recording of this process. There is at most one at a time. */
+typedef struct {
+    bool on;
+    bool full;          /* max_bytes is reached: nothing but the bare ends of open calls */
+    int descriptor;
+    pid_t process;      /* the one that records: a forked child must not write */
+    int problem;        /* errno of what made it stop by itself */
+    enum detail detail;
+    Bound bounds[BOUND_COUNT];
+    uint64_t first_calls, max_calls, max_bytes, max_depth;
+    uint64_t next_call;
+    uint64_t next_value;
+    uint64_t bytes_written;
+    uint64_t skipped_by_run;
+    uint64_t recorded_calls, skipped_calls;
+    uint32_t current_thread;
+    uint32_t next_thread;
+    Buffer page;        /* whole records, and the one being written */
+    Buffer tables;      /* records of tables that must precede the next record */
+    PyObject *describe; /* CodeReader.describe */
+    PyObject *summaries;
+} Recorder;
+
+extern Recorder recorder;
+
+/* Begins a record of so many bytes at most. False if recording is over. */
+bool record_begin(uint32_t thread, size_t size);
+/* A record is whole: from here on the page may be written. */
+void record_end(void);
+void page_flush(void);
+void recorder_fail(int error);
+bool page_reset(void);
+
+typedef struct {
+    uint64_t a, b;
+} Hash;
+
+Hash hash_bytes(const uint8_t *bytes, size_t count);
+/* Writes the encoding of a root value in full, or as a reference to an equal one before it. */
+void put_root(Buffer *page, const uint8_t *bytes, size_t count, const Hash *hash);
+
+/* ---- lz4.c ---- */
+
+size_t lz4_bound(size_t count);
+size_t lz4_compress(const uint8_t *source, size_t count, uint8_t *target);
+uint32_t crc32_of(const uint8_t *bytes, size_t count);
+
+/* ---- tables.c ---- */
+
+typedef struct {
+    void **keys;
+    void **values;
+    size_t mask, count;
+} Map;
+
+void *map_get(const Map *map, const void *key);
+bool map_put(Map *map, void *key, void *value);
+void *map_remove(Map *map, const void *key);
+void map_clear(Map *map);
+
+enum type_kind {
+    TYPE_OBJECT,            /* seen through */
+    TYPE_OPAQUE,            /* not, and has no attributes */
+    TYPE_OPAQUE_ATTRIBUTES, /* not, and has some */
+    TYPE_SUBCLASS,          /* of a builtin */
+    TYPE_EXCEPTION,
+    TYPE_SUMMARY,
+};
+
+typedef struct {
+    Py_ssize_t offset;
+    uint32_t name;
+} SlotEntry;
+
+typedef struct {
+    PyTypeObject *type; /* borrowed: forgotten when the type is deallocated */
+    uint32_t number;
+    enum type_kind kind;
+    bool user;
+    bool has_dict;
+    uint8_t builtin;    /* TYPE_SUBCLASS: which value its content is */
+    bool mutable_summary;
+    uint32_t opaque;    /* TYPE_OPAQUE_ATTRIBUTES: number of the nearest base not seen through */
+    uint32_t slot_count;
+    SlotEntry *slots;
+    const void *keys;   /* the shared keys that key_names are of */
+    uint32_t *key_names;
+    Py_ssize_t key_count;
+    PyObject *summary;
+} TypeEntry;
+
+typedef struct {
+    uint32_t number;
+    bool known;
+    uint64_t hash; /* of its last GLOBAL record's value */
+} Variable;
+
+bool tables_reset(void);
+uint32_t name_number(PyObject *text);
+uint32_t name_number_of(const char *text, size_t count);
+TypeEntry *type_entry(PyTypeObject *type); /* may run whence's own code for a new type */
+TypeEntry *type_known(PyTypeObject *type);
+bool type_key_names(TypeEntry *entry, Py_ssize_t count);
+Variable *variable_entry(uint32_t module, uint32_t name);
+void user_module(uint32_t name);
+void type_watch(bool on);
+/* Writes at most so many characters as UTF-8, surrogates included; returns the bytes (4 each). */
+size_t encode_utf8(PyObject *text, Py_ssize_t characters, uint8_t *target);
+
+/* ---- threads.c ---- */
+
+enum activation_kind {
+    RECORDED,
+    ALIAS,   /* transparent code: its calls are those of the call in which it stands */
+    SKIPPED, /* beyond a bound: counted only */
+};
+
+typedef struct Generator Generator;
+typedef struct CodeEntry CodeEntry;
+
+/* One frame that runs. */
+typedef struct {
+    uint64_t call;
+    uint64_t skipped; /* calls below it in this step that were not recorded */
+    Frame *frame;
+    CodeEntry *code;
+    Generator *generator;
+    uint32_t depth;
+    int32_t owner; /* index of the nearest RECORDED activation, itself included, or -1 */
+    int32_t site;  /* index of the activation whose frame tells where its callees are called */
+    uint32_t watches; /* where its watches begin in the thread's */
+    uint8_t kind;
+    uint8_t bound;
+} Activation;
+
+/* An input that may have changed or may be the outcome. The pointer is not a reference: it is
+ * only compared with what the frame holds. */
+typedef struct {
+    PyObject *object;
+    uint64_t hash;
+    uint16_t input;
+    bool compared; /* its content can change */
+    bool sole;     /* nothing but the frame held it */
+} Watch;
+
+/* Where the calls of a thread that no recorded call of its own made belong. */
+typedef struct {
+    uint64_t call;
+    uint64_t site;
+    uint32_t depth;
+    bool skipped;
+} Origin;
+
+typedef struct {
+    uint32_t number;
+    int suspended; /* whence's own code runs */
+    Activation *stack;
+    size_t count, capacity;
+    Watch *watches;
+    size_t watch_count, watch_capacity;
+    Buffer scratch;  /* encodings of values, until their record is written */
+    Buffer changes;  /* whole CHANGED and LOST entries, likewise */
+    PyObject **seen; /* containers of the root being encoded */
+    size_t seen_capacity;
+    size_t *ends;    /* where each input's encoding ends in scratch */
+    size_t ends_capacity;
+    Origin origin;
+    uint64_t generation; /* of the recording that it belongs to */
+} Thread;
+
+Thread *thread_new(void);
+extern __thread Thread *thread_state __attribute__((tls_model("initial-exec")));
+extern uint64_t recording_generation;
+
+static inline Thread *this_thread(void)
+{
+    Thread *thread = thread_state;
+    return likely(thread != NULL && thread->generation == recording_generation) ? thread
+                                                                               : thread_new();
+}
+
+bool threads_watch(void);
+/* Drops activations whose frame is not among those that run. */
+void thread_sync(Thread *thread, const Frame *running);
+/* The call to which a new call or thread belongs: the top of the stack, or the thread's origin. */
+Origin thread_top(const Thread *thread);
+/* The same where the stack may hold frames that left unseen. */
+Origin thread_top_now(Thread *thread);
+
+/* While whence's own Python code runs on behalf of a callback. */
+typedef struct {
+    PyObject *exception[3];
+    PyThreadState *tstate;
+    Thread *thread;
+    int collecting;
+} OwnCode;
+
+OwnCode own_code_begin(Thread *thread);
+void own_code_end(OwnCode *own);
+
+/* ---- code.c ---- */
+
+enum { INPUT_PLAIN, INPUT_CELL, INPUT_FREE };
+
+typedef struct {
+    int32_t slot; /* in the frame's locals */
+    uint8_t kind;
+    bool rebound; /* the code assigns to it */
+} Input;
+
+typedef struct {
+    PyObject *name;
+    Variable *variable;
+    PyObject *value; /* borrowed: what the namespace holds while its version stays */
+    bool walked;     /* mutable: looked at each time */
+} GlobalUse;
+
+typedef struct {
+    PyObject *dict; /* borrowed: NULL once it is gone */
+    uint64_t version;
+} Namespace;
+
+struct CodeEntry {
+    PyCodeObject *code; /* the only strong reference that the recorder keeps */
+    bool user, transparent, is_generator, is_coroutine, is_async_generator;
+    bool local_events;
+    uint32_t number;
+    uint32_t input_count;
+    Input *inputs;
+    uint64_t calls;
+    uint32_t global_count;
+    uint32_t walked_count;
+    GlobalUse *globals;
+    Namespace *space;
+    PyObject *space_dict;
+    uint64_t space_version;
+};
+
+CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread);
+void code_reset(void);
+typedef struct {
+    PyCodeObject *code;
+    CodeEntry *entry;
+} CodeCache;
+enum { CODE_CACHE = 2048 };
+extern CodeCache code_cache[CODE_CACHE];
+extern Map code_map;
+
+static inline size_t code_slot(const void *code)
+{
+    uintptr_t address = (uintptr_t)code >> 4;
+    return (address ^ address >> 11) & (CODE_CACHE - 1);
+}
+
+/* What is known of a code object; NULL only if there is no memory. */
+static inline CodeEntry *code_entry(PyCodeObject *code, PyObject *namespace, Thread *thread)
+{
+    CodeCache *cached = &code_cache[code_slot(code)];
+    return likely(cached->code == code) ? cached->entry : code_describe(code, namespace, thread);
+}
+
+static inline PyObject *input_value(const Frame *frame, const Input *input)
+{
+    PyObject *value = frame->localsplus[input->slot];
+    if (unlikely(input->kind != INPUT_PLAIN) && value != NULL && PyCell_Check(value)) {
+        return ((PyCellObject *)value)->ob_ref;
+    }
+    return value;
+}
+
+/* ---- snapshot.c ---- */
+
+typedef struct {
+    PyObject *object;
+    uint32_t input;
+} Held;
+
+typedef struct {
+    Thread *thread;
+    Buffer *out;
+    const Bound *bound;
+    const Held *held; /* inputs that a container can be the same as */
+    size_t held_count;
+    size_t seen_count;
+    PyObject *chain[130]; /* containers being walked */
+    int chain_length;
+    bool foreign_opaque; /* a module variable: other people's objects by type only */
+    bool mutable;        /* something in it can change and would be seen to */
+    bool aborted;        /* a container that was walked is gone */
+    bool failed;         /* no memory */
+} Snapshot;
+
+enum { MAX_DEPTH = 60 };
+
+/* Encodes a root value at the end of a buffer. False if there is no memory. */
+bool snapshot_root(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *value,
+                   const Bound *bound);
+
+static inline bool is_container(PyObject *value)
+{
+    if (value == NULL || value == Py_None) {
+        return false;
+    }
+    PyTypeObject *type = Py_TYPE(value);
+    return type != &PyLong_Type && type != &PyUnicode_Type && type != &PyBool_Type &&
+           type != &PyFloat_Type && type != &PyFunction_Type && type != &PyBytes_Type &&
+           type != &PyComplex_Type && !PyType_Check(value) && type != &PyModule_Type;
+}
+
+/* ---- globals.c ---- */
+
+bool globals_watch(bool on);
+void globals_check(Thread *thread, Frame *frame, CodeEntry *code);
+
+/* ---- calls.c ---- */
+
+void call_started(Thread *thread, Frame *frame, CodeEntry *code);
+void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *thrown);
+void call_yielded(Thread *thread, Frame *frame, PyObject *value);
+void call_returned(Thread *thread, Frame *frame, PyObject *value);
+void call_raised(Thread *thread, Frame *frame, PyObject *exception);
+void generator_created(Thread *thread, PyObject *generator, CodeEntry *code, const Origin *creator);
+void generator_closed(Thread *thread, Generator *generator);
+void write_note(const char *text, size_t count);
+void write_end(int how, PyObject *value);
+void write_run_skipped(void);
+
+/* ---- generators.c ---- */
+
+/* A generator, coroutine or asynchronous generator from its creation to its end. */
+struct Generator {
+    uint64_t call;
+    uint64_t serial;
+    CodeEntry *code;
+    uint32_t depth;
+    uint8_t kind;
+    uint8_t bound;
+    bool started;
+    uint32_t watch_count;
+    Watch *watches;
+};
+
+Generator *generator_of(const Frame *frame);
+Generator *generator_add(Frame *frame, CodeEntry *code);
+void generator_forget(const Frame *frame);
+bool generators_watch(bool on);
+void generators_reset(void);
+/* Who created a generator that starts now; false if that is not known. */
+bool generator_creator(PyObject *generator, Origin *creator);
+
+/* ---- monitoring.c, profile.c ---- */
+
+bool hook_start(void);
+void hook_stop(void);
+extern const char *const hook_name;
+
+#endif /* WHENCE_UNSUPPORTED */
+#endif

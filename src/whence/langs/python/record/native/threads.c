@@ -1,0 +1,182 @@
+/* The state of each thread, who started it, and the frame around whence's own code.
+ *
+ * A new thread's calls belong to the call that started it. The audit event of the start comes in
+ * the starter, right before the interpreter makes the thread's state; the number that this state
+ * will have is known then, and is the key under which the starter's call is left. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+__thread Thread *thread_state __attribute__((tls_model("initial-exec")));
+uint64_t recording_generation;
+
+enum { ORIGINS = 4096, LENT_FRAMES = 400 };
+
+static struct {
+    uint64_t id;
+    uint64_t generation;
+    Origin origin;
+} origins[ORIGINS];
+
+static pthread_key_t ending;
+static bool prepared;
+
+static void thread_free(Thread *thread)
+{
+    PyMem_RawFree(thread->stack);
+    PyMem_RawFree(thread->watches);
+    PyMem_RawFree(thread->scratch.bytes);
+    PyMem_RawFree(thread->changes.bytes);
+    PyMem_RawFree(thread->seen);
+    PyMem_RawFree(thread->ends);
+    PyMem_RawFree(thread);
+}
+
+static void thread_ended(void *thread)
+{
+    thread_state = NULL;
+    thread_free(thread);
+}
+
+/* This thread's state, made anew for each recording. NULL if there is no memory. */
+Thread *thread_new(void)
+{
+    Thread *thread = thread_state;
+    if (thread == NULL) {
+        thread = PyMem_RawCalloc(1, sizeof *thread);
+        if (thread == NULL || pthread_setspecific(ending, thread) != 0) {
+            PyMem_RawFree(thread);
+            recorder_fail(ENOMEM);
+            return NULL;
+        }
+        thread_state = thread;
+    }
+    thread->count = thread->watch_count = 0;
+    thread->scratch.length = thread->changes.length = 0;
+    thread->suspended = 0;
+    thread->generation = recording_generation;
+    thread->number = recorder.next_thread++;
+    thread->origin = (Origin){0, 0, 0, false};
+    uint64_t id = PyThreadState_Get()->id;
+    if (origins[id % ORIGINS].id == id &&
+        origins[id % ORIGINS].generation == recording_generation) {
+        thread->origin = origins[id % ORIGINS].origin;
+    }
+    return thread;
+}
+
+/* Frames that left without an event are no longer in the chain of frames that run. */
+void thread_sync(Thread *thread, const Frame *running)
+{
+    while (thread->count > 0) {
+        const Frame *top = thread->stack[thread->count - 1].frame;
+        for (const Frame *frame = running; frame != NULL; frame = frame->previous) {
+            if (frame == top) {
+                return;
+            }
+        }
+        thread->watch_count = thread->stack[--thread->count].watches;
+    }
+}
+
+Origin thread_top_now(Thread *thread)
+{
+    thread_sync(thread, current_frame(PyThreadState_Get()));
+    return thread_top(thread);
+}
+
+Origin thread_top(const Thread *thread)
+{
+    if (thread->count == 0) {
+        return thread->origin;
+    }
+    const Activation *top = &thread->stack[thread->count - 1];
+    uint64_t site = top->site >= 0 ? frame_place(thread->stack[top->site].frame) : 0;
+    return (Origin){top->call, site, top->depth, top->kind == SKIPPED};
+}
+
+static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_UNUSED(data))
+{
+    if (unlikely(recorder.on && strncmp(event, "_thread.start_", 14) == 0)) {
+        Thread *thread = this_thread();
+        if (thread != NULL && !thread->suspended) {
+            uint64_t id = PyInterpreterState_Get()->threads.next_unique_id + 1;
+            origins[id % ORIGINS].id = id;
+            origins[id % ORIGINS].generation = recording_generation;
+            origins[id % ORIGINS].origin = thread_top_now(thread);
+        }
+    }
+    return 0;
+}
+
+/* A forked child is not recorded: its numbers and its place in the file would be its parent's. */
+static void forked(void)
+{
+    recorder.on = false;
+    recorder.page.length = 0;
+}
+
+/* Once for the process: neither an audit hook nor a fork handler can be taken back. */
+bool threads_watch(void)
+{
+    if (prepared) {
+        return true;
+    }
+    if (pthread_key_create(&ending, thread_ended) != 0 ||
+        pthread_atfork(NULL, NULL, forked) != 0) {
+        PyErr_SetString(PyExc_OSError, "the recorder cannot watch threads and forks");
+        return false;
+    }
+    if (PySys_AddAuditHook(audited, NULL) < 0) {
+        return false;
+    }
+    prepared = true;
+    return true;
+}
+
+/* ---- whence's own code ---- */
+
+OwnCode own_code_begin(Thread *thread)
+{
+    OwnCode own = {{NULL, NULL, NULL}, PyThreadState_Get(), thread, 0};
+#if PYTHON_312
+    own.exception[0] = PyErr_GetRaisedException();
+#else
+    PyErr_Fetch(&own.exception[0], &own.exception[1], &own.exception[2]);
+#endif
+    if (thread != NULL) {
+        thread->suspended++;
+    }
+    PyThreadState_EnterTracing(own.tstate);
+    lend_recursion(own.tstate, LENT_FRAMES);
+    own.collecting = PyGC_Disable();
+    return own;
+}
+
+void own_code_end(OwnCode *own)
+{
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+    }
+    if (own->collecting) {
+        PyGC_Enable();
+    }
+    lend_recursion(own->tstate, -LENT_FRAMES);
+    PyThreadState_LeaveTracing(own->tstate);
+    if (own->thread != NULL) {
+        own->thread->suspended--;
+    }
+#if PYTHON_312
+    PyErr_SetRaisedException(own->exception[0]);
+#else
+    PyErr_Restore(own->exception[0], own->exception[1], own->exception[2]);
+#endif
+}
+
+#else
+typedef int not_empty;
+#endif

@@ -1,0 +1,96 @@
+"""The backend in C: a thin class over the extension `_recorder`.
+
+All that happens while the program runs is in C (`native/`); this class turns options into numbers
+and what went wrong into words. There is one recording in a process at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from whence.errors import WhenceError
+from whence.langs.python.record import _recorder
+from whence.langs.python.record.backend import CodeReader
+from whence.langs.python.record.options import SHALLOW_BOUND, Bound, Detail, RecordOptions
+
+_NO_LIMIT = 2**64 - 1
+_DETAILS = {Detail.IDS: 0, Detail.SHALLOW: 1, Detail.FULL: 2}
+
+
+class NativeBackend:
+    """Records into a file descriptor, on `sys.monitoring` (3.12+) or the profile hook (3.11)."""
+
+    def __init__(
+        self,
+        descriptor: int,
+        options: RecordOptions,
+        code_reader: CodeReader,
+        summaries: Mapping[type, Callable[[Any], tuple[str, bool]]],
+    ):
+        self._descriptor = descriptor
+        self._options = options
+        self._code_reader = code_reader
+        self._summaries = summaries
+        self._started = False
+
+    @property
+    def name(self) -> str:
+        """The name that the header and `whence doctor` give it."""
+        return f"native ({_recorder.HOOK})"
+
+    @property
+    def calls(self) -> int:
+        """How many calls have been recorded so far; those that were only counted are not in it."""
+        return _recorder.state()["calls"] if self._started else 0
+
+    @property
+    def problem(self) -> str | None:
+        """Why it stopped recording before it was told to (the disk is full), if it did."""
+        error = _recorder.state()["problem"] if self._started else 0
+        return os.strerror(error) if error else None
+
+    def start(self) -> None:
+        """Record from here on, in all threads."""
+        options = self._options
+        shallow = options.detail is not Detail.FULL
+        try:
+            _recorder.start(
+                descriptor=self._descriptor,
+                detail=_DETAILS[options.detail],
+                bound=_numbers(SHALLOW_BOUND if shallow else options.bound),
+                first_bound=_numbers(SHALLOW_BOUND if shallow else options.first_bound),
+                first_calls=options.first_calls,
+                max_calls=_limit(options.max_calls),
+                max_bytes=_limit(options.max_bytes),
+                max_depth=_limit(options.depth),
+                describe=self._code_reader.describe,
+                summaries=self._summaries,
+            )
+        except (RuntimeError, ValueError) as problem:
+            raise WhenceError(f"the C recorder cannot record here: {problem}") from None
+        self._started = True
+
+    def stop(self) -> None:
+        """Record no further, and write what is left in memory. Calls that are open stay open."""
+        if self._started:
+            _recorder.stop()
+
+    def end(self, how: int, value: object) -> None:
+        """After `stop`: the END record, as the last thing in the file."""
+        if self._started:
+            _recorder.end(how, value)
+
+    def note(self, text: str) -> None:
+        """A NOTE record."""
+        if self._started:
+            _recorder.note(text)
+
+
+def _numbers(bound: Bound) -> tuple[int, int, int, int, int]:
+    return bound.depth, bound.width, bound.attributes, bound.text, bound.budget
+
+
+def _limit(limit: int | None) -> int:
+    return _NO_LIMIT if limit is None else limit
