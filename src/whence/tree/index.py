@@ -99,6 +99,27 @@ def load(path: Path, stamp: Stamp, source: Source) -> ColumnTree | None:
         return None
 
 
+def load_extras(
+    path: Path, stamp: Stamp, kind: str, types: Mapping[str, type[np.generic]]
+) -> dict[str, npt.NDArray[Any]] | None:
+    """The further arrays of an index that was saved with this kind of them, or None."""
+    try:
+        directory = _directory(path)
+        about = json.loads((directory / "about.json").read_bytes())
+        known = about["format"] == _format() and about["stamp"] == asdict(stamp)
+        if not known or about["extras"] != kind:
+            return None
+        found: dict[str, npt.NDArray[Any]] = {}
+        for name, dtype in types.items():
+            array = np.load(directory / f"extra-{name}.npy", mmap_mode="r", allow_pickle=False)
+            if array.dtype != np.dtype(dtype) or array.ndim != 1:
+                return None
+            found[name] = np.asarray(array)
+        return found
+    except Exception:  # As above.
+        return None
+
+
 def _loaded(directory: Path, about: Mapping[str, Any], source: Source) -> ColumnTree:
     tables = json.loads((directory / "tables.json").read_bytes())
     functions = [decode_function(each) for each in tables["functions"]]
@@ -160,8 +181,17 @@ def _within(column: Int32s, count: int) -> bool:
     return int(column.min()) >= 0 and int(column.max()) < count
 
 
-def save(path: Path, stamp: Stamp, tree: ColumnTree) -> bool:
-    """Keep the index of a file; whether that was possible."""
+def save(
+    path: Path,
+    stamp: Stamp,
+    tree: ColumnTree,
+    kind: str = "",
+    extras: Mapping[str, npt.NDArray[Any]] | None = None,
+) -> bool:
+    """Keep the index of a file; whether that was possible.
+
+    `extras` are what the tree's source needs to find its calls; `kind` names their version.
+    """
     try:
         directory = _directory(path)
         directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -170,7 +200,9 @@ def save(path: Path, stamp: Stamp, tree: ColumnTree) -> bool:
     except (OSError, RuntimeError):
         return False
     try:
-        _write(unfinished, path, stamp, tree)
+        for name, array in (extras or {}).items():
+            np.save(unfinished / f"extra-{name}.npy", array, allow_pickle=False)
+        _write(unfinished, path, stamp, tree, kind)
         if directory.exists():
             directory.rename(unfinished / "replaced")
         unfinished.rename(directory)
@@ -181,7 +213,7 @@ def save(path: Path, stamp: Stamp, tree: ColumnTree) -> bool:
     return True
 
 
-def _write(directory: Path, path: Path, stamp: Stamp, tree: ColumnTree) -> None:
+def _write(directory: Path, path: Path, stamp: Stamp, tree: ColumnTree, kind: str) -> None:
     arrays = {name: getattr(tree.columns, name) for name in _TYPES if hasattr(tree.columns, name)}
     arrays["details"] = tree.details
     if tree.ids is not None:
@@ -203,6 +235,7 @@ def _write(directory: Path, path: Path, stamp: Stamp, tree: ColumnTree) -> None:
         "first_id": tree.first_id,
         "ids": tree.ids is not None,
         "unwritten": unwritten,
+        "extras": kind,
     }
     (directory / "about.json").write_text(json.dumps(about), encoding="utf-8")
 
