@@ -14,6 +14,8 @@ from whence.errors import WhenceError
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace import writing as w
 from whence.langs.python.trace.opening import about, open_trace
+from whence.langs.python.trace.scan import DTYPES, Scanner
+from whence.langs.python.trace.twins import HAS_NATIVE, AnyScanner, NativeScanner, decode_page
 from whence.testing.laws import check_tree
 from whence.tree.memory import ColumnTree
 from whence.tree.store import open_tree, write_tree
@@ -123,11 +125,7 @@ def test_flipped_bytes_of_a_file_are_an_error_or_a_shorter_tree(folder, numbers,
 
 @given(randoms, sizes, st.data())
 def test_flipped_bytes_of_records_are_an_error_or_some_tree(folder, numbers, steps, data):
-    made = recording(numbers, steps)
-    payload = bytearray()
-    for page in made.pages:
-        _, codec, _, length, _ = f.PAGE.unpack(page[: f.PAGE.size])
-        payload += f.decode_page(codec, page[f.PAGE.size :], length)
+    payload = bytearray(b"".join(payloads(recording(numbers, steps))))
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(payload) - 1))
         payload[place : place + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
@@ -178,3 +176,67 @@ def test_equal_equations_are_those_of_equal_calls(folder, numbers, steps):
         judged = (call.function, call.arguments, call.reads, call.outcome, call.effects)
         known = seen.setdefault(int(tree.columns.equation[position]), judged)
         assert known == judged
+
+
+# --- the twins -----------------------------------------------------------------------------------
+
+needs_c = pytest.mark.skipif(not HAS_NATIVE, reason="whence was built without a compiler")
+
+
+def scanned(scanner: AnyScanner, pages: list[bytes], comparable: bool) -> dict[str, list] | None:
+    try:
+        for number, page in enumerate(pages):
+            scanner.feed(number, page)
+    except f.Malformed:
+        return None
+    found = scanner.finish(comparable=comparable)
+    return {name: getattr(found, name).tolist() for name in DTYPES}
+
+
+def payloads(made: Recording) -> list[bytes]:
+    out = []
+    for page in made.pages:
+        _, codec, _, length, _ = f.PAGE.unpack(page[: f.PAGE.size])
+        out.append(f.decode_page(codec, page[f.PAGE.size :], length))
+    return out
+
+
+@needs_c
+@given(randoms, sizes, st.booleans())
+def test_both_scanners_find_the_same(numbers, steps, comparable):
+    pages = payloads(recording(numbers, steps))
+    expected = scanned(Scanner(), pages, comparable)
+    assert expected is not None
+    assert scanned(NativeScanner(), pages, comparable) == expected
+
+
+@needs_c
+@given(randoms, sizes, st.data())
+def test_both_scanners_refuse_the_same(numbers, steps, data):
+    pages = payloads(recording(numbers, steps))
+    broken = bytearray(pages[-1])
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(broken)))
+        broken[place : place + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
+    pages[-1] = bytes(broken)
+    assert scanned(NativeScanner(), pages, True) == scanned(Scanner(), pages, True)
+
+
+@needs_c
+@given(st.binary(max_size=60))
+def test_both_scanners_refuse_the_same_bytes(payload):
+    made = Recording(random.Random(0))
+    pages = [bytes(made.out), payload]
+    assert scanned(NativeScanner(), pages, True) == scanned(Scanner(), pages, True)
+
+
+@needs_c
+@given(st.binary(max_size=100), st.integers(0, 300))
+def test_both_unpack_lz4_alike(block, length):
+    results = []
+    for unpack in (f.decode_page, decode_page):
+        try:
+            results.append(unpack(f.LZ4, block, length))
+        except f.Malformed:
+            results.append(None)
+    assert results[0] == results[1]

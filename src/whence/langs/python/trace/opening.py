@@ -20,7 +20,7 @@ import numpy.typing as npt
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.calls import Places, TraceSource
 from whence.langs.python.trace.format import Malformed, mix
-from whence.langs.python.trace.pages import Header, TraceError, TraceFile
+from whence.langs.python.trace.pages import DAMAGED, Header, TraceError, TraceFile
 from whence.langs.python.trace.scan import (
     CLOSED,
     CREATED,
@@ -30,16 +30,19 @@ from whence.langs.python.trace.scan import (
     SUSPENDED,
     UNIQUE,
     Scanned,
-    Scanner,
 )
 from whence.langs.python.trace.tables import CodeEntry, Directory, Tables
+from whence.langs.python.trace.twins import scanner as new_scanner
 from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes
+from whence.tree import index
 from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, assembled
 
 Progress = Callable[[int, int], None]
 NOT_RECORDED = "<not recorded>"
+_INDEX = "trace 1"
+"""To be raised whenever what a scan finds, or how it is kept, changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +88,14 @@ def about(tree: ColumnTree) -> About | None:
 
 
 def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
+    stamp = index.stamp_of(file.file)
+    kept = _kept(file, stamp)
+    if kept is not None:
+        return kept
     scanned = _scanned(file, progress)
-    tables = Tables(file, _directory(scanned))
-    source = TraceSource(file, tables, _places(scanned))
+    places, directory = _places(scanned), _directory(scanned)
+    tables = Tables(file, directory)
+    source = TraceSource(file, tables, places)
     codes = tables.codes()
     functions, numbers = _functions(codes, file.header.root or file.path.name)
     outcomes = _outcomes(scanned, codes, source)
@@ -95,12 +103,42 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
     if len(rows.ids) > len(scanned.parent):
         functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
     rules = [Rule(each.name, each.name, each.location) for each in functions]
-    return assembled(link(rows), functions, rules, source)
+    tree = assembled(link(rows), functions, rules, source)
+    if index.is_worthwhile(file.size, len(tree.columns)) and index.stamp_of(file.file) == stamp:
+        extras = {name: getattr(places, name) for name in Places.__slots__}
+        extras |= {name: getattr(directory, name) for name in Directory.__slots__}
+        extras["pages"] = np.array([len(file)], dtype=np.int64)
+        index.save(file.path, stamp, tree, _INDEX, extras)
+        # From now on the columns are those on disk, and the memory is free again.
+        return _kept(file, stamp) or tree
+    return tree
+
+
+def _kept(file: TraceFile, stamp: index.Stamp) -> ColumnTree | None:
+    """The tree from its index, or None if there is none that fits."""
+    narrow = ("event_call", "global_variable")
+    names = (*Places.__slots__, *Directory.__slots__, "pages")
+    types: dict[str, type[np.generic]] = {
+        name: np.int32 if name in narrow else np.int64 for name in names
+    }
+    found = index.load_extras(file.path, stamp, _INDEX, types)
+    if found is None or len(found["pages"]) != 1 or len(found["threads"]) != 1:
+        return None
+    places = Places(**{name: found[name] for name in Places.__slots__})
+    tables = Tables(file, Directory(**{name: found[name] for name in Directory.__slots__}))
+    tree = index.load(file.path, stamp, TraceSource(file, tables, places))
+    calls = len(places.call_at)
+    if tree is None or len(places.exit_at) != calls or int(tree.details.max()) >= calls:
+        return None
+    pages = int(found["pages"][0])
+    if 0 <= pages < len(file):
+        file.end_before(pages, DAMAGED)
+    return tree
 
 
 def _scanned(file: TraceFile, progress: Progress | None) -> Scanned:
     """One pass over the pages, up to the first that is damaged."""
-    scanner = Scanner()
+    scanner = new_scanner()
     for page in range(len(file)):
         try:
             data = file.decoded(page)

@@ -22,12 +22,14 @@ from typing import Any, BinaryIO, Final
 
 from whence.errors import TreeFormatError
 from whence.langs.python.trace import format as f
-from whence.langs.python.trace.format import Malformed, decode_page
+from whence.langs.python.trace.format import Malformed
+from whence.langs.python.trace.twins import decode_page
 
 _MAX_HEADER: Final = 16 * 2**20
 _KEPT_BYTES: Final = 32 * 2**20
 """How much of decoded pages is kept in memory."""
 _MAX_PAGES: Final = 2**38
+DAMAGED: Final = "a page is damaged: its bytes do not fit its check sum"
 
 
 class TraceError(TreeFormatError):
@@ -134,7 +136,7 @@ class TraceFile:
             raise Malformed(f"there is no page {page}") from None
         stored = self._read(about.offset, about.stored)
         if len(stored) != about.stored or zlib.crc32(stored) != about.check:
-            raise Malformed("a page is damaged: its bytes do not fit its check sum")
+            raise Malformed(DAMAGED)
         return decode_page(about.codec, stored, about.length)
 
     def _read(self, offset: int, length: int) -> bytes:
