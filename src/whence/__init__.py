@@ -1,24 +1,30 @@
 """whence: an algorithmic debugger.
 
 It records a run of a program as a tree of calls, asks whether calls did what they should, and from
-the answers names the call at fault. This module owns the version and nothing else, so that
-importing any part of whence costs no more than that part.
+the answers names the call at fault. This module owns the version and what a program may import from
+whence, and loads either when it is asked for, so that importing any part costs no more than that.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["__version__"]
+__all__ = ["__version__", "register_summary"]
 
 if TYPE_CHECKING:
+    from whence.langs.python.record.summaries import register_summary as register_summary
+
     __version__: str
 else:
 
-    def __getattr__(name: str) -> str:
-        """The version, when it is asked for.
+    def __getattr__(name: str) -> Any:
+        """The version, or a part of the interface.
 
         importlib.metadata costs 20 ms and brings a dozen modules, which a debugger that is a guest
         in somebody's program has no business to load there.
         """
+        if name == "register_summary":
+            from whence.langs.python.record.summaries import register_summary
+
+            return register_summary
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib.metadata import PackageNotFoundError, version

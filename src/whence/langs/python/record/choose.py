@@ -6,6 +6,7 @@ The one place that knows which backends there are, in order of preference, and w
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import sys
 import sysconfig
@@ -102,6 +103,8 @@ def _pure() -> Candidate:
     obstacle, cure = _common_obstacle() or (None, "")
     if obstacle is None and not monitoring and sys.getprofile() is not None:
         obstacle, cure = "another profiler is active", "record without it"
+    if obstacle is None and importlib.util.find_spec("_ctypes") is None:
+        obstacle, cure = "this Python was built without ctypes", "build it with libffi"
     return Candidate(PURE, what, obstacle, cure)
 
 

@@ -1,0 +1,441 @@
+"""Turns what happens to calls into the records of docs/trace-format.md, in Python.
+
+Knows calls, values and records, not frames, threads or hooks: `pure` tells it what happened and
+hands it the values of that moment. What it keeps of them between two moments is bytes and numbers.
+
+Invariant: the records of one happening reach the page all at once or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from whence.langs.python.record.backend import CodeDescription
+from whence.langs.python.record.frame_values import UNBOUND
+from whence.langs.python.record.options import SHALLOW_BOUND, Bound, Detail, RecordOptions
+from whence.langs.python.record.snapshot import (
+    Snapshots,
+    Tables,
+    can_change,
+    has_identity,
+    is_class,
+    is_plain,
+    type_name,
+)
+from whence.langs.python.record.summaries import Summary
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace import writing as w
+
+GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
+_FLUSH_AFTER_SECONDS = 1.0
+_RECORDS_BETWEEN_CLOCKS = 512
+
+# Bound here: the program may replace them.
+_write, _fstat, _clock = os.write, os.fstat, time.monotonic
+
+
+@dataclass(slots=True, eq=False)
+class CodeEntry:
+    """What is known of a code object of user code."""
+
+    description: CodeDescription
+    inputs: tuple[str, ...]
+    cells: frozenset[int]
+    """The inputs whose new value, if they are bound anew, is seen by others."""
+    number: int = -1
+    variables: tuple[int, ...] = ()
+    calls: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class OpenCall:
+    """A recorded call that has not ended. The run itself is one, number 0."""
+
+    number: int
+    code: CodeEntry | None = None
+    depth: int = 0
+    bound: Bound = GLOBAL_BOUND
+    known: list[bytes] = field(default_factory=list)
+    """Each input as it was last written, in the order of the inputs."""
+    objects: list[int] = field(default_factory=list)
+    """The identity of each input that is a container, 0 for others and those that were lost."""
+    mutable: list[bool] = field(default_factory=list)
+    skipped: int = 0
+
+
+class CallStream:
+    """Writes to a file what happens to calls."""
+
+    def __init__(
+        self, descriptor: int, options: RecordOptions, summaries: Mapping[type, Summary]
+    ) -> None:
+        self._options = options
+        self._detail = options.detail
+        self._output = _Output(descriptor)
+        self._pages = w.PageWriter(self._output.write)
+        self._scratch = bytearray()
+        self._user_modules: set[str] = set()
+        self._tables = Tables(self._scratch, self._user_modules)
+        self._snapshots = Snapshots(self._tables, summaries)
+        self._roots = w.Roots()
+        self._codes = 0
+        self._variables: dict[tuple[str, str], int] = {}
+        self._last_global: dict[int, bytes] = {}
+        self._next = 1
+        self._thread = 0
+        self._until_clock = _RECORDS_BETWEEN_CLOCKS
+        self._flushed_at = _clock()
+        self.root = OpenCall(0)
+
+    @property
+    def calls(self) -> int:
+        """How many calls were recorded."""
+        return self._next - 1
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing is written any more, if so."""
+        return self._output.problem
+
+    # --- what happens ---
+
+    def begin(
+        self, code: CodeEntry, parent: OpenCall, site: int, inputs: Sequence[Any], namespace: Any
+    ) -> OpenCall | None:
+        """A call starts, or a generator is created; None if it is only counted."""
+        if self._is_beyond(parent.depth + 1):
+            parent.skipped += 1
+            return None
+        if code.number < 0:
+            self._add_code(code)
+        code.calls += 1
+        call = OpenCall(self._next, code, parent.depth + 1, self._bound_for(code))
+        if self._detail is Detail.FULL:
+            self._add_globals(code, namespace)
+        record = f.BARE_CALL if self._detail is Detail.IDS else f.CALL
+        values = bytearray()
+        if record == f.CALL:
+            call.known = self._encoded(call, inputs)
+            call.objects = [id(value) if has_identity(value) else 0 for value in inputs]
+            call.mutable = [can_change(value) for value in inputs]
+            for encoding in call.known:
+                self._roots.add(values, encoding)
+        # Before the number is taken: a parent's distance counts from it.
+        w.add_record(self._scratch, record, self._next - parent.number, code.number, site)
+        self._scratch += values
+        self._next += 1
+        self._commit()
+        return call
+
+    def resume(
+        self, call: OpenCall, resumer: OpenCall, inputs: Sequence[Any], namespace: Any
+    ) -> None:
+        """A generator or coroutine starts to run, or runs on."""
+        if not self._is_full():
+            self._before_step(call, inputs, namespace)
+            w.add_record(
+                self._scratch, f.RESUME, self._next - call.number, self._next - resumer.number
+            )
+            self._commit()
+
+    def throw(
+        self,
+        call: OpenCall,
+        resumer: OpenCall,
+        thrown: Sequence[BaseException],
+        inputs: Sequence[Any],
+        namespace: Any,
+    ) -> None:
+        """A generator or coroutine runs on with an exception; none if it is not known which."""
+        if self._is_full():
+            return
+        self._before_step(call, inputs, namespace)
+        known = thrown and self._detail is not Detail.IDS
+        value = self._outcome(call, thrown[0], inputs) if known else bytes((f.LEFT_OUT,))
+        w.add_record(self._scratch, f.THROW, self._next - call.number, self._next - resumer.number)
+        self._roots.add(self._scratch, value)
+        self._commit()
+
+    def returned(self, call: OpenCall, value: Any, inputs: Sequence[Any], namespace: Any) -> None:
+        """A call ends with a result."""
+        self._leave(call, f.RETURN, (), value, inputs, namespace)
+
+    def yielded(
+        self, call: OpenCall, value: Any, inputs: Sequence[Any], namespace: Any, bare: bool
+    ) -> None:
+        """A generator hands out a value, or a coroutine waits (`bare`: for what is not told)."""
+        if not self._is_full():
+            self._leave(call, f.YIELD, (), value, inputs, namespace, bare)
+
+    def raised(
+        self,
+        call: OpenCall,
+        place: int,
+        exception: Any,
+        inputs: Sequence[Any],
+        namespace: Any,
+        known: bool = True,
+        encoding: bytes = b"",
+    ) -> None:
+        """A call ends with an exception; if that is not known, maybe `encoding` is."""
+        bare = not known and not encoding
+        self._leave(call, f.RAISE, (place,), exception, inputs, namespace, bare, encoding)
+
+    def exception(self, call: OpenCall, exception: Any, inputs: Sequence[Any]) -> bytes:
+        """An exception as it would be written if it left the call now."""
+        if self._detail is Detail.IDS:
+            return b""
+        encoding = self._outcome(call, exception, inputs)
+        self._commit()
+        return encoding
+
+    def closed(self, call: OpenCall) -> None:
+        """A suspended generator ended without running on."""
+        self._add_skipped(call)
+        w.add_record(self._scratch, f.CLOSED, self._next - call.number)
+        self._commit()
+
+    def thread(self, number: int) -> None:
+        """What follows happens in this thread."""
+        if number != self._thread:
+            self._thread = number
+            w.add_record(self._scratch, f.THREAD, number)
+
+    def note(self, text: str) -> None:
+        """Something that a person must know."""
+        w.add_note(self._scratch, text)
+        self._commit()
+
+    def end(self, how: int, value: object) -> None:
+        """The last record."""
+        encoding = self._snapshots.write(value, self._options.bound)
+        self._scratch.append(f.END)
+        self._scratch.append(how)
+        self._roots.add(self._scratch, encoding)
+        self._commit()
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what there is."""
+        self._add_skipped(self.root)
+        self._commit()
+        self._pages.flush()
+
+    def abandon(self, why: str) -> None:
+        """Give up what was being written; what was written before is whole."""
+        self._scratch.clear()
+        if why:
+            self.note(why)
+
+    def drop(self) -> None:
+        """Forget what was not written: in a forked child it is the parent's."""
+        self._scratch.clear()
+        self._pages.buffer.clear()
+        self._output.problem = "this is a forked process"
+
+    # --- bounds ---
+
+    def _is_beyond(self, depth: int) -> bool:
+        options = self._options
+        if options.depth is not None and depth > options.depth:
+            return True
+        if options.max_calls is not None and self._next > options.max_calls:
+            return True
+        return self._is_full()
+
+    def _is_full(self) -> bool:
+        most = self._options.max_bytes
+        return most is not None and self._output.written + len(self._pages.buffer) >= most
+
+    def _bound_for(self, code: CodeEntry) -> Bound:
+        if self._detail is Detail.SHALLOW:
+            return SHALLOW_BOUND
+        options = self._options
+        return options.first_bound if code.calls <= options.first_calls else options.bound
+
+    # --- values ---
+
+    def _encoded(self, call: OpenCall, inputs: Sequence[Any]) -> list[bytes]:
+        """Each input; the same object a second time as a reference to the first."""
+        seen: dict[int, int] = {}
+        encodings = []
+        for index, value in enumerate(inputs):
+            first = seen.setdefault(id(value), index) if has_identity(value) else index
+            if first != index:
+                encoding = bytearray()
+                w.add_record(encoding, f.INPUT, first)
+                encodings.append(bytes(encoding))
+            else:
+                encodings.append(self._value(value, call.bound))
+        return encodings
+
+    def _value(self, value: Any, bound: Bound) -> bytes:
+        if value is UNBOUND:
+            return bytes((f.UNBOUND,))
+        return self._snapshots.write(value, bound)
+
+    def _outcome(self, call: OpenCall, value: Any, inputs: Sequence[Any]) -> bytes:
+        """A result, in which inputs that the call still holds are told as such."""
+        held: dict[int, int] = {}
+        for index, (given, now) in enumerate(zip(call.objects, inputs, strict=False)):
+            if given and given == id(now):
+                held.setdefault(given, index)
+        return self._snapshots.write(value, call.bound, held)
+
+    # --- the parts of a happening ---
+
+    def _before_step(self, call: OpenCall, inputs: Sequence[Any], namespace: Any) -> None:
+        """What others changed while the call was suspended or not yet started."""
+        if self._detail is not Detail.FULL:
+            return
+        assert call.code is not None
+        self._add_globals(call.code, namespace)
+        self._add_changes(call, inputs)
+
+    def _leave(
+        self,
+        call: OpenCall,
+        record: int,
+        fields: tuple[int, ...],
+        value: Any,
+        inputs: Sequence[Any],
+        namespace: Any,
+        bare: bool = False,
+        encoding: bytes = b"",
+    ) -> None:
+        assert call.code is not None
+        full = self._is_full()
+        if self._detail is Detail.FULL and not full:
+            self._add_globals(call.code, namespace)
+            self._add_changes(call, inputs)
+        self._add_skipped(call)
+        bare = bare or full or self._detail is Detail.IDS
+        if not bare and not encoding:
+            encoding = self._outcome(call, value, inputs)
+        # A record's bare twin has the next number.
+        w.add_record(self._scratch, record + bare, self._next - call.number, *fields)
+        if not bare:
+            self._roots.add(self._scratch, encoding)
+        self._commit()
+
+    def _add_changes(self, call: OpenCall, inputs: Sequence[Any]) -> None:
+        assert call.code is not None
+        now = self._encoded(call, inputs)
+        for index, value in enumerate(inputs):
+            others_see_it = index in call.code.cells
+            if not others_see_it:
+                if not call.objects[index] or not call.mutable[index]:
+                    continue
+                if id(value) != call.objects[index]:
+                    call.objects[index] = 0
+                    w.add_record(self._scratch, f.LOST, self._next - call.number, index)
+                    continue
+            if now[index] != call.known[index]:
+                call.known[index] = now[index]
+                w.add_record(self._scratch, f.CHANGED, self._next - call.number, index)
+                self._roots.add(self._scratch, now[index])
+            if others_see_it:
+                call.objects[index] = id(value) if has_identity(value) else 0
+
+    def _add_globals(self, code: CodeEntry, namespace: Any) -> None:
+        for name, number in zip(code.description.global_names, code.variables, strict=True):
+            value = dict.get(namespace, name, UNBOUND)
+            if value is UNBOUND:
+                if number not in self._last_global:
+                    continue  # a builtin
+                encoding = bytes((f.UNBOUND,))
+            elif not _is_data(value):
+                continue
+            elif is_plain(value) or type_name(type(value))[0] in self._user_modules:
+                encoding = self._snapshots.write(value, GLOBAL_BOUND)
+            else:
+                encoding = self._snapshots.opaque(type(value))
+            if self._last_global.get(number) != encoding:
+                self._last_global[number] = encoding
+                w.add_record(self._scratch, f.GLOBAL, number)
+                self._roots.add(self._scratch, encoding)
+
+    def _add_skipped(self, call: OpenCall) -> None:
+        if call.skipped:
+            distance = self._next - call.number
+            w.add_record(self._scratch, f.SKIPPED, distance, call.skipped)
+            call.skipped = 0
+
+    def _add_code(self, code: CodeEntry) -> None:
+        about, tables = code.description, self._tables
+        self._user_modules.add(about.module)
+        place = (
+            tables.name(about.file), tables.name(about.module), tables.name(about.qualname),
+            about.first_line,
+        )  # fmt: skip
+        parameters = [tables.name(name) for name in about.parameters]
+        free = [tables.name(name) for name in about.free_variables]
+        code.variables = tuple(self._variable(about.module, name) for name in about.global_names)
+        w.add_code(
+            self._scratch, about.flags, place, (parameters, free), code.variables, about.line_table
+        )
+        code.number = self._codes
+        self._codes += 1
+
+    def _variable(self, module: str, name: str) -> int:
+        number = self._variables.get((module, name))
+        if number is None:
+            names = self._tables.name(module), self._tables.name(name)
+            number = self._variables[module, name] = len(self._variables)
+            w.add_record(self._scratch, f.VARIABLE, *names)
+        return number
+
+    def _commit(self) -> None:
+        pages = self._pages
+        pages.buffer += self._scratch
+        self._scratch.clear()
+        self._until_clock -= 1
+        if self._until_clock > 0 and not pages.page_is_full():
+            return
+        self._until_clock = _RECORDS_BETWEEN_CLOCKS
+        now = _clock()
+        if pages.page_is_full() or now - self._flushed_at >= _FLUSH_AFTER_SECONDS:
+            self._flushed_at = now
+            pages.flush()
+
+
+class _Output:
+    """The file, as long as it is the one that was opened and takes what is written."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._identity = self._look()
+        self.written = 0
+        self.problem: str | None = None
+
+    def write(self, page: bytes) -> None:
+        if self.problem is not None:
+            return
+        try:
+            if self._look() != self._identity:
+                self.problem = "the program closed the file of the trace"
+                return
+            view = memoryview(page)
+            while view:
+                view = view[_write(self._descriptor, view) :]
+            self.written += len(page)
+        except OSError as problem:
+            self.problem = problem.strerror or str(problem)
+
+    def _look(self) -> tuple[int, int, int]:
+        about = _fstat(self._descriptor)
+        return about.st_dev, about.st_ino, stat.S_IFMT(about.st_mode)
+
+
+def _is_data(value: Any) -> bool:
+    """Not a module, function or class: those are the program's text, not its state."""
+    kind = type(value)
+    if kind is FunctionType or kind is BuiltinFunctionType or kind is ModuleType:
+        return False
+    return not is_class(value)

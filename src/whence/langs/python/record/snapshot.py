@@ -1,0 +1,479 @@
+"""Writes a value as docs/trace-format.md has it, without running a line of the program.
+
+Everything is read through the builtin types' own methods, taken from them here once: an instance's
+`__dict__` through the descriptor that made it, slots through theirs, content of a subclass of
+`list` through `list`. What a class of the program defines over it (`__getattribute__`, `__class__`,
+a property named `__dict__`, a metaclass with its own `__hash__`) is never asked.
+
+The C backend has its twin of this; a test demands the same bytes of both.
+
+Invariant: no reference to a value outlives `Snapshots.write`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from itertools import islice
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+from whence.langs.python.record.options import Bound
+from whence.langs.python.record.summaries import Summary
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace import writing as w
+
+# What `type` itself says of a class, whatever its metaclass says.
+_dict_of: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
+_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_base_of: Callable[[type], type | None] = type.__dict__["__base__"].__get__
+_flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+_size_of: Callable[[type], int] = type.__dict__["__basicsize__"].__get__
+_item_size_of: Callable[[type], int] = type.__dict__["__itemsize__"].__get__
+_dict_offset_of: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
+_weakref_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
+_module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
+_qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
+
+_args_of = BaseException.__dict__["args"].__get__
+_function_module = FunctionType.__dict__["__module__"].__get__
+_function_qualname = FunctionType.__dict__["__qualname__"].__get__
+_builtin_module = BuiltinFunctionType.__dict__["__module__"].__get__
+_builtin_name = BuiltinFunctionType.__dict__["__name__"].__get__
+_builtin_self = BuiltinFunctionType.__dict__["__self__"].__get__
+_method_function = MethodType.__dict__["__func__"].__get__
+_method_self = MethodType.__dict__["__self__"].__get__
+_module_dict = _dict_of(ModuleType)["__dict__"].__get__
+
+# Not by isinstance, which asks an object for its `__class__` where its type does not fit.
+_HEAP_TYPE, _IS_STRING, _IS_DICT, _IS_EXCEPTION, _IS_CLASS = (
+    1 << 9,
+    1 << 28,
+    1 << 29,
+    1 << 30,
+    1 << 31,
+)
+_WORD = 8
+
+_Parts = Callable[[Any, int], list[Any]]
+
+# Of each builtin container: its byte, its length, and its first parts.
+_SEQUENCES: dict[int, tuple[int, Callable[[Any], int], _Parts]] = {
+    id(list): (f.LIST, list.__len__, lambda v, m: list.__getitem__(v, slice(0, m))),
+    id(tuple): (f.TUPLE, tuple.__len__, lambda v, m: list(tuple.__getitem__(v, slice(0, m)))),
+    id(set): (f.SET, set.__len__, lambda v, m: list(islice(set.__iter__(v), m))),
+    id(frozenset): (
+        f.FROZENSET,
+        frozenset.__len__,
+        lambda v, m: list(islice(frozenset.__iter__(v), m)),
+    ),
+}
+_CONTENT_TYPES = (int, float, complex, str, bytes, bytearray, list, tuple, set, frozenset, dict)
+_SEEN_THROUGH = frozenset(map(id, (object, *_CONTENT_TYPES)))
+_CONTENT = frozenset(map(id, _CONTENT_TYPES))
+_ATOMS = frozenset(map(id, (type(None), bool, int, float, complex, str, bytes)))
+_EXACT = _ATOMS | _CONTENT
+
+
+def has_identity(value: object) -> bool:
+    """Whether it is written as a container: the bytes 0x10 … 0x19, 0x0B and 0x1C."""
+    kind = type(value)
+    if id(kind) in _ATOMS or kind is FunctionType or _flags_of(kind) & _IS_CLASS:
+        return False
+    if kind is BuiltinFunctionType:
+        return _is_bound(value)
+    return not _is_module(kind)
+
+
+def can_change(value: object) -> bool:
+    """Whether the same object may be written differently later."""
+    kind = type(value)
+    if kind is tuple or kind is frozenset:
+        return any(has_identity(part) for part in value)  # type: ignore[attr-defined]
+    return has_identity(value)
+
+
+def is_class(value: object) -> bool:
+    """Whether it is a class, of whatever metaclass."""
+    return bool(_flags_of(type(value)) & _IS_CLASS)
+
+
+def is_plain(value: object) -> bool:
+    """Whether it is of a builtin type that is recorded by content."""
+    return id(type(value)) in _EXACT
+
+
+def type_name(kind: type) -> tuple[str, str]:
+    """Module and qualified name, as `type` itself knows them."""
+    try:
+        module = _module_of(kind)
+    except AttributeError:
+        module = ""
+    return (module if type(module) is str else "", str.__str__(_qualname_of(kind)))
+
+
+class Tables:
+    """The tables of names and types: what is new is appended to `out` before it is used."""
+
+    def __init__(self, out: bytearray, user_modules: Container[str]):
+        self._out = out
+        self._user_modules = user_modules
+        self._names: dict[str, int] = {}
+        self._types: dict[tuple[str, str, int], int] = {}
+
+    def name(self, text: str) -> int:
+        """The number of a name."""
+        number = self._names.get(text)
+        if number is None:
+            number = self._names[text] = len(self._names)
+            w.add_name(self._out, text)
+        return number
+
+    def type(self, kind: type) -> int:
+        """The number of a type. Types of one name share it: to keep them apart keeps them alive."""
+        flags = _flags_of(kind)
+        module, qualname = type_name(kind)
+        told = f.USER_TYPE if module in self._user_modules else 0
+        told |= f.EXCEPTION_TYPE if flags & _IS_EXCEPTION else 0
+        told |= 0 if flags & _HEAP_TYPE else f.C_TYPE
+        key = (module, qualname, told)
+        number = self._types.get(key)
+        if number is None:
+            names = self.name(module), self.name(qualname)
+            number = self._types[key] = len(self._types)
+            w.add_type(self._out, *names, told)
+        return number
+
+
+class Snapshots:
+    """Writes root values, one at a time."""
+
+    def __init__(self, tables: Tables, summaries: Mapping[type, Summary]):
+        self._tables = tables
+        self._summaries = summaries
+        self._out = bytearray()
+        self._bound = Bound()
+        self._started: dict[int, int] = {}
+        self._containers = 0
+        self._inputs: Mapping[int, int] = {}
+
+    def write(self, value: object, bound: Bound, inputs: Mapping[int, int] | None = None) -> bytes:
+        """The value in full. `inputs`: which objects, by number, are inputs of the call."""
+        self._out = bytearray()
+        self._bound = bound
+        self._started = {}
+        self._containers = 0
+        self._inputs = inputs or {}
+        self._snapshot(value, bound.depth, bound.budget)
+        return bytes(self._out)
+
+    def opaque(self, kind: type) -> bytes:
+        """A value of which nothing but its type is told."""
+        out = bytearray()
+        w.add_record(out, f.OPAQUE, self._tables.type(kind))
+        return bytes(out)
+
+    # --- one value ---
+
+    def _snapshot(self, value: Any, depth: int, budget: int) -> int:
+        kind = type(value)
+        number = id(kind)
+        if number in _ATOMS:
+            self._atom(value, kind)
+            return 1
+        if kind is FunctionType:
+            self._named(f.FUNCTION, _function_module(value), _function_qualname(value))
+            return 1
+        flags = _flags_of(kind)
+        if flags & _IS_CLASS:
+            w.add_record(self._out, f.CLASS, self._tables.type(value))
+            return 1
+        if _is_module(kind):
+            self._module(value)
+            return 1
+        if kind is BuiltinFunctionType and not _is_bound(value):
+            self._named(f.FUNCTION, _builtin_module(value), _builtin_name(value))
+            return 1
+        return self._container(value, kind, depth, budget)
+
+    def _atom(self, value: Any, kind: type) -> None:
+        out, text = self._out, self._bound.text
+        if value is None:
+            out.append(f.NONE)
+        elif kind is bool:
+            out.append(f.TRUE if value else f.FALSE)
+        elif kind is int:
+            w.add_whole(out, value, text)
+        elif kind is float:
+            w.add_float(out, value)
+        elif kind is complex:
+            w.add_complex(out, value)
+        elif kind is str:
+            w.add_string(out, value, text)
+        else:
+            w.add_blob(out, value, text)
+
+    def _named(self, byte: int, module: Any, name: Any) -> None:
+        tables = self._tables
+        w.add_record(
+            self._out, byte, tables.name(_exact_text(module)), tables.name(_exact_text(name))
+        )
+
+    def _module(self, value: Any) -> None:
+        namespace = _module_dict(value)
+        name = _exact_text(dict.get(namespace, "__name__") if type(namespace) is dict else "")
+        w.add_record(self._out, f.MODULE, self._tables.name(name))
+
+    def _container(self, value: Any, kind: type, depth: int, budget: int) -> int:
+        same = self._started.get(id(value))
+        if same is not None:
+            w.add_record(self._out, f.SAME, self._containers - same)
+            return 1
+        given = self._inputs.get(id(value))
+        if given is not None:
+            w.add_record(self._out, f.INPUT, given)
+            return 1
+        self._started[id(value)] = self._containers
+        if id(kind) in _CONTENT:
+            return self._content(value, kind, depth, budget)
+        if kind is MethodType:
+            function = _method_function(value)
+            return self._method(_callable_name(function), _method_self(value), depth, budget)
+        if kind is BuiltinFunctionType:
+            bound_to = _builtin_self(value)
+            owner = bound_to if _flags_of(type(bound_to)) & _IS_CLASS else type(bound_to)
+            name = f"{type_name(owner)[1]}.{_builtin_name(value)}"
+            return self._method(name, bound_to, depth, budget)
+        if self._summary(value, kind):
+            return 1
+        if _flags_of(kind) & _IS_EXCEPTION:
+            return self._exception(value, kind, depth, budget)
+        content = next((base for base in _mro_of(kind) if id(base) in _CONTENT), None)
+        if content is not None:
+            return self._subclass(value, kind, content, depth, budget)
+        return self._object(value, kind, depth, budget)
+
+    def _summary(self, value: Any, kind: type) -> bool:
+        summary = self._summaries.get(kind)
+        if summary is None:
+            return False
+        try:
+            text, complete = summary(value)
+        except Exception:
+            return False
+        self._containers += 1
+        w.add_summary(self._out, self._tables.type(kind), complete, text)
+        return True
+
+    # --- content of builtin types ---
+
+    def _content(self, value: Any, kind: type, depth: int, budget: int) -> int:
+        """A builtin value, or an instance of a subclass as the builtin that it extends."""
+        if kind is dict:
+            return self._dict(value, depth, budget)
+        if id(kind) in _SEQUENCES:
+            byte, length, parts = _SEQUENCES[id(kind)]
+            self._containers += 1
+            count = length(value)
+            stored = parts(value, min(count, self._bound.width, budget - 1)) if depth else []
+            w.add_container(self._out, byte, max(count, len(stored)), len(stored))
+            return self._parts(stored, depth, budget - 1) + 1
+        if kind is bytearray:
+            self._containers += 1
+            head = bytearray.__getitem__(value, slice(0, self._bound.text))
+            out = self._out
+            w.add_record(out, f.BYTEARRAY, max(bytearray.__len__(value), len(head)), len(head))
+            out += head
+            return 1
+        self._atom(_exact(value, kind), kind)
+        return 1
+
+    def _dict(self, value: Any, depth: int, budget: int) -> int:
+        self._containers += 1
+        count = dict.__len__(value)
+        most = min(count, self._bound.width, (budget - 1) // 2) if depth else 0
+        # In one step, so that no other thread comes between.
+        items = list(islice(dict.items(value), most))
+        w.add_container(self._out, f.DICT, max(count, len(items)), len(items))
+        return self._parts([part for item in items for part in item], depth, budget - 1) + 1
+
+    def _parts(self, parts: list[Any], depth: int, left: int) -> int:
+        """Each part with its share of what is left; how many values they used."""
+        used = 0
+        for index, part in enumerate(parts):
+            used += self._part(part, depth, max(left - used, 0) // (len(parts) - index))
+        return used
+
+    def _part(self, part: Any, depth: int, share: int) -> int:
+        if share < 1:
+            self._out.append(f.LEFT_OUT)
+            return 0
+        return self._snapshot(part, depth - 1, share)
+
+    def _method(self, name: str, bound_to: Any, depth: int, budget: int) -> int:
+        self._containers += 1
+        w.add_record(self._out, f.METHOD, self._tables.name(name))
+        return 1 + self._part(bound_to, depth, budget - 1 if depth else 0)
+
+    # --- objects ---
+
+    def _object(self, value: Any, kind: type, depth: int, budget: int) -> int:
+        hidden = _hidden_base(kind)
+        self._containers += 1
+        if not _state_is_in_reach(value, kind) or (
+            hidden is not None and not _may_have_attributes(kind)
+        ):
+            w.add_record(self._out, f.OPAQUE, self._tables.type(kind))
+            return 1
+        if hidden is None:
+            w.add_record(self._out, f.OBJECT, self._tables.type(kind))
+            return 1 + self._attributes(value, kind, depth, budget - 1)
+        w.add_record(self._out, f.SUBCLASS, self._tables.type(kind))
+        self._containers += 1
+        w.add_record(self._out, f.OPAQUE, self._tables.type(hidden))
+        return 2 + self._attributes(value, kind, depth, max(budget - 2, 0))
+
+    def _subclass(self, value: Any, kind: type, base: type, depth: int, budget: int) -> int:
+        self._containers += 1
+        w.add_record(self._out, f.SUBCLASS, self._tables.type(kind))
+        used = self._content(value, base, depth, max(budget - 1, 1))
+        return 1 + used + self._attributes(value, kind, depth, max(budget - 1 - used, 0))
+
+    def _exception(self, value: Any, kind: type, depth: int, budget: int) -> int:
+        self._containers += 1
+        w.add_record(self._out, f.EXCEPTION, self._tables.type(kind))
+        used = self._content(_args_of(value), tuple, depth, max(budget - 1, 1))
+        return 1 + used + self._attributes(value, kind, depth, max(budget - 1 - used, 0))
+
+    def _attributes(self, value: Any, kind: type, depth: int, left: int) -> int:
+        out = self._out
+        most = min(self._bound.attributes, left) if depth else 0
+        count, stored = _attributes(value, kind, most)
+        w.add_v(out, count)
+        w.add_v(out, len(stored))
+        used = 0
+        for index, (name, part) in enumerate(stored):
+            w.add_v(out, self._tables.name(name))
+            used += self._part(part, depth, max(left - used, 0) // (len(stored) - index))
+        return used
+
+
+# --- raw state -----------------------------------------------------------------------------------
+
+
+def _attributes(value: Any, kind: type, most: int) -> tuple[int, list[tuple[str, Any]]]:
+    """How many attributes an instance has, in its `__dict__` and slots, and the first of them."""
+    found: list[tuple[str, Any]] = []
+    count = 0
+    state = raw_dict(value, kind) if _dict_offset_of(kind) else None
+    if state is not None:
+        found = [(_exact_text(name), part) for name, part in list(islice(dict.items(state), most))]
+        count = max(dict.__len__(state), len(found))
+    for base in _mro_of(kind):
+        for slot in own_slots(base):
+            try:
+                part = slot.__get__(value)
+            except AttributeError:
+                continue  # it has no value yet
+            count += 1
+            if len(found) < most:
+                found.append((slot.__name__, part))
+    return count, found
+
+
+def _state_is_in_reach(value: Any, kind: type) -> bool:
+    """False where the class hid its instances' `__dict__` behind a name of its own."""
+    return not _dict_offset_of(kind) or raw_dict(value, kind) is not None
+
+
+def raw_dict(value: Any, kind: type) -> dict[str, Any] | None:
+    """The `__dict__` of an instance, through the descriptor that its class got from `type`."""
+    for base in _mro_of(kind):
+        getter = _dict_of(base).get("__dict__")
+        if type(getter) is GetSetDescriptorType:
+            try:
+                state = getter.__get__(value)
+            except (AttributeError, TypeError):
+                continue
+            # An instance can be given a dict of a subclass; `dict` itself still reads it.
+            return state if _flags_of(type(state)) & _IS_DICT else None
+    return None
+
+
+def own_slots(kind: type) -> list[MemberDescriptorType]:
+    """The slots that a class of Python code adds, in the order of their place in memory."""
+    if not _flags_of(kind) & _HEAP_TYPE:
+        return []
+    namespace = _dict_of(kind)
+    if "__slots__" not in namespace:
+        return []
+    members = {
+        member.__name__: member
+        for member in list(namespace.values())
+        if type(member) is MemberDescriptorType and member.__objclass__ is kind
+    }
+    return [members[name] for name in sorted(members)]
+
+
+def _may_have_attributes(kind: type) -> bool:
+    return bool(_dict_offset_of(kind)) or any(own_slots(base) for base in _mro_of(kind))
+
+
+def _hidden_base(kind: type | None) -> type | None:
+    """The nearest base with state that nothing here can see, if there is one."""
+    while kind is not None and id(kind) not in _SEEN_THROUGH:
+        base = _base_of(kind)
+        if base is None or _item_size_of(kind) != _item_size_of(base):
+            return kind
+        words = len(own_slots(kind))
+        words += _adds(_dict_offset_of, kind, base) + _adds(_weakref_offset_of, kind, base)
+        if _size_of(kind) != _size_of(base) + words * _WORD:
+            return kind
+        kind = base
+    return None
+
+
+def _adds(offset_of: Callable[[type], int], kind: type, base: type) -> bool:
+    return offset_of(kind) > 0 and offset_of(kind) != offset_of(base)
+
+
+def _exact(value: Any, base: type) -> Any:
+    """The content of an instance of a subclass, as the builtin itself."""
+    if base is int:
+        return int.__int__(value)
+    if base is float:
+        return float.__float__(value)
+    if base is complex:
+        return complex.__complex__(value)
+    if base is str:
+        return str.__str__(value)
+    return bytes.__getitem__(value, slice(None))
+
+
+def _exact_text(value: Any) -> str:
+    if type(value) is str:
+        return value
+    return str.__str__(value) if _flags_of(type(value)) & _IS_STRING else ""
+
+
+def _is_module(kind: type) -> bool:
+    return kind is ModuleType or any(base is ModuleType for base in _mro_of(kind))
+
+
+def _is_bound(builtin: Any) -> bool:
+    owner = _builtin_self(builtin)
+    return owner is not None and not _is_module(type(owner))
+
+
+def _callable_name(function: Any) -> str:
+    if type(function) is FunctionType:
+        return _exact_text(_function_qualname(function))
+    if type(function) is BuiltinFunctionType:
+        return _exact_text(_builtin_name(function))
+    return type_name(type(function))[1]
