@@ -8,6 +8,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 RECORDER = Path("src/whence/langs/python/record/native")
+SCANNER = Path("src/whence/langs/python/trace/native")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fno-semantic-interposition"]
 
 setup(
@@ -16,6 +17,13 @@ setup(
             "whence.langs.python.record._recorder",
             sorted(str(path) for path in RECORDER.glob("*.c")),
             depends=sorted(str(path) for path in RECORDER.glob("*.h")),
+            extra_compile_args=FLAGS,
+            optional=True,
+        ),
+        Extension(
+            "whence.langs.python.trace._scan",
+            sorted(str(path) for path in SCANNER.glob("*.c")),
+            depends=sorted(str(path) for path in SCANNER.glob("*.h")),
             extra_compile_args=FLAGS,
             optional=True,
         ),
