@@ -524,6 +524,14 @@ static void put_end(Thread *thread, Activation *activation, uint8_t record, uint
 
 enum { MOST_HELD = 64 };
 
+static bool encode_outcome(Snapshot *snapshot, Thread *thread, PyObject *value, const Bound *bound)
+{
+    if (unlikely(thread->unmade != NULL)) {
+        return snapshot_unmade(snapshot, thread, &thread->scratch, thread->unmade, value, bound);
+    }
+    return snapshot_root(snapshot, thread, &thread->scratch, value, bound);
+}
+
 /* Writes how a step ended: what changed, what was skipped, and the outcome. */
 static void write_end_of_step(Thread *thread, Activation *activation, uint8_t record,
                               PyObject *value, bool bare)
@@ -551,8 +559,7 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
         }
         if (!bare) {
             Snapshot snapshot = {.held = few, .held_count = held_count};
-            if (!snapshot_root(&snapshot, thread, &thread->scratch, value,
-                               &recorder.bounds[activation->bound])) {
+            if (!encode_outcome(&snapshot, thread, value, &recorder.bounds[activation->bound])) {
                 recorder_fail(ENOMEM);
                 return;
             }
@@ -599,7 +606,8 @@ static void call_ended(Thread *thread, Frame *frame, uint8_t record, PyObject *v
     }
     bool is_generator_frame = activation->generator != NULL;
     if (activation->kind == RECORDED) {
-        write_end_of_step(thread, activation, record, value, value == NULL);
+        bool bare = value == NULL && thread->unmade == NULL;
+        write_end_of_step(thread, activation, record, value, bare);
     }
     pop(thread);
     if (unlikely(is_generator_frame)) {
@@ -625,8 +633,7 @@ static void write_throw(Thread *thread, const Generator *generator, const Origin
     thread->scratch.length = 0;
     Snapshot snapshot = {.held_count = 0};
     uint64_t call = generator->call;
-    if (!snapshot_root(&snapshot, thread, &thread->scratch, thrown,
-                       &recorder.bounds[generator->bound])) {
+    if (!encode_outcome(&snapshot, thread, thrown, &recorder.bounds[generator->bound])) {
         recorder_fail(ENOMEM);
         return;
     }
@@ -677,7 +684,7 @@ void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *throw
             thread->scratch.length = 0;
             globals_check(thread, frame, code);
         }
-        if (thrown != NULL && recorder.detail != DETAIL_IDS) {
+        if ((thrown != NULL || thread->unmade != NULL) && recorder.detail != DETAIL_IDS) {
             write_throw(thread, generator, &by, thrown);
         }
         else {

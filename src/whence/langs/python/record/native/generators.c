@@ -120,6 +120,21 @@ static void watch_ends(bool on)
 #if PYTHON_312
 
 static int function_watcher = -1;
+static vectorcallfunc usual_vectorcall; /* not exported by 3.13: taken from a new function */
+
+static bool find_usual_vectorcall(void)
+{
+    PyObject *code = (PyObject *)PyCode_NewEmpty("<whence>", "usual", 1);
+    PyObject *globals = PyDict_New();
+    PyObject *function = code != NULL && globals != NULL ? PyFunction_New(code, globals) : NULL;
+    if (function != NULL) {
+        usual_vectorcall = ((PyFunctionObject *)function)->vectorcall;
+    }
+    Py_XDECREF(code);
+    Py_XDECREF(globals);
+    Py_XDECREF(function);
+    return usual_vectorcall != NULL;
+}
 
 static bool makes_generators(PyObject *code)
 {
@@ -133,7 +148,7 @@ static PyObject *watched_vectorcall(PyObject *function, PyObject *const *argumen
     PyThreadState *tstate = PyThreadState_Get();
     /* The interpreter's loop is entered once more than without us: it must not count. */
     tstate->c_recursion_remaining += 8;
-    PyObject *result = _PyFunction_Vectorcall(function, arguments, count, names);
+    PyObject *result = usual_vectorcall(function, arguments, count, names);
     tstate->c_recursion_remaining -= 8;
     if (result != NULL && recorder.on && is_generator(result)) {
         Thread *thread = this_thread();
@@ -152,7 +167,7 @@ static PyObject *watched_vectorcall(PyObject *function, PyObject *const *argumen
 static void watch_function(PyFunctionObject *function, PyObject *code)
 {
     Thread *thread = this_thread();
-    if (thread == NULL || thread->suspended || function->vectorcall != _PyFunction_Vectorcall) {
+    if (thread == NULL || thread->suspended || function->vectorcall != usual_vectorcall) {
         return;
     }
     CodeEntry *entry = code_entry((PyCodeObject *)code, function->func_globals, thread);
@@ -192,7 +207,7 @@ static int gather_function(PyObject *object, void *data)
     PyFunctionObject *function = (PyFunctionObject *)object;
     if (!gathered->on) {
         if (function->vectorcall == watched_vectorcall) {
-            PyFunction_SetVectorcall(function, _PyFunction_Vectorcall);
+            PyFunction_SetVectorcall(function, usual_vectorcall);
         }
         return 1;
     }
@@ -212,6 +227,9 @@ static int gather_function(PyObject *object, void *data)
 
 static bool watch_creations(bool on)
 {
+    if (usual_vectorcall == NULL && !find_usual_vectorcall()) {
+        return false;
+    }
     Gathered gathered = {NULL, 0, 0, on};
     PyUnstable_GC_VisitObjects(gather_function, &gathered);
     for (size_t i = 0; i < gathered.count; i++) {

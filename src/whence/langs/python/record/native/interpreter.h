@@ -28,6 +28,8 @@
 #include <stdint.h>
 #include <structmember.h>
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* theirs */
 #include "internal/pycore_code.h"
 #include "internal/pycore_dict.h"
 #include "internal/pycore_frame.h"
@@ -35,6 +37,7 @@
 #include "internal/pycore_long.h"
 #include "internal/pycore_object.h"
 #include "internal/pycore_pystate.h"
+#pragma GCC diagnostic pop
 
 #define PYTHON_312 (PY_VERSION_HEX >= 0x030C0000)
 #define PYTHON_313 (PY_VERSION_HEX >= 0x030D0000)

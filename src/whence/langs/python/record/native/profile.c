@@ -21,7 +21,8 @@ static PyThreadState *newest; /* the head of the list of threads when it was las
 
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument);
 
-static void hook_new_threads(void)
+/* Called by the starter right after it started a thread, and by all others now and then. */
+static void hook_new_threads(Thread *starter)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     PyThreadState *head = interpreter->threads.head;
@@ -34,15 +35,99 @@ static void hook_new_threads(void)
         if (tstate->c_profilefunc == NULL && tstate->cframe->current_frame == NULL) {
             tstate->c_profilefunc = on_event;
             tstate->cframe->use_tracing = 255;
+            if (starter != NULL) {
+                Origin top = thread_top_now(starter);
+                thread_started(tstate->id, &top);
+            }
         }
     }
 }
 
-/* Whether a call of a builtin replaces the hook of this thread. */
-static bool replaces_hook(PyObject *function)
+static bool is_builtin(PyObject *function, const char *name)
 {
     return PyCFunction_CheckExact(function) &&
-           strcmp(((PyCFunctionObject *)function)->m_ml->ml_name, "setprofile") == 0;
+           strcmp(((PyCFunctionObject *)function)->m_ml->ml_name, name) == 0;
+}
+
+/* ---- the exception in flight ---- */
+
+enum { STACK_WORDS = 48 };
+
+typedef struct {
+    PyObject *type, *value, *traceback;
+} Raised;
+
+/* Reads memory that may not be there. */
+static bool read_word(const void *address, uintptr_t *word)
+{
+    struct iovec local = {word, sizeof *word};
+    struct iovec remote = {(void *)(uintptr_t)address, sizeof *word};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)sizeof *word;
+}
+
+static bool is_traceback_of(uintptr_t word, const PyFrameObject *frame)
+{
+    uintptr_t type, its_frame;
+    return word != 0 && word % sizeof(void *) == 0 &&
+           read_word((char *)word + offsetof(PyObject, ob_type), &type) &&
+           type == (uintptr_t)&PyTraceBack_Type &&
+           read_word((char *)word + offsetof(PyTracebackObject, tb_frame), &its_frame) &&
+           its_frame == (uintptr_t)frame;
+}
+
+static bool is_exception_class(uintptr_t word)
+{
+    uintptr_t type, meta;
+    return word != 0 && word % sizeof(void *) == 0 &&
+           read_word((char *)word + offsetof(PyObject, ob_type), &type) &&
+           type % sizeof(void *) == 0 &&
+           read_word((char *)type + offsetof(PyObject, ob_type), &meta) &&
+           (type == (uintptr_t)&PyType_Type || meta == (uintptr_t)&PyType_Type) &&
+           PyExceptionClass_Check((PyObject *)word);
+}
+
+/* Looks through the caller's variables, given where they begin. The interpreter's function has
+ * type, value and traceback side by side, in either order. Where they stand is the same each time,
+ * so that after the first time nothing needs to be read with care. */
+__attribute__((no_sanitize_address)) static bool find_raised(const uintptr_t *words,
+                                                             const PyFrameObject *frame,
+                                                             Raised *raised)
+{
+    static int found = -1, direction;
+    if (found >= 0) {
+        const uintptr_t *at = words + found;
+        *raised = (Raised){(PyObject *)at[-2 * direction], (PyObject *)at[-direction],
+                           (PyObject *)at[0]};
+        return raised->type != NULL && raised->traceback != NULL &&
+               PyTraceBack_Check(raised->traceback) &&
+               ((PyTracebackObject *)raised->traceback)->tb_frame == frame;
+    }
+    for (int i = 2; i < STACK_WORDS - 2; i++) {
+        if (!is_traceback_of(words[i], frame)) {
+            continue;
+        }
+        for (direction = -1; direction <= 1; direction += 2) {
+            if (is_exception_class(words[i - 2 * direction])) {
+                found = i;
+                return find_raised(words, frame, raised);
+            }
+        }
+    }
+    return false;
+}
+
+static void on_unwind(Thread *thread, Frame *frame, const uintptr_t *words, PyFrameObject *object)
+{
+    Raised raised;
+    if (thread->count == 0 || recorder.detail == DETAIL_IDS ||
+        !find_raised(words, object, &raised)) {
+        call_raised(thread, frame, NULL);
+        return;
+    }
+    bool made = raised.value != NULL && PyExceptionInstance_Check(raised.value);
+    thread->unmade = made ? NULL : raised.type;
+    call_raised(thread, frame, raised.value);
+    thread->unmade = NULL;
 }
 
 static void on_return(Thread *thread, Frame *frame, CodeEntry *code, PyObject *value)
@@ -60,9 +145,11 @@ static void on_call(Thread *thread, Frame *frame, CodeEntry *code)
 {
     PyThreadState *tstate = PyThreadState_Get();
     if (code->is_generator && owned_by_generator(frame)) {
-        PyObject *thrown = tstate->curexc_value != NULL ? tstate->curexc_value
-                                                        : tstate->curexc_type;
+        PyObject *thrown = tstate->curexc_value;
+        bool made = thrown != NULL && PyExceptionInstance_Check(thrown);
+        thread->unmade = made ? NULL : tstate->curexc_type;
         call_resumed(thread, frame, code, thrown);
+        thread->unmade = NULL;
     }
     else {
         call_started(thread, frame, code);
@@ -75,13 +162,14 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
     if (!recorder.on) {
         return 0;
     }
-    hook_new_threads();
     Thread *thread = this_thread();
     if (thread == NULL || thread->suspended) {
         return 0;
     }
-    if (what >= PyTrace_C_CALL || what == PyTrace_LINE) {
-        if (what == PyTrace_C_CALL && unlikely(replaces_hook(argument))) {
+    bool starts = what == PyTrace_C_RETURN && is_builtin(argument, "start_new_thread");
+    hook_new_threads(starts ? thread : NULL);
+    if (what != PyTrace_CALL && what != PyTrace_RETURN) {
+        if (what == PyTrace_C_CALL && unlikely(is_builtin(argument, "setprofile"))) {
             const char note[] = "the program replaced the profile function: calls of this thread "
                                 "from here on were not recorded";
             write_note(note, sizeof note - 1);
@@ -96,11 +184,13 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
     if (what == PyTrace_CALL) {
         on_call(thread, frame, code);
     }
-    else if (what == PyTrace_RETURN && argument != NULL) {
+    else if (argument != NULL) {
         on_return(thread, frame, code, argument);
     }
-    else if (what == PyTrace_RETURN) {
-        call_raised(thread, frame, NULL);
+    else {
+        /* The caller's variables begin above the saved frame pointer and the return address. */
+        const uintptr_t *words = (const uintptr_t *)__builtin_frame_address(0) + 2;
+        on_unwind(thread, frame, words, frame_object);
     }
     return 0;
 }

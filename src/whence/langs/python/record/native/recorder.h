@@ -255,6 +255,7 @@ typedef struct {
     size_t seen_capacity;
     size_t *ends;    /* where each input's encoding ends in scratch */
     size_t ends_capacity;
+    PyObject *unmade; /* the class of the exception in flight, if only its arguments exist */
     Origin origin;
     uint64_t generation; /* of the recording that it belongs to */
 } Thread;
@@ -271,6 +272,7 @@ static inline Thread *this_thread(void)
 }
 
 bool threads_watch(void);
+void thread_started(uint64_t id, const Origin *starter);
 /* Drops activations whose frame is not among those that run. */
 void thread_sync(Thread *thread, const Frame *running);
 /* The call to which a new call or thread belongs: the top of the stack, or the thread's origin. */
@@ -386,6 +388,11 @@ enum { MAX_DEPTH = 60 };
 /* Encodes a root value at the end of a buffer. False if there is no memory. */
 bool snapshot_root(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *value,
                    const Bound *bound);
+
+/* The same for an exception that was raised but not made yet (3.11): its class, and what its
+ * instance would be made of. */
+bool snapshot_unmade(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *type,
+                     PyObject *value, const Bound *bound);
 
 static inline bool is_container(PyObject *value)
 {

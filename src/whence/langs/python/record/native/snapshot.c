@@ -695,7 +695,7 @@ static long write_value(Snapshot *s, PyObject *value, long depth, long budget)
     return write_other(s, value, type, depth, budget);
 }
 
-bool snapshot_root(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, const Bound *bound)
+static void snapshot_begin(Snapshot *s, Thread *thread, Buffer *out, const Bound *bound)
 {
     s->thread = thread;
     s->out = out;
@@ -703,6 +703,41 @@ bool snapshot_root(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, co
     s->seen_count = 0;
     s->chain_length = 0;
     s->mutable = s->aborted = s->failed = false;
+}
+
+bool snapshot_unmade(Snapshot *s, Thread *thread, Buffer *out, PyObject *type, PyObject *value,
+                     const Bound *bound)
+{
+    snapshot_begin(s, thread, out, bound);
+    TypeEntry *entry = PyType_Check(type) ? type_entry((PyTypeObject *)type) : NULL;
+    if (entry == NULL || !room(s, ATOM_ROOM)) {
+        return false;
+    }
+    long left = bound->budget - 1;
+    put_byte(out, V_EXCEPTION);
+    put_number(out, entry->number);
+    remember(s, NULL);
+    if (value != NULL && PyTuple_CheckExact(value)) {
+        write_value(s, value, bound->depth, left < 1 ? 1 : left);
+    }
+    else {
+        bool some = value != NULL && value != Py_None;
+        bool stored = some && bound->depth > 0 && left > 1;
+        remember(s, NULL);
+        put_bytes(out, (uint8_t[]){V_TUPLE, some, stored}, 3);
+        if (stored) {
+            write_value(s, value, bound->depth - 1, left - 1);
+        }
+    }
+    if (room(s, 2)) {
+        put_bytes(out, (uint8_t[]){0, 0}, 2);
+    }
+    return !s->failed;
+}
+
+bool snapshot_root(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, const Bound *bound)
+{
+    snapshot_begin(s, thread, out, bound);
     write_value(s, value, bound->depth, bound->budget);
     return !s->failed;
 }

@@ -1,8 +1,9 @@
 /* The state of each thread, who started it, and the frame around whence's own code.
  *
- * A new thread's calls belong to the call that started it. The audit event of the start comes in
- * the starter, right before the interpreter makes the thread's state; the number that this state
- * will have is known then, and is the key under which the starter's call is left. */
+ * A new thread's calls belong to the call that started it. From 3.12 on the audit event of the start
+ * comes in the starter, right before the interpreter makes the thread's state; the number that this
+ * state will have is known then, and is the key under which the starter's call is left. On 3.11 the
+ * profile hook sees the new state when the starter returns from starting it (profile.c). */
 #include "recorder.h"
 
 #ifndef WHENCE_UNSUPPORTED
@@ -99,15 +100,20 @@ Origin thread_top(const Thread *thread)
     return (Origin){top->call, site, top->depth, top->kind == SKIPPED};
 }
 
+void thread_started(uint64_t id, const Origin *starter)
+{
+    origins[id % ORIGINS].id = id;
+    origins[id % ORIGINS].generation = recording_generation;
+    origins[id % ORIGINS].origin = *starter;
+}
+
 static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_UNUSED(data))
 {
     if (unlikely(recorder.on && strncmp(event, "_thread.start_", 14) == 0)) {
         Thread *thread = this_thread();
         if (thread != NULL && !thread->suspended) {
-            uint64_t id = PyInterpreterState_Get()->threads.next_unique_id + 1;
-            origins[id % ORIGINS].id = id;
-            origins[id % ORIGINS].generation = recording_generation;
-            origins[id % ORIGINS].origin = thread_top_now(thread);
+            Origin starter = thread_top_now(thread);
+            thread_started(PyInterpreterState_Get()->threads.next_unique_id + 1, &starter);
         }
     }
     return 0;
