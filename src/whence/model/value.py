@@ -160,7 +160,7 @@ def _write_parts(value: Value, limits: Limits, depth: int, room: int, out: list[
         if shown:
             out.append(", ")
             room -= 2
-        label = _label(value.kind, step)
+        label = label_of(value.kind, step, shown)
         out.append(label)
         room = _write(part, limits, depth - 1, room - len(label), out)
         shown += 1
@@ -174,11 +174,12 @@ def _write_parts(value: Value, limits: Limits, depth: int, room: int, out: list[
     return room
 
 
-def _label(kind: Kind, step: str) -> str:
-    if kind is Kind.DICT:
-        return f"{step[1:-1]}: "
+def label_of(kind: Kind, step: str, index: int) -> str:
+    """What is written before a part; an object's items have a key where that is not their place."""
     if kind is Kind.OBJECT and step.startswith("."):
         return f"{step[1:]}="
+    if kind is Kind.DICT or (kind is Kind.OBJECT and step != f"[{index}]"):
+        return f"{step[1:-1]}: "
     return ""
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice
 
 from whence.model.call import Call, OutcomeKind
-from whence.model.value import BRIEF, Kind, Limits, Value, atom, show
+from whence.model.value import BRIEF, Kind, Limits, Value, label_of, show
 
 STEP = 2
 _NARROWEST = 10
@@ -44,8 +44,8 @@ def _opened(
     below = replace(limits, depth=limits.depth - 1)
     yield margin + before + shell[:-1]
     row = ""
-    for step, part in value.parts[: limits.parts]:
-        label = _label(value.kind, step)
+    for index, (step, part) in enumerate(value.parts[: limits.parts]):
+        label = label_of(value.kind, step, index)
         short = replace(below, characters=min(room + 1, limits.characters))
         text = f"{label}{show(part, short)},"
         fits = len(text) <= room
@@ -64,13 +64,6 @@ def _opened(
     if row or more:
         yield inner + " ".join(filter(None, (row, more)))
     yield margin + shell[-1] + after
-
-
-def _label(kind: Kind, step: str) -> str:
-    """What stands before a part; `show` knows, so it is asked about a value with one empty part."""
-    if kind not in _ONE_A_LINE:
-        return ""
-    return show(Value(kind, "", ((step, atom("")),)), Limits(characters=len(step) + 10))[1:-1]
 
 
 def _chopped(text: str, width: int, margin: str) -> Iterator[str]:
