@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +23,8 @@ from whence.langs.python.record.options import SHALLOW_BOUND, Bound, Detail, Rec
 from whence.langs.python.record.snapshot import (
     Snapshots,
     Tables,
-    can_change,
     has_identity,
     is_class,
-    is_plain,
-    type_name,
 )
 from whence.langs.python.record.summaries import Summary
 from whence.langs.python.trace import format as f
@@ -35,6 +33,10 @@ from whence.langs.python.trace import writing as w
 GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
 _FLUSH_AFTER_SECONDS = 1.0
 _RECORDS_BETWEEN_CLOCKS = 512
+_INPUT = bytes((f.INPUT,))
+# The references to an input that nobody but the call holds, while it is looked at: by the frame,
+# by the list of inputs, and by whoever counts them.
+_SOLE = 3
 
 # Bound here: the program may replace them.
 _write, _fstat, _clock = os.write, os.fstat, time.monotonic
@@ -46,8 +48,10 @@ class CodeEntry:
 
     description: CodeDescription
     inputs: tuple[str, ...]
-    cells: frozenset[int]
-    """The inputs whose new value, if they are bound anew, is seen by others."""
+    first_free: int
+    """From here on inputs are free variables: if they are bound anew, others see it."""
+    rebound: frozenset[str] = frozenset()
+    """The parameters that the code binds anew or deletes."""
     number: int = -1
     variables: tuple[int, ...] = ()
     calls: int = 0
@@ -66,6 +70,9 @@ class OpenCall:
     objects: list[int] = field(default_factory=list)
     """The identity of each input that is a container, 0 for others and those that were lost."""
     mutable: list[bool] = field(default_factory=list)
+    fleeting: list[bool] = field(default_factory=list)
+    """Inputs that nobody else held and whose name is bound anew: one of the same number, later,
+    may be another object."""
     skipped: int = 0
 
 
@@ -121,9 +128,12 @@ class CallStream:
         record = f.BARE_CALL if self._detail is Detail.IDS else f.CALL
         values = bytearray()
         if record == f.CALL:
-            call.known = self._encoded(call, inputs)
+            call.known, call.mutable = self._encoded(call, inputs)
             call.objects = [id(value) if has_identity(value) else 0 for value in inputs]
-            call.mutable = [can_change(value) for value in inputs]
+            call.fleeting = [
+                name in code.rebound and sys.getrefcount(inputs[index]) == _SOLE
+                for index, name in enumerate(code.inputs)
+            ]
             for encoding in call.known:
                 self._roots.add(values, encoding)
         # Before the number is taken: a parent's distance counts from it.
@@ -155,9 +165,13 @@ class CallStream:
         """A generator or coroutine runs on with an exception; none if it is not known which."""
         if self._is_full():
             return
+        if self._detail is Detail.IDS:
+            self.resume(call, resumer, inputs, namespace)
+            return
         self._before_step(call, inputs, namespace)
-        known = thrown and self._detail is not Detail.IDS
-        value = self._outcome(call, thrown[0], inputs) if known else bytes((f.LEFT_OUT,))
+        value = bytes((f.LEFT_OUT,))
+        if thrown:
+            value = self._snapshots.write(thrown[0], call.bound)
         w.add_record(self._scratch, f.THROW, self._next - call.number, self._next - resumer.number)
         self._roots.add(self._scratch, value)
         self._commit()
@@ -214,7 +228,7 @@ class CallStream:
 
     def end(self, how: int, value: object) -> None:
         """The last record."""
-        encoding = self._snapshots.write(value, self._options.bound)
+        encoding = self._snapshots.write(value, self._options.first_bound)
         self._scratch.append(f.END)
         self._scratch.append(how)
         self._roots.add(self._scratch, encoding)
@@ -261,19 +275,21 @@ class CallStream:
 
     # --- values ---
 
-    def _encoded(self, call: OpenCall, inputs: Sequence[Any]) -> list[bytes]:
-        """Each input; the same object a second time as a reference to the first."""
+    def _encoded(self, call: OpenCall, inputs: Sequence[Any]) -> tuple[list[bytes], list[bool]]:
+        """Each input, the same object a second time as a reference; and which can change."""
         seen: dict[int, int] = {}
-        encodings = []
+        encodings, mutable = [], []
         for index, value in enumerate(inputs):
             first = seen.setdefault(id(value), index) if has_identity(value) else index
             if first != index:
                 encoding = bytearray()
                 w.add_record(encoding, f.INPUT, first)
                 encodings.append(bytes(encoding))
+                mutable.append(False)
             else:
                 encodings.append(self._value(value, call.bound))
-        return encodings
+                mutable.append(value is not UNBOUND and self._snapshots.mutable)
+        return encodings, mutable
 
     def _value(self, value: Any, bound: Bound) -> bytes:
         if value is UNBOUND:
@@ -283,10 +299,15 @@ class CallStream:
     def _outcome(self, call: OpenCall, value: Any, inputs: Sequence[Any]) -> bytes:
         """A result, in which inputs that the call still holds are told as such."""
         held: dict[int, int] = {}
-        for index, (given, now) in enumerate(zip(call.objects, inputs, strict=False)):
-            if given and given == id(now):
-                held.setdefault(given, index)
+        for index, now in enumerate(inputs):
+            if call.objects and call.objects[index] and self._is_still(call, index, now):
+                held.setdefault(id(now), index)
         return self._snapshots.write(value, call.bound, held)
+
+    @staticmethod
+    def _is_still(call: OpenCall, index: int, now: Any) -> bool:
+        """Whether an input is certainly the object that it was."""
+        return id(now) == call.objects[index] and not call.fleeting[index]
 
     # --- the parts of a happening ---
 
@@ -326,21 +347,23 @@ class CallStream:
 
     def _add_changes(self, call: OpenCall, inputs: Sequence[Any]) -> None:
         assert call.code is not None
-        now = self._encoded(call, inputs)
         for index, value in enumerate(inputs):
-            others_see_it = index in call.code.cells
-            if not others_see_it:
-                if not call.objects[index] or not call.mutable[index]:
+            is_free = index >= call.code.first_free
+            if not is_free:
+                if not call.mutable[index]:
                     continue
-                if id(value) != call.objects[index]:
-                    call.objects[index] = 0
+                if not self._is_still(call, index, value):
+                    call.mutable[index] = False  # said once
                     w.add_record(self._scratch, f.LOST, self._next - call.number, index)
                     continue
-            if now[index] != call.known[index]:
-                call.known[index] = now[index]
+            if call.known[index][:1] == _INPUT:
+                continue
+            encoding = self._value(value, call.bound)
+            if encoding != call.known[index]:
+                call.known[index] = encoding
                 w.add_record(self._scratch, f.CHANGED, self._next - call.number, index)
-                self._roots.add(self._scratch, now[index])
-            if others_see_it:
+                self._roots.add(self._scratch, encoding)
+            if is_free:
                 call.objects[index] = id(value) if has_identity(value) else 0
 
     def _add_globals(self, code: CodeEntry, namespace: Any) -> None:
@@ -350,12 +373,10 @@ class CallStream:
                 if number not in self._last_global:
                     continue  # a builtin
                 encoding = bytes((f.UNBOUND,))
-            elif not _is_data(value):
+            elif number not in self._last_global and not _is_data(value):
                 continue
-            elif is_plain(value) or type_name(type(value))[0] in self._user_modules:
-                encoding = self._snapshots.write(value, GLOBAL_BOUND)
             else:
-                encoding = self._snapshots.opaque(type(value))
+                encoding = self._snapshots.write(value, GLOBAL_BOUND, foreign_is_opaque=True)
             if self._last_global.get(number) != encoding:
                 self._last_global[number] = encoding
                 w.add_record(self._scratch, f.GLOBAL, number)

@@ -42,6 +42,16 @@ _CLASS_NAMES = tuple(
     for name in ("LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
     if name in opcode.opmap
 )
+# Whether the operation names two variables at once, of which the first 16 have numbers that fit.
+_REBINDING = tuple(
+    (name, name.count("FAST") > 1)
+    for name in (
+        "STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF", "STORE_FAST_MAYBE_NULL",
+        "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "LOAD_FAST_AND_CLEAR",
+    )
+    # Above are names that only the compiler uses.
+    if opcode.opmap.get(name, 256) < 256
+)  # fmt: skip
 # Every class body reads it for its `__module__`: a word of the compiler, not of the program.
 _READ_BY_EVERY_CLASS = "__name__"
 
@@ -118,6 +128,24 @@ def _collect_names(code: CodeType, found: dict[str, None]) -> None:
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and is_transparent(constant):
             _collect_names(constant, found)
+
+
+def rebound_names(code: CodeType) -> frozenset[str]:
+    """The variables of its own that code binds anew or deletes, as plain ones or in cells."""
+    instructions = code.co_code
+    operations = instructions[::2]
+    found = set()
+    for name, several in _REBINDING:
+        for _, argument in _uses(opcode.opmap[name], operations, instructions):
+            numbers = (argument >> 4, argument & 15) if several else (argument,)
+            found |= {_variable(code, number) for number in numbers}
+    return frozenset(found)
+
+
+def _variable(code: CodeType, number: int) -> str:
+    """The name of a variable by its place: plain ones, cells that are no parameters, free ones."""
+    cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
+    return (*code.co_varnames, *cells, *code.co_freevars)[number]
 
 
 def _uses(operation: int, operations: bytes, instructions: bytes) -> Iterator[tuple[int, int]]:

@@ -142,6 +142,15 @@ class PureBackend:
 
     def entry(self, frame: FrameType) -> CodeEntry | None:
         """What is known of a frame's code; None if it is not user code."""
+        known = self._codes.get(id(frame.f_code))
+        if known is not None:
+            return known[1]
+        found: list[CodeEntry | None] = [None]
+        self.guarded(self._meet, frame, found)
+        return found[0]
+
+    def _meet(self, frame: FrameType, found: list[CodeEntry | None]) -> None:
+        """A code object comes up for the first time."""
         code = frame.f_code
         known = self._codes.get(id(code))
         if known is None:
@@ -149,12 +158,16 @@ class PureBackend:
             entry = None
             if description is not None:
                 inputs = (*description.parameters, *description.free_variables)
-                shared = {*code.co_cellvars, *code.co_freevars}
-                cells = frozenset(i for i, name in enumerate(inputs) if name in shared)
-                entry = CodeEntry(description, inputs, cells)
+                first_free = len(description.parameters)
+                entry = CodeEntry(description, inputs, first_free, kinds.rebound_names(code))
             # With the code object, whose number is its own only while it lives.
             known = self._codes[id(code)] = (code, entry)
-        return known[1]
+        found[0] = known[1]
+
+    def _entry_while_locked(self, frame: FrameType) -> CodeEntry | None:
+        found: list[CodeEntry | None] = [None]
+        self._meet(frame, found)
+        return found[0]
 
     def guarded(self, handle: Callable[..., None], *arguments: Any) -> None:
         """Handle an event; whatever goes wrong in whence stays in whence."""
@@ -310,7 +323,7 @@ class PureBackend:
         if generator is None:
             return
         frame = created.frame_of(generator)
-        code = None if frame is None else self.entry(frame)
+        code = None if frame is None else self._entry_while_locked(frame)
         if frame is None or code is None:
             return
         activation = self._new(thread, frame, code, None, created.site)

@@ -12,6 +12,7 @@ Invariant: no reference to a value outlives `Snapshots.write`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Mapping
 from itertools import islice
 from types import (
@@ -40,10 +41,13 @@ _dict_offset_of: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
 _weakref_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
 _module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
 _qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
+_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 
 _args_of = BaseException.__dict__["args"].__get__
 _function_module = FunctionType.__dict__["__module__"].__get__
 _function_qualname = FunctionType.__dict__["__qualname__"].__get__
+# Two types, of which `types` names one: the other is that of methods which know their class.
+_BUILTINS = (BuiltinFunctionType, type(re.compile("").match))
 _builtin_module = BuiltinFunctionType.__dict__["__module__"].__get__
 _builtin_name = BuiltinFunctionType.__dict__["__name__"].__get__
 _builtin_self = BuiltinFunctionType.__dict__["__self__"].__get__
@@ -78,7 +82,8 @@ _CONTENT_TYPES = (int, float, complex, str, bytes, bytearray, list, tuple, set, 
 _SEEN_THROUGH = frozenset(map(id, (object, *_CONTENT_TYPES)))
 _CONTENT = frozenset(map(id, _CONTENT_TYPES))
 _ATOMS = frozenset(map(id, (type(None), bool, int, float, complex, str, bytes)))
-_EXACT = _ATOMS | _CONTENT
+# Those with a summary that never changes.
+_FIXED_MODULES = frozenset({"datetime", "decimal", "fractions", "pathlib", "uuid", "re"})
 
 
 def has_identity(value: object) -> bool:
@@ -86,17 +91,9 @@ def has_identity(value: object) -> bool:
     kind = type(value)
     if id(kind) in _ATOMS or kind is FunctionType or _flags_of(kind) & _IS_CLASS:
         return False
-    if kind is BuiltinFunctionType:
+    if _is_builtin(kind):
         return _is_bound(value)
     return not _is_module(kind)
-
-
-def can_change(value: object) -> bool:
-    """Whether the same object may be written differently later."""
-    kind = type(value)
-    if kind is tuple or kind is frozenset:
-        return any(has_identity(part) for part in value)  # type: ignore[attr-defined]
-    return has_identity(value)
 
 
 def is_class(value: object) -> bool:
@@ -104,18 +101,13 @@ def is_class(value: object) -> bool:
     return bool(_flags_of(type(value)) & _IS_CLASS)
 
 
-def is_plain(value: object) -> bool:
-    """Whether it is of a builtin type that is recorded by content."""
-    return id(type(value)) in _EXACT
-
-
 def type_name(kind: type) -> tuple[str, str]:
     """Module and qualified name, as `type` itself knows them."""
     try:
         module = _module_of(kind)
     except AttributeError:
-        module = ""
-    return (module if type(module) is str else "", str.__str__(_qualname_of(kind)))
+        module = None
+    return (module if type(module) is str else "builtins", str.__str__(_qualname_of(kind)))
 
 
 class Tables:
@@ -126,6 +118,10 @@ class Tables:
         self._user_modules = user_modules
         self._names: dict[str, int] = {}
         self._types: dict[tuple[str, str, int], int] = {}
+
+    def is_user_type(self, kind: type) -> bool:
+        """Whether a type is of a module of user code."""
+        return type_name(kind)[0] in self._user_modules
 
     def name(self, text: str) -> int:
         """The number of a name."""
@@ -162,9 +158,23 @@ class Snapshots:
         self._started: dict[int, int] = {}
         self._containers = 0
         self._inputs: Mapping[int, int] = {}
+        self._foreign_is_opaque = False
+        self.mutable = False
 
-    def write(self, value: object, bound: Bound, inputs: Mapping[int, int] | None = None) -> bytes:
-        """The value in full. `inputs`: which objects, by number, are inputs of the call."""
+    def write(
+        self,
+        value: object,
+        bound: Bound,
+        inputs: Mapping[int, int] | None = None,
+        foreign_is_opaque: bool = False,
+    ) -> bytes:
+        """The value in full. `inputs`: which objects, by number, are inputs of the call.
+
+        `foreign_is_opaque`: of objects that are neither builtin nor of user code, only the type.
+        Afterwards `mutable` says whether the same object may be written differently later.
+        """
+        self.mutable = False
+        self._foreign_is_opaque = foreign_is_opaque
         self._out = bytearray()
         self._bound = bound
         self._started = {}
@@ -172,12 +182,6 @@ class Snapshots:
         self._inputs = inputs or {}
         self._snapshot(value, bound.depth, bound.budget)
         return bytes(self._out)
-
-    def opaque(self, kind: type) -> bytes:
-        """A value of which nothing but its type is told."""
-        out = bytearray()
-        w.add_record(out, f.OPAQUE, self._tables.type(kind))
-        return bytes(out)
 
     # --- one value ---
 
@@ -197,7 +201,7 @@ class Snapshots:
         if _is_module(kind):
             self._module(value)
             return 1
-        if kind is BuiltinFunctionType and not _is_bound(value):
+        if _is_builtin(kind) and not _is_bound(value):
             self._named(f.FUNCTION, _builtin_module(value), _builtin_name(value))
             return 1
         return self._container(value, kind, depth, budget)
@@ -231,13 +235,13 @@ class Snapshots:
         w.add_record(self._out, f.MODULE, self._tables.name(name))
 
     def _container(self, value: Any, kind: type, depth: int, budget: int) -> int:
-        same = self._started.get(id(value))
-        if same is not None:
-            w.add_record(self._out, f.SAME, self._containers - same)
-            return 1
         given = self._inputs.get(id(value))
         if given is not None:
             w.add_record(self._out, f.INPUT, given)
+            return 1
+        same = self._started.get(id(value))
+        if same is not None:
+            w.add_record(self._out, f.SAME, self._containers - same)
             return 1
         self._started[id(value)] = self._containers
         if id(kind) in _CONTENT:
@@ -245,12 +249,17 @@ class Snapshots:
         if kind is MethodType:
             function = _method_function(value)
             return self._method(_callable_name(function), _method_self(value), depth, budget)
-        if kind is BuiltinFunctionType:
+        if _is_builtin(kind):
             bound_to = _builtin_self(value)
             owner = bound_to if _flags_of(type(bound_to)) & _IS_CLASS else type(bound_to)
-            name = f"{type_name(owner)[1]}.{_builtin_name(value)}"
+            name = f"{_name_of(owner)}.{_builtin_name(value)}"
             return self._method(name, bound_to, depth, budget)
-        if self._summary(value, kind):
+        if self._foreign_is_opaque and not self._tables.is_user_type(kind):
+            self._opaque(kind)
+            return 1
+        summary = self._summaries.get(kind)
+        if summary is not None:
+            self._summary(value, kind, summary)
             return 1
         if _flags_of(kind) & _IS_EXCEPTION:
             return self._exception(value, kind, depth, budget)
@@ -259,17 +268,19 @@ class Snapshots:
             return self._subclass(value, kind, content, depth, budget)
         return self._object(value, kind, depth, budget)
 
-    def _summary(self, value: Any, kind: type) -> bool:
-        summary = self._summaries.get(kind)
-        if summary is None:
-            return False
+    def _summary(self, value: Any, kind: type, summary: Summary) -> None:
+        self.mutable |= _summary_can_change(kind)
         try:
             text, complete = summary(value)
         except Exception:
-            return False
+            self._opaque(kind)
+            return
         self._containers += 1
         w.add_summary(self._out, self._tables.type(kind), complete, text)
-        return True
+
+    def _opaque(self, kind: type) -> None:
+        self._containers += 1
+        w.add_record(self._out, f.OPAQUE, self._tables.type(kind))
 
     # --- content of builtin types ---
 
@@ -280,12 +291,14 @@ class Snapshots:
         if id(kind) in _SEQUENCES:
             byte, length, parts = _SEQUENCES[id(kind)]
             self._containers += 1
+            self.mutable |= kind is list or kind is set
             count = length(value)
             stored = parts(value, min(count, self._bound.width, budget - 1)) if depth else []
             w.add_container(self._out, byte, max(count, len(stored)), len(stored))
-            return self._parts(stored, depth, budget - 1) + 1
+            return budget - self._parts(stored, depth, budget - 1)
         if kind is bytearray:
             self._containers += 1
+            self.mutable = True
             head = bytearray.__getitem__(value, slice(0, self._bound.text))
             out = self._out
             w.add_record(out, f.BYTEARRAY, max(bytearray.__len__(value), len(head)), len(head))
@@ -296,19 +309,21 @@ class Snapshots:
 
     def _dict(self, value: Any, depth: int, budget: int) -> int:
         self._containers += 1
+        self.mutable = True
         count = dict.__len__(value)
         most = min(count, self._bound.width, (budget - 1) // 2) if depth else 0
         # In one step, so that no other thread comes between.
         items = list(islice(dict.items(value), most))
         w.add_container(self._out, f.DICT, max(count, len(items)), len(items))
-        return self._parts([part for item in items for part in item], depth, budget - 1) + 1
+        parts = [part for item in items for part in item]
+        return budget - self._parts(parts, depth, budget - 1)
 
     def _parts(self, parts: list[Any], depth: int, left: int) -> int:
-        """Each part with its share of what is left; how many values they used."""
-        used = 0
+        """Each part with its share of what is left; what is left then."""
         for index, part in enumerate(parts):
-            used += self._part(part, depth, max(left - used, 0) // (len(parts) - index))
-        return used
+            used = self._part(part, depth, left // (len(parts) - index))
+            left = max(left - used, 0)
+        return left
 
     def _part(self, part: Any, depth: int, share: int) -> int:
         if share < 1:
@@ -325,49 +340,63 @@ class Snapshots:
 
     def _object(self, value: Any, kind: type, depth: int, budget: int) -> int:
         hidden = _hidden_base(kind)
-        self._containers += 1
-        if not _state_is_in_reach(value, kind) or (
-            hidden is not None and not _may_have_attributes(kind)
-        ):
-            w.add_record(self._out, f.OPAQUE, self._tables.type(kind))
+        has_attributes = _may_have_attributes(kind)
+        if not _state_is_in_reach(value, kind) or (hidden is not None and not has_attributes):
+            self._opaque(kind)
             return 1
+        self._containers += 1
+        self.mutable |= has_attributes
         if hidden is None:
             w.add_record(self._out, f.OBJECT, self._tables.type(kind))
-            return 1 + self._attributes(value, kind, depth, budget - 1)
+            return budget - self._attributes(value, kind, depth, budget - 1)
+        # Before its own: the tables are in the order in which they are used.
         w.add_record(self._out, f.SUBCLASS, self._tables.type(kind))
-        self._containers += 1
-        w.add_record(self._out, f.OPAQUE, self._tables.type(hidden))
-        return 2 + self._attributes(value, kind, depth, max(budget - 2, 0))
+        self._opaque(hidden)
+        return self._with_attributes(value, kind, depth, budget, 1)
 
     def _subclass(self, value: Any, kind: type, base: type, depth: int, budget: int) -> int:
         self._containers += 1
+        self.mutable |= _may_have_attributes(kind)
         w.add_record(self._out, f.SUBCLASS, self._tables.type(kind))
         used = self._content(value, base, depth, max(budget - 1, 1))
-        return 1 + used + self._attributes(value, kind, depth, max(budget - 1 - used, 0))
+        return self._with_attributes(value, kind, depth, budget, used)
 
     def _exception(self, value: Any, kind: type, depth: int, budget: int) -> int:
         self._containers += 1
+        self.mutable = True
         w.add_record(self._out, f.EXCEPTION, self._tables.type(kind))
-        used = self._content(_args_of(value), tuple, depth, max(budget - 1, 1))
-        return 1 + used + self._attributes(value, kind, depth, max(budget - 1 - used, 0))
+        used = self._container(_args_of(value), tuple, depth, max(budget - 1, 1))
+        return self._with_attributes(value, kind, depth, budget, used, with_slots=False)
 
-    def _attributes(self, value: Any, kind: type, depth: int, left: int) -> int:
+    def _with_attributes(
+        self, value: Any, kind: type, depth: int, budget: int, used: int, with_slots: bool = True
+    ) -> int:
+        """The attributes after a content that used so many values; how many are used then."""
+        left = max(budget - 1 - used, 0)
+        return 1 + used + left - self._attributes(value, kind, depth, left, with_slots)
+
+    def _attributes(
+        self, value: Any, kind: type, depth: int, left: int, with_slots: bool = True
+    ) -> int:
+        """Attributes as parts; how many values are left then."""
         out = self._out
         most = min(self._bound.attributes, left) if depth else 0
-        count, stored = _attributes(value, kind, most)
+        count, stored = _attributes(value, kind, most, with_slots)
         w.add_v(out, count)
         w.add_v(out, len(stored))
-        used = 0
         for index, (name, part) in enumerate(stored):
             w.add_v(out, self._tables.name(name))
-            used += self._part(part, depth, max(left - used, 0) // (len(stored) - index))
-        return used
+            used = self._part(part, depth, left // (len(stored) - index))
+            left = max(left - used, 0)
+        return left
 
 
 # --- raw state -----------------------------------------------------------------------------------
 
 
-def _attributes(value: Any, kind: type, most: int) -> tuple[int, list[tuple[str, Any]]]:
+def _attributes(
+    value: Any, kind: type, most: int, with_slots: bool
+) -> tuple[int, list[tuple[str, Any]]]:
     """How many attributes an instance has, in its `__dict__` and slots, and the first of them."""
     found: list[tuple[str, Any]] = []
     count = 0
@@ -375,7 +404,7 @@ def _attributes(value: Any, kind: type, most: int) -> tuple[int, list[tuple[str,
     if state is not None:
         found = [(_exact_text(name), part) for name, part in list(islice(dict.items(state), most))]
         count = max(dict.__len__(state), len(found))
-    for base in _mro_of(kind):
+    for base in _mro_of(kind) if with_slots else ():
         for slot in own_slots(base):
             try:
                 part = slot.__get__(value)
@@ -462,8 +491,18 @@ def _exact_text(value: Any) -> str:
     return str.__str__(value) if _flags_of(type(value)) & _IS_STRING else ""
 
 
+def _summary_can_change(kind: type) -> bool:
+    if kind is range or kind is slice:
+        return False
+    return type_name(kind)[0].partition(".")[0] not in _FIXED_MODULES
+
+
 def _is_module(kind: type) -> bool:
     return kind is ModuleType or any(base is ModuleType for base in _mro_of(kind))
+
+
+def _is_builtin(kind: type) -> bool:
+    return kind is _BUILTINS[0] or kind is _BUILTINS[1]
 
 
 def _is_bound(builtin: Any) -> bool:
@@ -472,8 +511,6 @@ def _is_bound(builtin: Any) -> bool:
 
 
 def _callable_name(function: Any) -> str:
-    if type(function) is FunctionType:
-        return _exact_text(_function_qualname(function))
-    if type(function) is BuiltinFunctionType:
-        return _exact_text(_builtin_name(function))
-    return type_name(type(function))[1]
+    """Of what a method is bound to; only functions of Python code tell it without being asked."""
+    is_function = type(function) is FunctionType
+    return _exact_text(_function_qualname(function)) if is_function else ""
