@@ -164,7 +164,7 @@ static bool ends_room(Thread *thread, size_t count)
     if (likely(thread->ends_capacity >= count)) {
         return true;
     }
-    size_t *ends = PyMem_RawRealloc(thread->ends, count * 2 * sizeof *ends);
+    InputEncoding *ends = PyMem_RawRealloc(thread->ends, count * 2 * sizeof *ends);
     if (ends == NULL) {
         recorder_fail(ENOMEM);
         return false;
@@ -174,7 +174,46 @@ static bool ends_room(Thread *thread, size_t count)
     return true;
 }
 
-/* Encodes each input into the scratch, and watches those that have identity or can change. */
+/* Encodes an input that is more than a byte, and watches it if it has identity or can change. */
+static bool encode_input(Thread *thread, PyObject *value, const Input *input, uint32_t index,
+                         size_t first_watch, const Bound *bound)
+{
+    InputEncoding *encoding = &thread->ends[index];
+    bool container = is_container(value);
+    const Watch *same = container ? same_input(thread, first_watch, value) : NULL;
+    size_t start = thread->scratch.length;
+    encoding->hashed = false;
+    if (same != NULL) {
+        put_byte(&thread->scratch, V_INPUT);
+        put_number(&thread->scratch, same->input);
+        encoding->end = thread->scratch.length;
+        return true;
+    }
+    Snapshot snapshot;
+    if (!snapshot_plain(&snapshot, thread, &thread->scratch, value, bound)) {
+        recorder_fail(ENOMEM);
+        return false;
+    }
+    encoding->end = thread->scratch.length;
+    bool compared = recorder.detail == DETAIL_FULL &&
+                    (input->kind == INPUT_FREE || snapshot.mutable);
+    if (!compared && !container) {
+        return true;
+    }
+    Watch *watch = watch_add(thread);
+    if (watch == NULL) {
+        return false;
+    }
+    if (compared) {
+        encoding->hashed = true;
+        encoding->hash = hash_bytes(thread->scratch.bytes + start, encoding->end - start);
+    }
+    *watch = (Watch){value, compared ? encoding->hash.a : 0, (uint16_t)index, compared,
+                     value != NULL && Py_REFCNT(value) == 1};
+    return true;
+}
+
+/* Encodes each input into the scratch. */
 static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *code,
                           const Bound *bound)
 {
@@ -186,40 +225,18 @@ static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *c
     for (uint32_t i = 0; i < code->input_count; i++) {
         const Input *input = &code->inputs[i];
         PyObject *value = input_value(frame, input);
-        size_t start = thread->scratch.length;
-        bool container = is_container(value);
-        const Watch *same = container ? same_input(thread, first_watch, value) : NULL;
+        uint8_t byte = input->kind == INPUT_FREE ? 0 : one_byte_value(value);
         if (unlikely(!buffer_room(&thread->scratch, 32))) {
             recorder_fail(ENOMEM);
             return false;
         }
-        if (same != NULL) {
-            put_byte(&thread->scratch, V_INPUT);
-            put_number(&thread->scratch, same->input);
+        if (byte != 0) {
+            put_byte(&thread->scratch, byte);
+            thread->ends[i] = (InputEncoding){.end = thread->scratch.length};
         }
-        else {
-            Snapshot snapshot = {.held_count = 0};
-            if (!snapshot_root(&snapshot, thread, &thread->scratch, value, bound)) {
-                recorder_fail(ENOMEM);
-                return false;
-            }
-            bool is_free = input->kind == INPUT_FREE;
-            bool compared = recorder.detail == DETAIL_FULL && (is_free || snapshot.mutable);
-            if (compared || container) {
-                Watch *watch = watch_add(thread);
-                if (watch == NULL) {
-                    return false;
-                }
-                watch->object = value;
-                watch->input = (uint16_t)i;
-                watch->compared = compared;
-                watch->sole = value != NULL && Py_REFCNT(value) == 1;
-                watch->hash = compared ? hash_bytes(thread->scratch.bytes + start,
-                                                    thread->scratch.length - start).a
-                                       : 0;
-            }
+        else if (!encode_input(thread, value, input, i, first_watch, bound)) {
+            return false;
         }
-        thread->ends[i] = thread->scratch.length;
     }
     return true;
 }
@@ -269,8 +286,10 @@ static uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const 
     put_call(R_CALL, parent, code);
     size_t start = 0;
     for (uint32_t i = 0; i < code->input_count; i++) {
-        put_root(&recorder.page, thread->scratch.bytes + start, thread->ends[i] - start, NULL);
-        start = thread->ends[i];
+        const InputEncoding *encoding = &thread->ends[i];
+        put_root(&recorder.page, thread->scratch.bytes + start, encoding->end - start,
+                 encoding->hashed ? &encoding->hash : NULL);
+        start = encoding->end;
     }
     record_end();
     return recorder.next_call++;
@@ -436,9 +455,9 @@ static bool compare_inputs(Thread *thread, const Activation *activation, Watch *
             }
             continue;
         }
-        Snapshot snapshot = {.held_count = 0};
+        Snapshot snapshot;
         size_t start = thread->scratch.length;
-        if (!snapshot_root(&snapshot, thread, &thread->scratch, value, bound)) {
+        if (!snapshot_plain(&snapshot, thread, &thread->scratch, value, bound)) {
             recorder_fail(ENOMEM);
             return false;
         }
@@ -524,12 +543,22 @@ static void put_end(Thread *thread, Activation *activation, uint8_t record, uint
 
 enum { MOST_HELD = 64 };
 
-static bool encode_outcome(Snapshot *snapshot, Thread *thread, PyObject *value, const Bound *bound)
+static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, const Held *held,
+                           size_t held_count)
 {
-    if (unlikely(thread->unmade != NULL)) {
-        return snapshot_unmade(snapshot, thread, &thread->scratch, thread->unmade, value, bound);
+    Snapshot snapshot;
+    uint8_t byte = one_byte_value(value);
+    if (byte != 0 && thread->unmade == NULL && buffer_room(&thread->scratch, 1)) {
+        put_byte(&thread->scratch, byte);
+        return true;
     }
-    return snapshot_root(snapshot, thread, &thread->scratch, value, bound);
+    snapshot.held = held;
+    snapshot.held_count = held_count;
+    snapshot.foreign_opaque = false;
+    if (unlikely(thread->unmade != NULL)) {
+        return snapshot_unmade(&snapshot, thread, &thread->scratch, thread->unmade, value, bound);
+    }
+    return snapshot_root(&snapshot, thread, &thread->scratch, value, bound);
 }
 
 /* Writes how a step ended: what changed, what was skipped, and the outcome. */
@@ -558,8 +587,8 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
             return;
         }
         if (!bare) {
-            Snapshot snapshot = {.held = few, .held_count = held_count};
-            if (!encode_outcome(&snapshot, thread, value, &recorder.bounds[activation->bound])) {
+            if (!encode_outcome(thread, value, &recorder.bounds[activation->bound], few,
+                                held_count)) {
                 recorder_fail(ENOMEM);
                 return;
             }
@@ -631,9 +660,8 @@ static void write_throw(Thread *thread, const Generator *generator, const Origin
                         PyObject *thrown)
 {
     thread->scratch.length = 0;
-    Snapshot snapshot = {.held_count = 0};
     uint64_t call = generator->call;
-    if (!encode_outcome(&snapshot, thread, thrown, &recorder.bounds[generator->bound])) {
+    if (!encode_outcome(thread, thrown, &recorder.bounds[generator->bound], NULL, 0)) {
         recorder_fail(ENOMEM);
         return;
     }
@@ -717,9 +745,9 @@ void write_end(int how, PyObject *value)
         return;
     }
     thread->scratch.length = 0;
-    Snapshot snapshot = {.held_count = 0};
-    if (snapshot_root(&snapshot, thread, &thread->scratch, value,
-                      &recorder.bounds[BOUND_FIRST]) &&
+    Snapshot snapshot;
+    if (snapshot_plain(&snapshot, thread, &thread->scratch, value,
+                       &recorder.bounds[BOUND_FIRST]) &&
         record_begin(recorder.current_thread, 2 + NUMBER_SIZE + thread->scratch.length)) {
         put_byte(&recorder.page, R_END);
         put_byte(&recorder.page, (uint8_t)how);

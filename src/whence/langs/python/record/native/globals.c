@@ -114,7 +114,9 @@ static void check_variable(Thread *thread, GlobalUse *use)
     if (!variable->known && !is_data(use->value)) {
         return;
     }
-    Snapshot snapshot = {.foreign_opaque = true};
+    Snapshot snapshot;
+    snapshot.held_count = 0;
+    snapshot.foreign_opaque = true;
     size_t start = thread->scratch.length;
     if (!snapshot_root(&snapshot, thread, &thread->scratch, use->value,
                        &recorder.bounds[BOUND_GLOBAL])) {

@@ -150,6 +150,7 @@ void *map_remove(Map *map, const void *key);
 void map_clear(Map *map);
 
 enum type_kind {
+    TYPE_MODULE,
     TYPE_OBJECT,            /* seen through */
     TYPE_OPAQUE,            /* not, and has no attributes */
     TYPE_OPAQUE_ATTRIBUTES, /* not, and has some */
@@ -190,7 +191,28 @@ bool tables_reset(void);
 uint32_t name_number(PyObject *text);
 uint32_t name_number_of(const char *text, size_t count);
 TypeEntry *type_entry(PyTypeObject *type); /* may run whence's own code for a new type */
-TypeEntry *type_known(PyTypeObject *type);
+TypeEntry *type_lookup(PyTypeObject *type);
+
+typedef struct {
+    PyTypeObject *type;
+    TypeEntry *entry;
+} TypeCache;
+
+enum { TYPE_CACHE = 1024 };
+extern TypeCache type_cache[TYPE_CACHE];
+
+static inline TypeCache *type_place(const PyTypeObject *type)
+{
+    uintptr_t address = (uintptr_t)type >> 4;
+    return &type_cache[(address ^ address >> 10) & (TYPE_CACHE - 1)];
+}
+
+/* The same without ever running code: NULL if the type was not met yet. */
+static inline TypeEntry *type_known(PyTypeObject *type)
+{
+    TypeCache *place = type_place(type);
+    return likely(place->type == type) ? place->entry : type_lookup(type);
+}
 bool type_key_names(TypeEntry *entry, Py_ssize_t count);
 Variable *variable_entry(uint32_t module, uint32_t name);
 void user_module(uint32_t name);
@@ -234,6 +256,13 @@ typedef struct {
     bool sole;     /* nothing but the frame held it */
 } Watch;
 
+/* Where an input's encoding ends in the scratch, and its hash, if it was needed. */
+typedef struct InputEncoding {
+    size_t end;
+    bool hashed;
+    Hash hash;
+} InputEncoding;
+
 /* Where the calls of a thread that no recorded call of its own made belong. */
 typedef struct {
     uint64_t call;
@@ -253,7 +282,7 @@ typedef struct {
     Buffer changes;  /* whole CHANGED and LOST entries, likewise */
     PyObject **seen; /* containers of the root being encoded */
     size_t seen_capacity;
-    size_t *ends;    /* where each input's encoding ends in scratch */
+    struct InputEncoding *ends; /* of each input of the call that begins */
     size_t ends_capacity;
     PyObject *unmade; /* the class of the exception in flight, if only its arguments exist */
     Origin origin;
@@ -375,6 +404,7 @@ typedef struct {
     const Held *held; /* inputs that a container can be the same as */
     size_t held_count;
     size_t seen_count;
+    uint64_t seen_filter; /* a bit for each container seen: most are new */
     PyObject *chain[130]; /* containers being walked */
     int chain_length;
     bool foreign_opaque; /* a module variable: other people's objects by type only */
@@ -385,7 +415,11 @@ typedef struct {
 
 enum { MAX_DEPTH = 60 };
 
-/* Encodes a root value at the end of a buffer. False if there is no memory. */
+/* Encodes a root value at the end of a buffer. False if there is no memory. What is held, and
+ * foreign_opaque, is set by the caller; `snapshot_plain` is for a value without either. (The
+ * struct is large and not cleared.) */
+bool snapshot_plain(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *value,
+                    const Bound *bound);
 bool snapshot_root(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *value,
                    const Bound *bound);
 
@@ -393,6 +427,21 @@ bool snapshot_root(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *va
  * instance would be made of. */
 bool snapshot_unmade(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *type,
                      PyObject *value, const Bound *bound);
+
+/* Most values are None, a truth value or a small number: one byte. 0 for all others. */
+static inline uint8_t one_byte_value(PyObject *value)
+{
+    if (value == Py_None) {
+        return V_NONE;
+    }
+    if (value == NULL || Py_TYPE(value) != &PyLong_Type) {
+        return value == Py_True ? V_TRUE : value == Py_False ? V_FALSE : 0;
+    }
+    long long number;
+    return small_number(value, &number) && number >= 0 && number < 128
+               ? (uint8_t)(V_SMALL + number)
+               : 0;
+}
 
 static inline bool is_container(PyObject *value)
 {

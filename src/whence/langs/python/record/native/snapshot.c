@@ -131,6 +131,11 @@ static bool remember(Snapshot *s, PyObject *container)
     return true;
 }
 
+static inline uint64_t filter_bit(const PyObject *container)
+{
+    return (uint64_t)1 << ((uintptr_t)container * 0x9E3779B97F4A7C15u >> 58);
+}
+
 /* Writes a container that was met before as such; else remembers it and returns false. */
 static bool write_known(Snapshot *s, PyObject *container)
 {
@@ -141,14 +146,16 @@ static bool write_known(Snapshot *s, PyObject *container)
             return true;
         }
     }
+    uint64_t bit = filter_bit(container);
     PyObject **seen = s->thread->seen;
-    for (size_t i = s->seen_count; i-- > 0;) {
+    for (size_t i = s->seen_filter & bit ? s->seen_count : 0; i-- > 0;) {
         if (seen[i] == container) {
             put_byte(s->out, V_SAME);
             put_number(s->out, s->seen_count - i);
             return true;
         }
     }
+    s->seen_filter |= bit;
     remember(s, container);
     return false;
 }
@@ -619,22 +626,19 @@ static long write_other(Snapshot *s, PyObject *value, PyTypeObject *type, long d
     if (type == &PyCFunction_Type || type == &PyCMethod_Type) {
         return write_builtin(s, value, depth, budget);
     }
-    if (PyModule_Check(value)) {
-        write_module(s, value);
-        return 1;
-    }
-    if (write_known(s, value)) {
-        return 1;
-    }
     if (type == &PyMethod_Type) {
-        return write_method(s, value, depth, budget);
+        return write_known(s, value) ? 1 : write_method(s, value, depth, budget);
     }
     TypeEntry *entry = entry_of(s, value, type);
     if (entry == NULL) {
         put_byte(s->out, V_LEFT_OUT);
         return 1;
     }
-    return write_instance(s, value, entry, depth, budget);
+    if (entry->kind == TYPE_MODULE) {
+        write_module(s, value);
+        return 1;
+    }
+    return write_known(s, value) ? 1 : write_instance(s, value, entry, depth, budget);
 }
 
 static long write_value(Snapshot *s, PyObject *value, long depth, long budget)
@@ -701,6 +705,7 @@ static void snapshot_begin(Snapshot *s, Thread *thread, Buffer *out, const Bound
     s->out = out;
     s->bound = bound;
     s->seen_count = 0;
+    s->seen_filter = 0;
     s->chain_length = 0;
     s->mutable = s->aborted = s->failed = false;
 }
@@ -740,6 +745,13 @@ bool snapshot_root(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, co
     snapshot_begin(s, thread, out, bound);
     write_value(s, value, bound->depth, bound->budget);
     return !s->failed;
+}
+
+bool snapshot_plain(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, const Bound *bound)
+{
+    s->held_count = 0;
+    s->foreign_opaque = false;
+    return snapshot_root(s, thread, out, value, bound);
 }
 
 #else

@@ -436,7 +436,10 @@ static void classify(TypeEntry *entry)
     PyTypeObject *type = entry->type;
     PyTypeObject *opaque;
     entry->has_dict = type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
-    if (entry->summary != NULL) {
+    if (PyType_IsSubtype(type, &PyModule_Type)) {
+        entry->kind = TYPE_MODULE;
+    }
+    else if (entry->summary != NULL) {
         entry->kind = TYPE_SUMMARY;
         entry->mutable_summary = summary_can_change(type);
     }
@@ -494,27 +497,21 @@ static TypeEntry *type_add(PyTypeObject *type)
     return entry;
 }
 
-static PyTypeObject *last_type; /* a cache of one */
-static TypeEntry *last_entry;
+TypeCache type_cache[TYPE_CACHE];
 
-TypeEntry *type_entry(PyTypeObject *type)
+TypeEntry *type_lookup(PyTypeObject *type)
 {
-    if (type == last_type) {
-        return last_entry;
-    }
     TypeEntry *entry = map_get(&types, type);
-    if (unlikely(entry == NULL)) {
-        entry = type_add(type);
+    if (entry != NULL) {
+        *type_place(type) = (TypeCache){type, entry};
     }
-    last_type = entry != NULL ? type : NULL;
-    last_entry = entry;
     return entry;
 }
 
-/* The same without ever running code: NULL if the type was not met yet. */
-TypeEntry *type_known(PyTypeObject *type)
+TypeEntry *type_entry(PyTypeObject *type)
 {
-    return type == last_type ? last_entry : map_get(&types, type);
+    TypeEntry *entry = type_known(type);
+    return likely(entry != NULL) ? entry : type_add(type);
 }
 
 /* Makes sure that the names of the first so many shared keys are known. */
@@ -552,7 +549,10 @@ static destructor type_dealloc;
 
 static void watched_type_dealloc(PyObject *self)
 {
-    last_type = NULL;
+    TypeCache *place = type_place((PyTypeObject *)self);
+    if (place->type == (PyTypeObject *)self) {
+        *place = (TypeCache){NULL, NULL};
+    }
     TypeEntry *entry = map_remove(&types, self);
     if (entry != NULL) {
         type_free(entry);
@@ -581,7 +581,7 @@ bool tables_reset(void)
         }
     }
     map_clear(&types);
-    last_type = NULL;
+    memset(type_cache, 0, sizeof type_cache);
     for (size_t i = 0; variables.slots != NULL && i <= variables.mask; i++) {
         if (variables.slots[i].used) {
             PyMem_RawFree((Variable *)(uintptr_t)variables.slots[i].value);
