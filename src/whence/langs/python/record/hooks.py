@@ -71,6 +71,8 @@ if sys.version_info >= (3, 12):
                 _monitoring.register_callback(tool, event, callback)
             _monitoring.register_callback(tool, _events.CALL, self._call)
             _monitoring.set_events(tool, sum(callbacks))
+            # What an earlier user of this tool id switched off would stay so.
+            _monitoring.restart_events()
 
         def remove(self) -> str:
             if self._tool >= 0:

@@ -425,7 +425,7 @@ def raw_dict(value: Any, kind: type) -> dict[str, Any] | None:
     """The `__dict__` of an instance, through the descriptor that its class got from `type`."""
     for base in _mro_of(kind):
         getter = _dict_of(base).get("__dict__")
-        if type(getter) is GetSetDescriptorType:
+        if type(getter) is GetSetDescriptorType or type(getter) is MemberDescriptorType:
             try:
                 state = getter.__get__(value)
             except (AttributeError, TypeError):

@@ -1,0 +1,340 @@
+"""What is a call, whose it is, and what is told of it: the same for every backend."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+from recorded import Node
+
+from whence.langs.python.record.options import Detail, RecordOptions
+
+Run = Callable[..., Node]
+
+
+# Where who created a generator cannot be told, who first made it run counts as its caller.
+def knows_creators(backend: str) -> bool:
+    return backend == "native" or sys.version_info >= (3, 12)
+
+
+def test_functions_methods_lambdas_and_bodies_are_calls(run: Run) -> None:
+    body = run("""
+class Box:
+    def __init__(self, x):
+        self.x = x
+    @property
+    def twice(self):
+        return self.x * 2
+    @staticmethod
+    def plain(a): return a
+    @classmethod
+    def make(cls, x): return cls(x)
+
+def f(x):
+    return (lambda y: y + 1)(x)
+
+f(1); Box.make(3).twice; Box.plain(5)
+""")
+    assert body.names() == ["Box", "f", "Box.make", "Box.twice", "Box.plain"]
+    assert body.find("f").outcome == "→ 2"
+    assert body.find("f").names() == ["f.<locals>.<lambda>"]
+    assert body.find("Box.make").names() == ["Box.__init__"]
+    assert body.find("Box.make").arguments == {"cls": "<class program.Box>", "x": "3"}
+    assert body.find("Box.twice").arguments == {"self": "Box(x=3)"}
+
+
+def test_arguments_of_every_kind_are_told_by_name(run: Run) -> None:
+    body = run("""
+def f(a, /, b=2, *args, c, d=4, **kw): return None
+f(1, c=3)
+f(1, 5, 6, 7, c=8, e=9)
+""")
+    first, second = body.all("f")
+    assert first.arguments == {"a": "1", "b": "2", "c": "3", "d": "4", "args": "()", "kw": "{}"}
+    assert second.arguments["args"] == "(6, 7)"
+    assert second.arguments["kw"] == "{'e': 9}"
+
+
+def test_calls_made_from_c_stand_below_the_call_that_caused_them(run: Run) -> None:
+    body = run("""
+class Key:
+    def __init__(self, n): self.n = n
+    def __eq__(self, other): return self.n == other.n
+    def __hash__(self): return 1
+def key(x): return -x
+def caller():
+    sorted([1, 2], key=key)
+    {Key(1): 1}[Key(1)]
+    return list(map(key, [3]))
+caller()
+""")
+    assert body.find("caller").names() == [
+        "key", "key", "Key.__init__", "Key.__hash__", "Key.__init__", "Key.__hash__",
+        "Key.__eq__", "key",
+    ]  # fmt: skip
+
+
+def test_comprehensions_belong_to_the_function_in_which_they_stand(run: Run) -> None:
+    body = run("""
+def g(x): return x
+def f(): return [g(i) for i in range(2)], sum(g(i) for i in range(2)), {g(1): g(2)}
+f()
+""")
+    assert body.names() == ["f"]
+    assert body.find("f").names() == ["g"] * 6
+
+
+def test_the_place_of_the_call_is_told_by_line_and_column(run: Run) -> None:
+    body = run("""
+def g(): pass
+def f():
+    x = 1
+    return g(), [g() for i in range(1)]
+f()
+""")
+    first, second = body.all("g")
+    assert (first.line, first.column) == (5, 12)
+    assert second.line == 5
+    assert body.find("f").line == 6
+
+
+def test_a_generator_is_a_call_of_who_created_it(run: Run, backend: str) -> None:
+    body = run("""
+def g(x): return x
+def make(n):
+    for i in range(n):
+        yield g(i)
+def first(): return make(2)
+def second(it): return list(it)
+second(first())
+""")
+    assert body.find("make").outcome == "yielded 0, 1, then returned None"
+    assert body.find("make").names() == ["g", "g"]
+    parent = body.find("first" if knows_creators(backend) else "second")
+    assert parent.names() == ["make"]
+
+
+def test_generators_made_before_any_of_them_runs_are_kept_apart(run: Run) -> None:
+    body = run("""
+def make(n):
+    yield n
+a = make(1); b = make(2); c = make(3)
+list(c); list(a)
+""")
+    expected = {"1": "yielded 1, then returned None", "3": "yielded 3, then returned None"}
+    told = {call.arguments["n"]: call.outcome for call in body.all("make")}
+    assert {n: told[n] for n in expected} == expected
+
+
+def test_a_generator_that_is_thrown_into_and_closed(run: Run) -> None:
+    body = run("""
+def make():
+    while True:
+        try:
+            yield 1
+        except KeyError:
+            yield 2
+def through():
+    yield 3
+g = make(); next(g); g.throw(KeyError('k')); next(g)
+h = through(); next(h)
+try:
+    h.throw(ValueError('v'))
+except ValueError:
+    pass
+""")
+    assert body.find("make").outcome.startswith("yielded 1, 2, 1")
+    assert "raised" in body.find("through").outcome
+
+
+def test_coroutines_and_tasks_belong_to_who_created_them(run: Run, backend: str) -> None:
+    body = run("""
+import asyncio
+def g(x): return x
+async def child(x):
+    await asyncio.sleep(0)
+    return g(x)
+async def numbers():
+    for i in range(2):
+        yield g(i)
+        await asyncio.sleep(0)
+async def main():
+    task = asyncio.create_task(child(1))
+    own = await child(2)
+    return own + await task + sum([x async for x in numbers()])
+result = asyncio.run(main())
+""")
+    main = body.find("main")
+    assert main.outcome == "→ 4"
+    first, second = body.all("child")
+    assert {first.outcome, second.outcome} == {"→ 1", "→ 2"}
+    assert first.names() == second.names() == ["g"]
+    assert body.find("numbers").names() == ["g", "g"]
+    if knows_creators(backend):
+        assert sorted(main.names()) == ["child", "child", "numbers"]
+
+
+def test_a_thread_belongs_to_who_started_it(run: Run) -> None:
+    body = run("""
+import threading
+def inner(n): return n
+def work(n): return inner(n)
+def start():
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+start()
+""")
+    start = body.find("start")
+    assert start.names() == ["work"] * 3
+    assert all(call.names() == ["inner"] for call in start.calls)
+
+
+def test_exceptions_are_told_where_they_came_up_and_passed_through(run: Run) -> None:
+    body = run("""
+class Broken(Exception):
+    def __init__(self, x):
+        super().__init__(x)
+        self.x = x
+def deep(x):
+    raise Broken(x)
+def middle(x):
+    try:
+        return deep(x)
+    finally:
+        y = 1
+def top(x):
+    try:
+        middle(x)
+    except Broken as e:
+        return e.x
+top([5])
+""")
+    assert body.find("deep").outcome.startswith("raised Broken(")
+    assert body.find("deep").raised_at == 7
+    assert body.find("middle").outcome.startswith("raised Broken(")
+    assert body.find("top").outcome == "→ <same as #1>"  # what it was given
+
+
+def test_what_a_call_changed_is_told(run: Run) -> None:
+    body = run("""
+STATE = {'n': 0}
+COUNT = 0
+class Box:
+    def __init__(self, x): self.x = x
+    def grow(self): self.x += 1
+def append(xs, ys): xs.append(1)
+def count():
+    global COUNT
+    COUNT += 1
+    STATE['n'] = COUNT
+append([0], [0]); Box(1).grow(); count()
+""")
+    assert body.find("append").effects == {"xs[1]": ("nothing", "1")}
+    assert body.find("Box.grow").effects == {"self.x": ("1", "2")}
+    assert body.find("Box.__init__").effects == {"self.x": ("nothing", "1")}
+    effects = body.find("count").effects
+    assert effects["COUNT"] == ("0", "1")
+    assert effects["STATE['n']"] == ("0", "1")
+    assert body.find("count").reads["COUNT"] == "0"
+
+
+def test_closures_are_read_and_bound_anew(run: Run) -> None:
+    body = run("""
+def outer():
+    n = 0
+    seen = []
+    def inc(by):
+        nonlocal n
+        n += by
+        seen.append(n)
+        return n
+    return inc
+inc = outer(); inc(2); inc(3)
+""")
+    first, second = body.all("outer.<locals>.inc")
+    assert first.reads == {"n": "0", "seen": "[]"}
+    assert second.reads == {"n": "2", "seen": "[2]"}
+    assert first.effects["n"] == ("0", "2")
+    assert first.effects["seen[0]"] == ("nothing", "2")
+
+
+def test_a_parameter_that_is_bound_anew_is_no_effect_but_may_hide_one(run: Run) -> None:
+    body = run("""
+def number(n): n += 1; return n
+def hides(xs):
+    xs.append(1)
+    xs = None
+number(1); data = [0]; hides(data)
+""")
+    assert body.find("number").effects == {}
+    (effect,) = body.find("hides").effects.values()
+    assert "not known" in effect[1]
+
+
+def test_the_same_object_is_told_as_such(run: Run) -> None:
+    body = run("""
+def same(a, b): return a
+x = [1]
+same(x, x); same([1], [1])
+ring = []
+ring.append(ring)
+def hold(r): pass
+hold(ring)
+""")
+    first, second = body.all("same")
+    assert "same as" in first.arguments["b"]
+    assert "same as" not in second.arguments["b"]
+    assert "same as" in first.outcome and "same as" in second.outcome
+    assert "same as" in body.find("hold").arguments["r"]
+
+
+def test_values_beyond_the_bound_are_left_out_with_their_number(run: Run) -> None:
+    body = run("""
+def f(x): pass
+f(list(range(1000))); f('x' * 5000); f(10 ** 2000)
+""")
+    numbers, text, large = (call.arguments["x"] for call in body.all("f"))
+    assert "968 more" in numbers
+    assert len(text) < 500
+    assert "…" in text
+    assert len(large) < 1100
+
+
+def test_detail_ids_records_no_values_and_shallow_no_changes(run: Run) -> None:
+    source = "def f(x):\n    x.append(1)\n    return x\nf([0])"
+    bare = run(source, RecordOptions(detail=Detail.IDS)).find("f")
+    assert bare.arguments.get("x", "?") == "?" or bare.arguments == {}
+    shallow = run(source, RecordOptions(detail=Detail.SHALLOW)).find("f")
+    assert shallow.arguments == {"x": "[0]"}
+    assert shallow.effects == {}
+
+
+FIB = "def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(10)"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [RecordOptions(max_calls=20), RecordOptions(depth=4), RecordOptions(max_bytes=200)],
+    ids=["calls", "depth", "bytes"],
+)
+def test_past_a_bound_calls_are_counted_exactly(
+    run: Run, options: RecordOptions, backend: str
+) -> None:
+    whole = run(FIB)
+    bounded = run(FIB, options)
+    assert whole.weight == 178
+    assert bounded.weight == 178
+    if options.max_bytes is None or backend == "pure":  # the other one counts whole pages
+        assert len(list(bounded.walk())) < 178
+
+
+def test_exec_and_eval_in_user_code_are_user_code(run: Run) -> None:
+    body = run("""
+def g(): return 1
+def f():
+    exec('def made(): return g()\\nmade()', globals())
+f()
+""")
+    assert [call.name for call in body.walk() if call.name == "g"]
