@@ -214,14 +214,16 @@ def _group_lines(
     """Calls of one function by the calls above, on one line, and what they called."""
     columns = tree.columns
     weight: Floats = columns.weight[group]
-    below = "" if float(weight.sum()) <= len(group) else f"  ({weight.sum():,.0f} in all)"
+    function = tree.functions[int(columns.function[group[0]])]
+    stands_for_others = bool(columns.implicit[group[0]]) and function.trusted
+    light = float(weight.sum()) <= len(group)
+    below = "" if light or stands_for_others else f"  ({weight.sum():,.0f} in all)"
     if len(group) == 1:
         node = tree.id(int(group[0]))
         room = width - len(margin) - len(f"{node} ") - len(below)
         text = f"{node} {brief(readable_call(tree, int(group[0]))[0], room)}"
     else:
-        name = tree.functions[int(columns.function[group[0]])].short()
-        text = f"{name} × {len(group):,}"
+        text = f"{function.short()} × {len(group):,}"
     yield margin + text + below
     inner = shown[np.isin(columns.parent[shown], group)]
     if depth == 0:

@@ -7,6 +7,7 @@ more, last, that stands for those that were not recorded and is trusted, so that
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections import Counter
 from collections.abc import Callable
@@ -64,15 +65,15 @@ def open_trace(path: Path, progress: Progress | None = None) -> ColumnTree:
     try:
         return _tree(file, progress)
     except (Malformed, RecursionError) as problem:
-        file.file.close()
+        file.close()
         raise TraceError(path, f"this is not a sound trace: {problem}", "record again") from None
     except MemoryError:
-        file.file.close()
+        file.close()
         raise TraceError(
             path, "the trace takes more memory than there is", "record with lower bounds"
         ) from None
     except BaseException:
-        file.file.close()
+        file.close()
         raise
 
 
@@ -88,7 +89,7 @@ def about(tree: ColumnTree) -> About | None:
 
 
 def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
-    stamp = index.stamp_of(file.file)
+    stamp = _stamp(file)
     kept = _kept(file, stamp)
     if kept is not None:
         return kept
@@ -104,7 +105,7 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
         functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
     rules = [Rule(each.name, each.name, each.location) for each in functions]
     tree = assembled(link(rows), functions, rules, source)
-    if index.is_worthwhile(file.size, len(tree.columns)) and index.stamp_of(file.file) == stamp:
+    if index.is_worthwhile(file.size, len(tree.columns)) and _stamp(file) == stamp:
         extras = {name: getattr(places, name) for name in Places.__slots__}
         extras |= {name: getattr(directory, name) for name in Directory.__slots__}
         extras["pages"] = np.array([len(file)], dtype=np.int64)
@@ -112,6 +113,11 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
         # From now on the columns are those on disk, and the memory is free again.
         return _kept(file, stamp) or tree
     return tree
+
+
+def _stamp(file: TraceFile) -> index.Stamp:
+    with os.fdopen(os.dup(file.descriptor), "rb") as opened:
+        return index.stamp_of(opened)
 
 
 def _kept(file: TraceFile, stamp: index.Stamp) -> ColumnTree | None:

@@ -13,12 +13,13 @@ import json
 import os
 import stat
 import threading
+import weakref
 import zlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from whence.errors import TreeFormatError
 from whence.langs.python.trace import format as f
@@ -73,18 +74,15 @@ def is_trace(start: bytes) -> bool:
 
 
 class TraceFile:
-    """An open trace file."""
+    """An open trace file; it is closed by `close`, or when nobody holds it any more."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.file = _opened(path)
-        try:
-            self.size = os.fstat(self.file.fileno()).st_size
-            self.header, self._start = self._read_header()
-            self._pages, self._stop, self._why = self._frames()
-        except BaseException:
-            self.file.close()
-            raise
+        self.descriptor = _opened(path)
+        self.close = weakref.finalize(self, os.close, self.descriptor)
+        self.size = os.fstat(self.descriptor).st_size
+        self.header, self._start = self._read_header()
+        self._pages, self._stop, self._why = self._frames()
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._kept_bytes = 0
         self._lock = threading.Lock()
@@ -141,7 +139,7 @@ class TraceFile:
 
     def _read(self, offset: int, length: int) -> bytes:
         try:
-            return os.pread(self.file.fileno(), length, offset)
+            return os.pread(self.descriptor, length, offset)
         except OSError as error:
             raise TraceError(self.path, f"cannot be read: {error.strerror or error}") from None
 
@@ -202,11 +200,11 @@ class TraceFile:
         return pages, place, why
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: Path) -> int:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise TraceError(path, "this is not a regular file", "copy the trace into a file first")
-        return path.open("rb")
+        return os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except OSError as error:
         raise TraceError(path, f"cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a null character in the path
