@@ -43,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     is_guest = words[:1] == [GUEST]
-    if not is_guest:
+    if is_guest:
+        words = importlib.import_module("whence.cli.record").protected(words)
+    else:
         _prepare_streams()
     options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
     try:

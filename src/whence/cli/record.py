@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -16,6 +17,15 @@ from whence.langs.python.record.recording import Recording, Settings, Written
 from whence.langs.python.record.user_code import UserCodeRules
 
 _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
+
+
+# argparse takes `--` for itself, wherever it stands. No word of a command line has a NUL in it.
+_DASHES, _PROTECTED = "--", "\0--"
+
+
+def protected(words: Sequence[str]) -> list[str]:
+    """The words of a command line, so that a `--` of the program is the program's."""
+    return [_PROTECTED if word == _DASHES else word for word in words]
 
 
 def configure(commands: Any) -> None:
@@ -122,14 +132,22 @@ def run(options: argparse.Namespace) -> NoReturn:
 
 
 def _target(options: argparse.Namespace) -> Target:
-    for kind, words in ((Kind.MODULE, options.module), (Kind.CODE, options.code)):
-        if words is not None:
+    for kind, given in ((Kind.MODULE, options.module), (Kind.CODE, options.code)):
+        if given is not None:
+            words = _unprotected(given)
             if not words:
                 raise UsageError(f"{kind.value} is followed by nothing: {_USAGE}")
             return Target(kind, words[0], tuple(words[1:]))
-    if not options.program:
+    words = _unprotected(options.program)
+    if words[:1] == [_DASHES]:  # between our options and the program
+        del words[0]
+    if not words:
         raise UsageError(f"which program? {_USAGE}")
-    return Target(Kind.SCRIPT, options.program[0], tuple(options.program[1:]))
+    return Target(Kind.SCRIPT, words[0], tuple(words[1:]))
+
+
+def _unprotected(words: Sequence[str]) -> list[str]:
+    return [_DASHES if word == _PROTECTED else word for word in words]
 
 
 def _default_output(target: Target) -> str:

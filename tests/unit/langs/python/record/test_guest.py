@@ -16,7 +16,7 @@ from whence.langs.python.trace.opening import about, open_trace
 
 PROGRAMS = {
     "uncaught": "def f(x):\n    return 1 / x\ndef g():\n    f(0)\nprint('before')\ng()\n",
-    "chained": "def f():\n try:\n  {}[1]\n except KeyError as e:\n  raise ValueError('v') from e\nf()\n",
+    "chained": "def f():\n try:\n  {}[1]\n except KeyError as e:\n  raise ValueError from e\nf()\n",
     "syntax error": "x = 1\ndef f(:\n",
     "exit code": "import sys\nsys.exit(7)\n",
     "exit message": "import sys\nsys.exit('good bye')\n",
@@ -87,7 +87,7 @@ ns = {'__name__': 'made'}
 exec('def f(x): return x + 1', ns); print(eval('f(2)', ns), ns['f'].__module__)
 exec('y = 5'); print(y)
 """,
-    "reload": "import importlib, helper\nprint(helper.f(1)); print(importlib.reload(helper).f(2))\n",
+    "reload": "import importlib, helper\nprint(helper.f(1), importlib.reload(helper).f(2))\n",
     "fork": """
 import os, sys
 def child(): print('child', flush=True); return 3
@@ -116,13 +116,6 @@ print(f())
 """,
     "warnings": "import warnings\ndef f():\n    warnings.warn('w', stacklevel=2)\nf()\n",
     "descriptors": "f = open(__file__); print(f.fileno())\n",
-    "closed descriptors": """
-import os
-def f(): return 1
-os.closerange(3, 2000)
-data = open('data.bin', 'wb'); f(); data.write(b'mine'); data.close()
-print(open('data.bin', 'rb').read())
-""",
     "unicode": "print('é'.encode('ascii', 'replace')); print('\\ud800')\n",
     "stdin": "print(input())\n",
     "subprocess": "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True, text=True).stdout)\n",  # noqa: E501
@@ -153,7 +146,12 @@ f(A(), [A()])
 }
 # What only a recorder in C can do: recorders in Python use what they must hide.
 NATIVE_ONLY = {
-    "recursion": "def f(n):\n    try: return f(n + 1)\n    except RecursionError: return n\nprint(f(0))\n",
+    "recursion": """
+def f(n):
+    try: return f(n + 1)
+    except RecursionError: return n
+print(f(0))
+""",
     "profilers": """
 import sys
 def f(): return 1
@@ -200,7 +198,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_recorded_program_behaves_as_without(name: str, folder: Path, backend: str) -> None:
     (folder / "program.py").write_text(PROGRAMS[name])
     check_the_same(folder, backend, "program.py", "a", "--detail", "-b")
-    if name not in {"killed", "hard exit", "closed descriptors", "main module", "syntax error"}:
+    if name not in {"killed", "hard exit", "main module", "syntax error"}:
         info = about(open_trace(folder / "t.whence"))
         assert info is not None
         assert info.ended
@@ -235,6 +233,21 @@ def test_a_module_a_package_code_a_folder_and_an_archive_are_run_as_python_does(
         check_the_same(folder, backend, *words)
 
 
+def test_no_file_of_the_program_is_written_to_if_it_closes_ours(folder: Path, backend: str) -> None:
+    (folder / "program.py").write_text("""
+import os
+def f(): return 1
+os.closerange(3, 2000)
+data = open('data.bin', 'wb')
+os.dup2(data.fileno(), 1016); f(); data.write(b'mine'); data.close()
+print(open('data.bin', 'rb').read())
+""")
+    code, out, err = run(folder, recorded(backend, "program.py"))
+    assert (code, out) == (0, "b'mine'\n")
+    assert (folder / "data.bin").read_bytes() == b"mine"
+    assert "t.whence is not whole" in err
+
+
 def test_an_interrupt_from_outside_ends_it_by_the_signal(folder: Path, backend: str) -> None:
     source = "import time\nprint('ready', flush=True)\ntime.sleep(30)\n"
     (folder / "program.py").write_text(source)
@@ -249,8 +262,9 @@ def test_an_interrupt_from_outside_ends_it_by_the_signal(folder: Path, backend: 
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         results.append((process.returncode, out, err))
-    assert results[0] == results[1]
-    assert results[0][0] == -signal.SIGINT
+    # Where it was interrupted, between its last two lines, is chance.
+    plain, ours = ((code, out, err.splitlines()[-1]) for code, out, err in results)
+    assert plain == ours == (-signal.SIGINT, "", "KeyboardInterrupt")
 
 
 def test_a_killed_program_leaves_a_trace_that_opens(folder: Path, backend: str) -> None:
