@@ -365,7 +365,7 @@ class Snapshots:
         self._containers += 1
         self.mutable = True
         w.add_record(self._out, f.EXCEPTION, self._tables.type(kind))
-        used = self._container(_args_of(value), tuple, depth, max(budget - 1, 1))
+        used = self._content(_args_of(value), tuple, depth, max(budget - 1, 1))
         return self._with_attributes(value, kind, depth, budget, used, with_slots=False)
 
     def _with_attributes(

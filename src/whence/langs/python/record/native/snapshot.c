@@ -504,11 +504,11 @@ static long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long 
     else if (entry->kind == TYPE_EXCEPTION) {
         s->mutable = true;
         PyObject *args = ((PyBaseExceptionObject *)value)->args;
+        remember(s, NULL); /* as with the content of others, nothing refers to it */
         if (args != NULL && PyTuple_CheckExact(args)) {
-            used = write_value(s, args, depth, inner);
+            used = write_sequence(s, args, V_TUPLE, depth, inner);
         }
         else {
-            remember(s, NULL);
             put_bytes(s->out, (uint8_t[]){V_TUPLE, 0, 0}, 3);
             used = 1;
         }
@@ -722,13 +722,13 @@ bool snapshot_unmade(Snapshot *s, Thread *thread, Buffer *out, PyObject *type, P
     put_byte(out, V_EXCEPTION);
     put_number(out, entry->number);
     remember(s, NULL);
+    remember(s, NULL);
     if (value != NULL && PyTuple_CheckExact(value)) {
-        write_value(s, value, bound->depth, left < 1 ? 1 : left);
+        write_sequence(s, value, V_TUPLE, bound->depth, left < 1 ? 1 : left);
     }
     else {
         bool some = value != NULL && value != Py_None;
         bool stored = some && bound->depth > 0 && left > 1;
-        remember(s, NULL);
         put_bytes(out, (uint8_t[]){V_TUPLE, some, stored}, 3);
         if (stored) {
             write_value(s, value, bound->depth - 1, left - 1);
