@@ -109,7 +109,8 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     code_reset();
     generators_reset();
     if (!tables_reset() || !page_reset()) {
-        return PyErr_NoMemory();
+        PyErr_SetString(PyExc_RuntimeError, "no memory, or no such file descriptor");
+        return NULL;
     }
     if (!watch()) {
         return NULL;

@@ -9,6 +9,7 @@
 #ifndef WHENCE_UNSUPPORTED
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ enum {
 static Buffer stored; /* the page as it goes to the file */
 static uint32_t since_clock;
 static time_t last_flush;
+static dev_t device; /* of the trace file */
+static ino_t inode;
 static size_t page_limit; /* a page is written when it is this long */
 
 typedef struct {
@@ -81,6 +84,12 @@ bool page_reset(void)
     since_clock = 0;
     last_flush = seconds();
     set_page_limit();
+    struct stat file;
+    if (fstat(recorder.descriptor, &file) != 0) {
+        return false;
+    }
+    device = file.st_dev;
+    inode = file.st_ino;
     if (known == NULL) {
         known = PyMem_RawMalloc(sizeof(Known) << DEDUP_BITS);
     }
@@ -97,6 +106,17 @@ static void put_fixed(uint8_t *to, uint64_t number)
     for (int i = 0; i < 4; i++) {
         to[i] = (uint8_t)(number >> 8 * i);
     }
+}
+
+/* The program may close our descriptor, and open a file of its own under the number. */
+static bool is_our_file(void)
+{
+    struct stat now;
+    if (fstat(recorder.descriptor, &now) == 0 && now.st_dev == device && now.st_ino == inode) {
+        return true;
+    }
+    recorder_fail(EBADF);
+    return false;
 }
 
 static bool write_all(const uint8_t *bytes, size_t count)
@@ -144,7 +164,7 @@ void page_flush(void)
     put_fixed(stored.bytes + 8, length);
     put_fixed(stored.bytes + 12, count);
     put_fixed(stored.bytes + 16, crc32_of(payload, length));
-    if (write_all(stored.bytes, PAGE_HEADER + length)) {
+    if (is_our_file() && write_all(stored.bytes, PAGE_HEADER + length)) {
         recorder.bytes_written += PAGE_HEADER + length;
     }
     set_page_limit();
