@@ -24,15 +24,15 @@ class Detail(Enum):
 class Bound:
     """How much of one value is recorded; docs/trace-format.md, *The bound*, defines it exactly."""
 
-    depth: int = 2
-    width: int = 16
-    attributes: int = 16
-    text: int = 80
-    budget: int = 40
+    depth: int = 1
+    width: int = 8
+    attributes: int = 10
+    text: int = 64
+    budget: int = 16
 
 
 SHALLOW_BOUND = Bound(depth=1, width=10, attributes=10, text=64, budget=16)
-FIRST_BOUND = Bound(depth=4, width=32, attributes=32, text=400, budget=160)
+FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
 
 
 @dataclass(frozen=True, slots=True)
