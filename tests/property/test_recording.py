@@ -1,0 +1,165 @@
+"""For any program, what is recorded is what a slow and obviously right tracer finds."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from recorded import BACKENDS, Node, environment, record
+from reference_tracer import Told, trace
+
+from whence.langs.python.record.options import Bound, RecordOptions
+from whence.langs.python.trace.opening import open_trace
+
+WHOLE = Bound(depth=20, width=200, attributes=50, text=500, budget=5000)
+OPTIONS = RecordOptions(first_bound=WHOLE, bound=WHOLE)
+
+# Each function may call those defined before it, so that every program ends.
+_STATEMENTS = [
+    "total += {call}",
+    "total = total * 2 - {n}",
+    "xs.append({n})",
+    "xs[:1] = [total]",
+    "total += sum({call} for _ in range({n} % 3))",
+    "total += sum([{call} for _ in range({n} % 3)])",
+    "try:\n        total += {call}\n    except ValueError as e:\n        total += len(e.args)",
+    "try:\n        total += {call}\n    finally:\n        total += 1",
+    "if total % 2: raise ValueError(total, {n})",
+    "if total % 3 == 0: return total",
+    "for v in made({n} % 4, xs): total += v",
+    "total += next(made({n} % 4, xs), {n})",
+    "g = made(2, xs); h = made(1, xs); total += sum(h) + sum(g)",
+    "total += closure({n})",
+    "total += max([{n}, total % 5], key=first)",
+]
+_START = """
+def first(x):
+    return -x
+def made(n, xs):
+    for i in range(n):
+        xs.append(i)
+        yield first(i)
+"""
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    source = _START
+    names = ["first"]
+    for number in range(draw(st.integers(1, 4))):
+        lines = []
+        for _ in range(draw(st.integers(1, 5))):
+            callee = draw(st.sampled_from(names))
+            n = draw(st.integers(0, 9))
+            call = f"first({n})" if callee == "first" else f"{callee}({n}, [{n}])"
+            if draw(st.booleans()) and callee != "first":
+                call = f"{callee}({n}, xs)"
+            lines.append("    " + draw(st.sampled_from(_STATEMENTS)).format(call=call, n=n))
+        closure = "    def closure(by):\n        nonlocal total\n        total += by\n"
+        closure += "        return total\n"
+        source += f"def f{number}(a, xs):\n    total = a\n{closure}"
+        source += "\n".join(lines) + "\n    return total\n"
+        names.append(f"f{number}")
+    for name in names[1:]:
+        source += (
+            f"try:\n    {name}({draw(st.integers(0, 5))}, [7])\nexcept ValueError:\n    pass\n"
+        )
+    return source
+
+
+def told(node: Node) -> Told:
+    """What a trace says, in the words of the reference."""
+    outcome = node.outcome
+    yielded: list[str] = []
+    if outcome.startswith("yielded "):
+        values, _, rest = outcome.removeprefix("yielded ").partition(", then returned ")
+        yielded = values.split(", ")
+        outcome = "returned " + rest
+        if not rest:
+            values = values.removesuffix(", and was left there")
+            values, _, raised = values.partition(", raised ")
+            # A generator that is left alone is closed sooner or later, told or not.
+            outcome = f"raised {raised}" if raised and "GeneratorExit" not in raised else "left"
+            yielded = values.split(", ")
+    outcome = outcome.replace("→ ", "returned ")
+    name = node.name.rpartition(".")[2]
+    call = Told(name, dict(node.arguments), outcome, yielded)
+    call.calls = [told(each) for each in node.calls]
+    # Told part by part; the reference tells the whole.
+    changed = {re.split(r"[\[.]", target)[0] for target in node.effects}
+    call.changed = dict.fromkeys(changed & set(node.arguments), ("", ""))
+    return call
+
+
+def normal(call: Told) -> Told:
+    """The same without what the two cannot have in common."""
+    if call.yielded and ("did not end" in call.outcome or "GeneratorExit" in call.outcome):
+        call.outcome = "left"
+    call.changed = dict.fromkeys(call.changed, ("", ""))
+    call.calls = [normal(each) for each in call.calls]
+    return call
+
+
+def ordered(call: Told) -> str:
+    return call.text()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@given(source=programs())
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_recorded_tree_is_that_of_the_reference(
+    backend: str, tmp_path: Path, source: str
+) -> None:
+    expected = normal(trace(source))
+    found = told(record(source, tmp_path, backend, OPTIONS))
+    expected.outcome = found.outcome = ""
+    assert ordered(found) == ordered(expected), source
+
+
+KILLED = """
+def leaf(n): return [n]
+def work(n):
+    return [leaf(i) for i in range(5)]
+print('ready', flush=True)
+while True: work(1)
+"""
+
+
+def kill_at_random(folder: Path, backend: str, wait: float) -> None:
+    (folder / "program.py").write_text(KILLED)
+    command = [sys.executable, "-m", "whence", "record", "--backend", backend, "-o", "t.whence"]
+    with subprocess.Popen(
+        [*command, "program.py"], cwd=folder, env=environment(), stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(wait)
+        os.kill(process.pid, signal.SIGKILL)
+    tree = open_trace(folder / "t.whence")
+    for at in range(0, len(tree.columns), max(1, len(tree.columns) // 50)):
+        tree.call(at)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_program_killed_at_any_moment_leaves_a_trace_that_opens(
+    tmp_path: Path, backend: str
+) -> None:
+    for _ in range(2):
+        kill_at_random(tmp_path, backend, random.uniform(0, 0.3))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_two_hundred_killed_programs_leave_traces_that_open(tmp_path: Path, backend: str) -> None:
+    for _ in range(200):
+        kill_at_random(tmp_path, backend, random.uniform(0, 1.5))
