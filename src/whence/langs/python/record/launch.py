@@ -259,6 +259,9 @@ def _lend_recursion() -> None:
         depth, frame = 0, sys._getframe(1)
         while True:
             depth += 1
+            # Up to 3.11 a call of `exec` counts too; runpy has one in `_run_code`.
+            if sys.version_info < (3, 12) and frame.f_code.co_name in ("_execute", "_run_code"):
+                depth += 1
             if frame.f_back is None:
                 break
             frame = frame.f_back
