@@ -26,12 +26,12 @@ class Bound:
 
     depth: int = 1
     width: int = 8
-    attributes: int = 10
+    attributes: int = 8
     text: int = 64
-    budget: int = 16
+    budget: int = 12
 
 
-SHALLOW_BOUND = Bound(depth=1, width=10, attributes=10, text=64, budget=16)
+SHALLOW_BOUND = Bound(depth=1, width=6, attributes=8, text=48, budget=10)
 FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
 
 
