@@ -85,7 +85,9 @@ def packages(workload: Any) -> tuple[str, ...]:
 
 
 def user_files(workload: Any) -> list[str]:
-    folders = [Path(importlib.import_module(name).__file__ or "").parent for name in packages(workload)]
+    folders = [
+        Path(importlib.import_module(name).__file__ or "").parent for name in packages(workload)
+    ]
     return [str(HERE / "workloads"), *map(str, folders)]
 
 

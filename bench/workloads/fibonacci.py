@@ -6,4 +6,4 @@ def fib(n):
 
 
 def run():
-    return fib(20)
+    return fib(24)

@@ -18,7 +18,7 @@ string: ESCAPED_STRING
 PARSER = lark.Lark(GRAMMAR, start="value", parser="lalr")
 TEXT = (
     '{"orders": ['
-    + ", ".join(f'{{"id": {n}, "tags": ["a", "b"], "paid": true}}' for n in range(120))
+    + ", ".join(f'{{"id": {n}, "tags": ["a", "b"], "paid": true}}' for n in range(500))
     + "]}"
 )
 

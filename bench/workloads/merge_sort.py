@@ -23,7 +23,7 @@ def merge_sort(xs):
     return merge(merge_sort(xs[:middle]), merge_sort(xs[middle:]))
 
 
-NUMBERS = [(n * 7919) % 1_000_003 for n in range(10_000)]
+NUMBERS = [(n * 7919) % 1_000_003 for n in range(30_000)]
 
 
 def run():

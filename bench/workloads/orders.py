@@ -69,6 +69,6 @@ def large(orders):
 
 def run():
     shop = Shop([Product(f"p{n}", 10 + n * 13, 200) for n in range(20)])
-    for number in range(1500):
+    for number in range(6000):
         shop.buy(number, wishes(number))
     return len(large(shop.orders)), shop.refused

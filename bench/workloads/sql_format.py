@@ -11,4 +11,4 @@ STATEMENT = (
 
 
 def run():
-    return [sqlparse.format(STATEMENT, reindent=True, keyword_case="upper") for _ in range(4)]
+    return [sqlparse.format(STATEMENT, reindent=True, keyword_case="upper") for _ in range(15)]
