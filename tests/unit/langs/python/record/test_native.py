@@ -163,7 +163,8 @@ ran = []
 class Meta(type):
     def __hash__(cls): ran.append('meta hash'); return 1
     def __eq__(cls, other): ran.append('meta eq'); return True
-    def __getattribute__(cls, name): ran.append('meta ' + name); return type.__getattribute__(cls, name)
+    def __getattribute__(cls, name):
+        ran.append('meta ' + name); return type.__getattribute__(cls, name)
 class Evil(metaclass=Meta):
     def __getattribute__(self, name): ran.append(name); return object.__getattribute__(self, name)
     def __repr__(self): ran.append('repr'); return ''
