@@ -173,6 +173,9 @@ static void watch_function(PyFunctionObject *function, PyObject *code)
     CodeEntry *entry = code_entry((PyCodeObject *)code, function->func_globals, thread);
     if (entry != NULL && entry->user) {
         PyFunction_SetVectorcall(function, watched_vectorcall);
+        /* A `def` gives its new function the version of its code, after this event: with one, calls
+         * would be specialised, and go past the vectorcall. */
+        ((PyCodeObject *)code)->co_version = 0;
     }
 }
 
