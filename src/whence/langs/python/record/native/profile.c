@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "internal/pycore_runtime.h"
+
 const char *const hook_name = "profile";
 
 static PyThreadState *newest; /* the head of the list of threads when it was last looked at */
@@ -156,6 +158,28 @@ static void on_call(Thread *thread, Frame *frame, CodeEntry *code)
     }
 }
 
+static int trace_again(void *tstate)
+{
+    PyThreadState_LeaveTracing(tstate);
+    return 0;
+}
+
+/* The program is about to set a profile function of its own. Without us the interpreter would not
+ * be tracing now, so that the return of sys.setprofile would be no event of the new function. So
+ * tracing rests until the interpreter next looks for pending calls, which is right after the call.
+ * (It does so in the main thread only; in others the new function hears of one event more.) */
+static void make_way(void)
+{
+    PyThreadState *tstate = PyThreadState_Get();
+    const char note[] = "the program replaced the profile function: calls of this thread from here "
+                        "on were not recorded";
+    write_note(note, sizeof note - 1);
+    if (PyThread_get_thread_ident() == _PyRuntime.main_thread &&
+        Py_AddPendingCall(trace_again, tstate) == 0) {
+        PyThreadState_EnterTracing(tstate);
+    }
+}
+
 static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, int what,
                     PyObject *argument)
 {
@@ -170,9 +194,7 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
     hook_new_threads(starts ? thread : NULL);
     if (what != PyTrace_CALL && what != PyTrace_RETURN) {
         if (what == PyTrace_C_CALL && unlikely(is_builtin(argument, "setprofile"))) {
-            const char note[] = "the program replaced the profile function: calls of this thread "
-                                "from here on were not recorded";
-            write_note(note, sizeof note - 1);
+            make_way();
         }
         return 0;
     }
