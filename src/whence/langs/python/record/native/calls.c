@@ -423,7 +423,9 @@ static bool add_change(Thread *thread, uint16_t input, const uint8_t *bytes, siz
     }
     put_number(&thread->changes, input);
     put_number(&thread->changes, count);
-    put_bytes(&thread->changes, bytes, count);
+    if (count > 0) {
+        put_bytes(&thread->changes, bytes, count);
+    }
     return true;
 }
 
