@@ -91,7 +91,7 @@ class SearchSpace:
         position, verdict = judged.position, judged.verdict
         if verdict is Verdict.UNKNOWN:
             again = self.flags[position] & SKIPPED
-            self.flags[position] |= GIVEN_UP if again else SKIPPED
+            self.flags[self._equal_calls(position)] |= GIVEN_UP if again else SKIPPED
             self._skips += 1
         else:
             self._verdicts[self._key(position)] = verdict
@@ -203,8 +203,12 @@ class SearchSpace:
         if self.switches.compression and len(columns) > 1:
             callers = columns.parent[1:]
             same = columns.rule[1:] == columns.rule[callers]
-            # A caller that cannot be asked about cannot stand for a call that can.
-            self.flags[1:][same & (self.flags[callers] & (TRUSTED | ASIDE) == 0)] |= FOLDED
+            # A caller that cannot be asked about, or was acquitted, cannot stand for a call that
+            # can be at fault.
+            stands = self.flags[callers] & (TRUSTED | ASIDE) == 0
+            if self.rest and self.verdict(0) in _FINE:
+                stands &= callers > 0
+            self.flags[1:][same & stands] |= FOLDED
         self.flags |= kept
         self._take_verdicts()
         if self.rest and self.verdict(0) in _FINE:
@@ -336,6 +340,12 @@ class SearchSpace:
             and marked.position == self.top
             and not self.top_is_acquitted
         )
+
+    @property
+    def is_sliced(self) -> bool:
+        """Whether calls below the top are set aside, as they cannot have made what was marked."""
+        area = self._area()
+        return bool(((area & ASIDE != 0) & (area & REMOVED == 0)).any())
 
     @property
     def yes(self) -> Int64s:

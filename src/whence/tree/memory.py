@@ -221,7 +221,7 @@ def tree_of(nodes: Sequence[Node], source: Source | None = None) -> ColumnTree:
         rows.rules.append(rules.setdefault(node.call.rule, len(rules)))
         rows.outcomes.append(node.call.outcome.kind)
         rows.own.append(node.weight)
-        digest, effort = equation_digest(encode_call(node.call))
+        digest, effort = equation_digest({**encode_call(node.call), "id": node.id})
         rows.equations.append(digest)
         rows.efforts.append(effort)
         rows.implicit.append(node.implicit)
