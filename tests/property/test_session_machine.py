@@ -164,6 +164,7 @@ class AnySession(RuleBasedStateMachine):
         self.first = State(tree, RandomProvenance(tree, number))
         self.entries: list[Entry] = []
         self.state, self.outcome = step(self.first, Started())
+        self.settle()
         self.send(StrategyChosen(strategy))
         for name in switches:
             self.send(SwitchTurned(name, name != "duplicates"))

@@ -68,9 +68,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     without.add_argument("--plain", action="store_true", help="no colours, no line editing")
 
     keeping = command.add_argument_group("keeping the session")
-    keeping.add_argument("--session", metavar="FILE", type=Path, help="keep the session in FILE")
+    where = keeping.add_mutually_exclusive_group()
+    where.add_argument("--session", metavar="FILE", type=Path, help="keep the session in FILE")
+    where.add_argument("--no-session", action="store_true", help="keep nothing")
     keeping.add_argument("--fresh", action="store_true", help="forget the answers given before")
-    keeping.add_argument("--no-session", action="store_true", help="keep nothing")
 
 
 def diagnose(

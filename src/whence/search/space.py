@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from whence.model.verdict import Verdict
 from whence.ports import Bytes, Columns, Floats, Int32s, Int64s, Judged, Tree
@@ -251,9 +252,8 @@ class SearchSpace:
         if marked is None or self._widened or not self.switches.slicing:
             return
         assert marked.influence is not None
-        inside = [self.tree.position(node) for node in marked.influence.nodes]
         outside = np.ones(len(self.columns), dtype=bool)
-        outside[inside] = False
+        outside[self.tree.positions(marked.influence.nodes)] = False
         outside[0] = False
         self.flags[outside] |= ASIDE
 
@@ -437,7 +437,33 @@ class SearchSpace:
 
     def callees(self, position: int) -> Int64s:
         """The suspects that a call leads to directly."""
+        few = self._few_callees(position)
+        if few is not None:
+            suspects: Int64s = few[self.flags[few] & _NOT_A_SUSPECT == 0]
+            return suspects
         return self._callees(position, _NOT_A_SUSPECT).positions()
+
+    def _few_callees(self, position: int) -> Int64s | None:
+        """All calls that a call made, if they are few, without a look at what is below them."""
+        if self._callers is not self.columns.parent:
+            return None
+        found: list[int] = []
+        end = self.columns.end
+        inner, stop = position + 1, int(end[position])
+        while inner < stop:
+            if len(found) == _FEW:
+                return None
+            found.append(inner)
+            inner = int(end[inner])
+        return np.array(found, dtype=np.int64)
+
+    def is_suspect(self, positions: Int64s) -> npt.NDArray[np.bool_]:
+        """For each of the positions, whether that call can still be at fault."""
+        inside = (positions > self.top) & (positions < self.stop)
+        if self.top_is_open:
+            inside |= positions == self.top
+        open_ones: npt.NDArray[np.bool_] = self.flags[positions] & _NOT_A_SUSPECT == 0
+        return inside & open_ones
 
     def frontier(self) -> Iterator[Calls]:
         """The top's callees that may be asked about; then, below skipped ones, their callees."""

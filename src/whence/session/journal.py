@@ -268,6 +268,8 @@ def decode_answer(record: Any) -> Answer:
 
 def default_path(tree_path: Path) -> Path:
     """Where the session about a tree file is kept unless another file is named."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not state.is_absolute():  # the specification says to pass over a relative one
+        state = Path.home() / ".local" / "state"
     digest = hashlib.blake2b(str(tree_path.resolve()).encode(), digest_size=8).hexdigest()
-    return Path(state) / "whence" / "sessions" / f"{tree_path.name}-{digest}.jsonl"
+    return state / "whence" / "sessions" / f"{tree_path.name}-{digest}.jsonl"

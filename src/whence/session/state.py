@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from whence.model.call import Function, locate_mark
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.ports import Judged, Provenance, Tree
@@ -172,14 +174,10 @@ def trusted_functions(tree: Tree, trusts: Sequence[Trust]) -> set[int]:
 
 def earlier_answers(tree: Tree, facts: Facts, node: int) -> list[Answer]:
     """The definite answers that were given about this call or one with an equal equation."""
-    equation = tree.columns.equation
-    wanted = equation[tree.position(node)]
-    return [
-        answer
-        for answer in facts.answers
-        if answer.verdict is not Verdict.UNKNOWN
-        and (
-            answer.node == node
-            or (facts.switches.duplicates and equation[tree.position(answer.node)] == wanted)
-        )
-    ]
+    tree.position(node)  # a call that is not there is refused
+    definite = [answer for answer in facts.answers if answer.verdict is not Verdict.UNKNOWN]
+    if not facts.switches.duplicates:
+        return [answer for answer in definite if answer.node == node]
+    equations = tree.columns.equation[tree.positions([node, *(each.node for each in definite)])]
+    equal = np.flatnonzero(equations[1:] == equations[0])
+    return [definite[place] for place in equal.tolist()]

@@ -335,6 +335,8 @@ def encode_call(call: Call) -> dict[str, Any]:
 def outcome_kind(record: Mapping[str, Any]) -> OutcomeKind:
     """How a call ended, without decoding its values."""
     if "raised" in record:
+        if "returned" in record:
+            raise Malformed('a call has either "returned" or "raised": it ended only once')
         return OutcomeKind.RAISED
     if record.get("not_terminated"):
         return OutcomeKind.NOT_TERMINATED
