@@ -177,7 +177,9 @@ def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:
             return replace(facts, answers=_without(state, facts, later.node))
         return replace(facts, trusts=tuple(t for t in facts.trusts if t != earlier))
     if not keep_earlier:
-        facts = replace(facts, answers=(*_without(state, facts, earlier.node), later))
+        # There may be more that it contradicts, if a switch was turned in between.
+        facts = replace(facts, answers=_without(state, facts, earlier.node))
+        waiting = (later, *waiting)
     return _with_answers(state, facts, waiting, again=True)
 
 

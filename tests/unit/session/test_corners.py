@@ -240,6 +240,19 @@ def test_while_a_contradiction_is_pending_nothing_else_can_be_answered() -> None
         step(state, said(2, WRONG))
 
 
+def test_a_switch_turned_while_a_contradiction_is_pending_hides_no_other_one() -> None:
+    tree = tree_from_parents([-1, 0, 0], equations=[0, 7, 7])
+    both = (said(1, WRONG), said(2, WRONG), said(2, RIGHT), SwitchTurned("duplicates", False))
+    state, outcome = after(start(tree), said(0, WRONG), *both)
+    assert isinstance(outcome, Revise)
+    assert outcome.earlier == Answer(1, WRONG)
+    state, outcome = step(state, Resolved(keep_earlier=False))
+    assert isinstance(outcome, Revise)
+    assert outcome.earlier == Answer(2, WRONG)
+    state, _ = step(state, Resolved(keep_earlier=False))
+    assert state.facts.answers == (Answer(0, WRONG), Answer(2, RIGHT))
+
+
 def test_an_open_call_that_waits_behind_a_contradiction_does_not_block_it() -> None:
     both = Answered((Answer(1, WRONG), Answer(2, UNKNOWN)))
     tree = tree_from_parents([-1, 0, 0])
