@@ -263,11 +263,12 @@ class SearchSpace:
     def _find_top(self) -> int:
         """The wrong call that the search has come down to.
 
-        An answer moves it into the subtree judged wrong, and on to a call with an equal equation
-        inside unless that was judged right away before; a wrong call elsewhere takes over only if
-        it is lighter, for either holds a fault.
+        An answer moves it into the subtree judged wrong, and on to a call inside that is known to
+        be wrong as well (its equation is equal) unless that was judged right away before; a wrong
+        call elsewhere takes over only if it is lighter, for either holds a fault.
         """
         columns, top = self.columns, 0
+        wrong = np.empty(0, dtype=np.int64)
         for number, judged in enumerate(self.history):
             asked = judged.position
             if judged.verdict is not Verdict.WRONG or self.verdict(asked) is not Verdict.WRONG:
@@ -276,13 +277,13 @@ class SearchSpace:
             inside = top <= asked < columns.end[top]
             if inside or (not above and columns.weight[asked] < columns.weight[top]):
                 top = asked
-            twins = self._equal_calls(asked)
-            twins = twins[(twins > top) & (twins < columns.end[top])]
-            if len(twins):
+            wrong = np.union1d(wrong, self._equal_calls(asked))
+            deeper = wrong[(wrong > top) & (wrong < columns.end[top])]
+            if len(deeper):
                 covers = self._cover(self._removed_before(number))
-                twins = twins[covers[twins] == covers[top]]
-            if len(twins):
-                top = self._innermost(twins)
+                deeper = deeper[covers[deeper] == covers[top]]
+            if len(deeper):
+                top = self._innermost(deeper)
         return top
 
     def _removed_before(self, number: int) -> Int64s:

@@ -176,11 +176,12 @@ def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:
         if keep_earlier:
             return replace(facts, answers=_without(state, facts, later.node))
         return replace(facts, trusts=tuple(t for t in facts.trusts if t != earlier))
-    if not keep_earlier:
-        # There may be more that it contradicts, if a switch was turned in between.
-        facts = replace(facts, answers=_without(state, facts, earlier.node))
-        waiting = (later, *waiting)
-    return _with_answers(state, facts, waiting, again=True)
+    if keep_earlier:
+        answers = (*facts.answers, *waiting)
+    else:
+        answers = (*_without(state, facts, earlier.node), later, *waiting)
+    # All of them: there may be more contradictions, if a switch was turned in between.
+    return _with_answers(state, replace(facts, answers=()), answers, again=True)
 
 
 def _without(state: State, facts: Facts, node: int) -> tuple[Answer, ...]:

@@ -240,6 +240,12 @@ def test_while_a_contradiction_is_pending_nothing_else_can_be_answered() -> None
         step(state, said(2, WRONG))
 
 
+def test_a_top_that_is_taken_over_is_left_for_a_wrong_call_inside_it() -> None:
+    tree = tree_from_parents([-1, 0, 1, 0, 3], weights=[1, 1, 3, 0, 1], equations=[0, 1, 8, 3, 8])
+    state, _ = after(start(tree), said(2, WRONG), said(3, WRONG))
+    assert state.space().top == 4, "it equals call 2, which is wrong"
+
+
 def test_a_switch_turned_while_a_contradiction_is_pending_hides_no_other_one() -> None:
     tree = tree_from_parents([-1, 0, 0], equations=[0, 7, 7])
     both = (said(1, WRONG), said(2, WRONG), said(2, RIGHT), SwitchTurned("duplicates", False))
