@@ -22,6 +22,7 @@ from whence.session.engine import apply, step
 from whence.session.events import (
     Answered,
     Ask,
+    Begun,
     Event,
     Exhausted,
     Expand,
@@ -37,7 +38,7 @@ from whence.session.events import (
     Undone,
 )
 from whence.session.journal import Entry, Journal
-from whence.session.reaction import react
+from whence.session.reaction import left_to_blame, react
 from whence.session.state import Facts, State
 
 Notify = Callable[[str], None]
@@ -78,12 +79,12 @@ class Debugging:
         A wish is an event of the command line. One that changes nothing is passed over.
         """
         self._replay()
-        said = len(self.entries)
+        goes_on = bool(self.entries)
         for wish in wishes:
             if not self._holds(wish):
                 self._step(wish)
-        if not said:
-            self.state = replace(self.state, past=())
+        if self.entries and not goes_on:
+            self._step(Begun())
         return self._settled(react(self.state))
 
     def send(self, event: Event) -> Outcome:
@@ -115,11 +116,9 @@ class Debugging:
         if isinstance(outcome, Found | Exhausted):
             return outcome.diagnosis
         reason = left or "the session was left before its end"
-        space = self.state.space()
-        suspects = [space.top, *space.left()[:MOST_CANDIDATES].tolist()]
         return Diagnosis(
             Status.UNDETERMINED,
-            candidates=tuple(self.state.tree.id(position) for position in suspects),
+            candidates=left_to_blame(self.state, MOST_CANDIDATES),
             reason="; ".join([reason, *self.failures]),
         )
 
@@ -133,9 +132,9 @@ class Debugging:
         """How many steps undo takes: an oracle's answer alone would be given again at once."""
         later = self.state.facts
         for count, earlier in enumerate(reversed(self.state.past), 1):
-            if not _by_oracle(earlier, later):
+            if not _by_oracle(earlier.facts, later):
                 return count
-            later = earlier
+            later = earlier.facts
         raise UsageError("there is nothing to undo")
 
     def _steps_forth(self) -> int:
@@ -144,7 +143,7 @@ class Debugging:
             raise UsageError("there is nothing to redo")
         count = 1
         for earlier, later in pairwise(self.state.future):
-            if not _by_oracle(earlier, later):
+            if not _by_oracle(earlier.facts, later.facts):
                 break
             count += 1
         return count
@@ -212,6 +211,9 @@ class Debugging:
                 self.state = apply(self.state, event)
             except WhenceError:
                 lost += 1
+                if not isinstance(event, Undone | Redone | Expanded | NotExpandable):
+                    # An undo that follows it takes back nothing, and not what came before it.
+                    self.state = self.state.with_facts(self.state.facts)
             else:
                 self.entries.append(entry)
         if lost:

@@ -6,7 +6,7 @@ it promises and what it may be asked; `whence.testing` checks the promises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -80,6 +80,9 @@ class Tree(Protocol):
 
     def position(self, node: int) -> int:
         """Where a call stands; `UsageError` if there is none with this id."""
+
+    def positions(self, nodes: Collection[int]) -> Int64s:
+        """Where many calls stand, in any order."""
 
     def expand(self, position: int, levels: int) -> Tree:
         """The tree with `levels` more levels below an implicit call, its weights corrected.

@@ -35,7 +35,7 @@ from whence.session.events import (
 )
 from whence.session.state import Facts, State, trusted_functions
 from whence.testing.answerer import expansion, run
-from whence.testing.meanings import any_meaning, one_fault
+from whence.testing.meanings import Meaning, any_meaning, one_fault
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
 
 SWITCHES = st.builds(
@@ -117,12 +117,30 @@ def test_no_strategy_blames_a_call_that_is_not_at_fault(
         if not diagnosis.group:
             assert meaning.is_at_fault(tree, diagnosis.node, numbers)
             assert all(meaning.verdicts[n] is Verdict.INADMISSIBLE for n in diagnosis.bad_input)
+        else:
+            # A chain of wrong calls of the group ends in one whose other callees are right.
+            assert any(_is_at_fault_but_for(tree, meaning, n, numbers, set(group)) for n in group)
         assert meaning.verdicts[diagnosis.node] is Verdict.WRONG
         assert len({int(tree.columns.rule[n]) for n in group}) == 1
     else:
         assert int(tree.columns.function[0]) in numbers, (
             "only a trusted top may leave the fault undetermined"
         )
+
+
+def _is_at_fault_but_for(
+    tree: Any, meaning: Meaning, node: int, trusted: set[int], group: set[int]
+) -> bool:
+    """Whether a call is wrong and all that it leads to, looking through the group, is right."""
+    columns, inner = tree.columns, node + 1
+    if meaning.verdicts[node] is not Verdict.WRONG:
+        return False
+    while inner < columns.end[node]:
+        through = inner in group or int(columns.function[inner]) in trusted
+        if not through and meaning.verdicts[inner] is Verdict.WRONG:
+            return False
+        inner = inner + 1 if through else int(columns.end[inner])
+    return True
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

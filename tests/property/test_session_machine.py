@@ -142,8 +142,13 @@ def made_up(numbers: random.Random) -> ColumnTree:
 class AnySession(RuleBasedStateMachine):
     """A session, the whole tree, and what an all-knowing person would say of every call."""
 
-    @initialize(number=NUMBERS, hidden=st.booleans(), strategy=st.sampled_from(list(STRATEGIES)))
-    def begin(self, number: int, hidden: bool, strategy: str) -> None:
+    @initialize(
+        number=NUMBERS,
+        hidden=st.booleans(),
+        strategy=st.sampled_from(list(STRATEGIES)),
+        switches=st.sets(st.sampled_from(["compression", "single_rule", "duplicates"])),
+    )
+    def begin(self, number: int, hidden: bool, strategy: str, switches: set[str]) -> None:
         numbers = random.Random(number)
         self.whole = tree = made_up(numbers)
         by_equation = {int(e): numbers.choice(DEFINITE) for e in tree.columns.equation}
@@ -159,7 +164,10 @@ class AnySession(RuleBasedStateMachine):
         self.first = State(tree, RandomProvenance(tree, number))
         self.entries: list[Entry] = []
         self.state, self.outcome = step(self.first, Started())
+        self.settle()
         self.send(StrategyChosen(strategy))
+        for name in switches:
+            self.send(SwitchTurned(name, name != "duplicates"))
 
     # --- events in place -----------------------------------------------------------------------
 
@@ -233,9 +241,9 @@ class AnySession(RuleBasedStateMachine):
             assert react(before) == shown, "a refused event leaves no trace"
             return
         self.entries.append(event)
+        self.settle()
         if not isinstance(event, Undone | Redone):
             assert react(apply(self.state, Undone())) == shown, "undo restores the question"
-        self.settle()
         self.check()
 
     def settle(self) -> None:
@@ -254,6 +262,7 @@ class AnySession(RuleBasedStateMachine):
         assert self.replayed() == self.outcome, "a replayed session goes on with the same question"
         if self.state.facts.clash is None:
             check_weights(self.state.space())
+            self.check_consistency()
         if isinstance(self.outcome, Ask):
             self.check_question(self.outcome.question.node)
         elif isinstance(self.outcome, Found | Exhausted):
@@ -269,6 +278,14 @@ class AnySession(RuleBasedStateMachine):
         while isinstance(outcome, Expand):
             state, outcome = step(state, expansion(state, outcome))
         return outcome
+
+    def check_consistency(self) -> None:
+        facts, equation = self.state.facts, self.whole.columns.equation
+        said: dict[int, Verdict] = {}
+        for answer in facts.answers:
+            key = int(equation[answer.node]) if facts.switches.duplicates else answer.node
+            if answer.verdict is not Verdict.UNKNOWN:
+                assert said.setdefault(key, answer.verdict) is answer.verdict, "a contradiction"
 
     def check_question(self, node: int) -> None:
         space = self.state.space()
@@ -318,13 +335,13 @@ class AnySession(RuleBasedStateMachine):
             assert bad <= set(diagnosis.bad_input) or diagnosis.group, "bad input is told"
             assert all(truth[node] is Verdict.INADMISSIBLE for node in diagnosis.bad_input)
         elif diagnosis.status is Status.CANDIDATES:
-            if truth[self.state.tree.id(self.state.space().top)] is Verdict.WRONG:
+            top = self.state.tree.id(self.state.space().top)
+            if truth[top] is Verdict.WRONG and top not in self.trusted():
                 assert any(map(self.holds_fault, diagnosis.candidates)), "the fault is not lost"
-        elif diagnosis.status is Status.UNDETERMINED:
-            (node,) = diagnosis.candidates
-            below = range(node, int(self.whole.columns.end[node]))
-            lost = truth[node] is Verdict.WRONG and node not in self.trusted()
-            assert not lost or any(map(self.holds_fault, below)), "the fault is not lost"
+        elif diagnosis.status is Status.UNDETERMINED and isinstance(self.outcome, Found):
+            ends = self.whole.columns.end
+            below = [n for node in diagnosis.candidates for n in range(node, int(ends[node]))]
+            assert any(map(self.holds_fault, below)), "the fault lies where it is said to lie"
         elif diagnosis.status is Status.NONE:
             assert truth[0] in FINE
             if isinstance(self.outcome, Exhausted) and not self.outcome.rest:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from whence.app import Debugging
-from whence.errors import UsageError, WhenceError
+from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.question import Question
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.session.events import (
@@ -16,6 +17,7 @@ from whence.session.events import (
     Ask,
     Found,
     Redone,
+    RestSearched,
     StrategyChosen,
     SwitchTurned,
     TrustGiven,
@@ -123,7 +125,43 @@ def test_wishes_of_the_command_line_hold_from_the_start_and_once(tmp_path: Path)
         facts = debugging.state.facts
         assert (facts.strategy, facts.switches.compression) == ("top-down", True)
         assert facts.trusts == (trust,)
-    assert len(path.read_text().splitlines()) == 1 + len(wishes)
+        with pytest.raises(UsageError, match="nothing to undo"):
+            debugging.send(Undone())
+    assert len(path.read_text().splitlines()) == 1 + len(wishes) + 1, "the header and the beginning"
+
+
+def test_undo_takes_back_an_answer_that_is_lost_and_not_the_one_before_it(tmp_path: Path) -> None:
+    path, tree = tmp_path / "session.jsonl", partly_implicit(TREE, 1)
+    journal = Journal(path, tree, "tree")
+    debugging = Debugging(State(tree, facts=Facts(strategy="top-down")), journal=journal)
+    debugging.start()
+    for answer in (Answer(0, Verdict.WRONG), Answer(1, Verdict.WRONG), Answer(2, Verdict.RIGHT)):
+        debugging.send(Answered((answer,)))
+    debugging.send(Undone())
+    journal.close()
+
+    class Gone:
+        def call(self, detail: int, function: Any, rule: Any) -> Any:
+            return TREE.call(detail)
+
+        def expand(self, detail: int, levels: int) -> Any:
+            raise CannotExpand("gone")
+
+    journal = Journal(path, tree, "tree")
+    again = Debugging(State(replace(tree, sources=(Gone(),))), journal=journal)
+    again.start()
+    journal.close()
+    assert [answer.node for answer in again.state.facts.answers] == [0, 1]
+
+
+def test_leaving_a_search_of_the_rest_does_not_suspect_the_top_that_is_right() -> None:
+    debugging = Debugging(State(TREE))
+    debugging.start()
+    debugging.send(Answered((Answer(0, Verdict.RIGHT),)))
+    outcome = debugging.send(RestSearched())
+    left = debugging.diagnosis(outcome).candidates
+    assert left
+    assert 0 not in left
 
 
 def test_a_saved_session_goes_on_even_if_its_tree_had_grown(tmp_path: Path) -> None:

@@ -68,15 +68,20 @@ def add_options(command: argparse.ArgumentParser) -> None:
     without.add_argument("--plain", action="store_true", help="no colours, no line editing")
 
     keeping = command.add_argument_group("keeping the session")
-    keeping.add_argument("--session", metavar="FILE", type=Path, help="keep the session in FILE")
+    where = keeping.add_mutually_exclusive_group()
+    where.add_argument("--session", metavar="FILE", type=Path, help="keep the session in FILE")
+    where.add_argument("--no-session", action="store_true", help="keep nothing")
     keeping.add_argument("--fresh", action="store_true", help="forget the answers given before")
-    keeping.add_argument("--no-session", action="store_true", help="keep nothing")
 
 
 def diagnose(
     options: argparse.Namespace, tree: Tree, provenance: Provenance | None, path: Path
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code."""
+    # Whatever may be wrong with the options is found before an earlier session is touched.
+    wishes = _wishes(options, tree)
+    oracles = [load_oracle(text) for text in options.oracle]
+    _check_output(options.output)
     answers, opened = _answers(options.answers)
     json_to_stdout = options.format == "json" and options.output is None
     screen = choose_screen(
@@ -87,7 +92,7 @@ def diagnose(
     journal = _journal(options, tree, path, screen.note)
     debugging = Debugging(
         state=State(tree, provenance),
-        oracles=[load_oracle(text) for text in options.oracle],
+        oracles=oracles,
         journal=journal,
         notify=screen.note,
     )
@@ -96,7 +101,7 @@ def diagnose(
             screen.note(
                 f"Going on with the session kept in {journal.path}; --fresh starts a new one."
             )
-        outcome, left = converse(debugging, screen, debugging.start(_wishes(options, tree)))
+        outcome, left = converse(debugging, screen, debugging.start(wishes))
     finally:
         if journal is not None:
             journal.close()
@@ -193,6 +198,18 @@ def _own_journal(place: Path, tree: Tree, path: Path, note: Callable[[str], None
         place.replace(aside)
         note(f"{path} has changed since it was debugged; the answers of then are in {aside}.")
         return Journal(place, tree, str(path))
+
+
+def _check_output(path: Path | None) -> None:
+    """Better said before the questions than after them."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise WhenceError(f"{path}: the diagnosis cannot be written there, it is a directory")
+    if not path.parent.is_dir():
+        raise WhenceError(
+            f"{path}: the diagnosis cannot be written there, {path.parent} is no directory"
+        )
 
 
 def _write(path: Path | None, text: str) -> None:

@@ -2,7 +2,8 @@
 
 The function gets the call as a dictionary: `node`, `function`, `rule`, `args` (by name or in
 order), `reads`, `outcome` ("returned", "raised", "yielded", "not terminated"), `returned`,
-`raised`, `yielded`, `printed`, `equation` (one line of text). Values are plain Python: numbers,
+`raised`, `yielded`, `effects` (each with `target`, `before`, `after`), `printed`, `equation` (one
+line of text). Values are plain Python: numbers,
 texts, lists, tuples, dictionaries. It answers True or "right", False or "wrong", "inadmissible",
 or None when it does not know. Its mistakes are reported with its name, never taken for a verdict,
 and what it prints goes to standard error, away from the report.
@@ -80,6 +81,14 @@ def as_dictionary(call: Call) -> dict[str, Any]:
         "returned": plain(outcome.value) if kind == "returned" and outcome.value else None,
         "raised": plain(outcome.value) if kind == "raised" and outcome.value else None,
         "yielded": [plain(value) for value in outcome.yielded],
+        "effects": [
+            {
+                "target": effect.target,
+                "before": None if effect.before is None else plain(effect.before),
+                "after": None if effect.after is None else plain(effect.after),
+            }
+            for effect in call.effects
+        ],
         "printed": call.printed,
         "equation": call.equation(),
     }

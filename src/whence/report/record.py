@@ -27,6 +27,7 @@ def record(
         at_fault = _call(tree, diagnosis.node, diagnosis.kind)
         at_fault["bad_input"] = list(diagnosis.bad_input)
         at_fault["group"] = list(diagnosis.group)
+        at_fault["within_slice"] = diagnosis.within_slice
     return {
         "whence": "diagnosis",
         "version": VERSION,

@@ -16,14 +16,14 @@ _BRIEF = Limits(depth=3, parts=6, characters=120)
 _LABEL = 14
 
 _WRONG = {
-    FaultKind.WRONG_RESULT: "Its inputs are right and so is all that it called, yet what it did "
-    "is wrong.",
+    FaultKind.WRONG_RESULT: "Its inputs are right and so is {callees}, yet what it did is wrong.",
     FaultKind.BAD_INPUT_PASSED: "Its inputs are right, yet it passed on what should never have "
     "been passed.",
-    FaultKind.RAISED: "It raised, although its inputs are right and so is all that it called.",
-    FaultKind.DID_NOT_END: "It did not end, although its inputs are right and so is all that it "
-    "called.",
+    FaultKind.RAISED: "It raised, although its inputs are right and so is {callees}.",
+    FaultKind.DID_NOT_END: "It did not end, although its inputs are right and so is {callees}.",
 }
+_ALL_CALLEES = "all that it called"
+_CALLEES_IN_SLICE = "all that it called that could have made what was marked"
 _SAID = {
     Verdict.RIGHT: "right",
     Verdict.WRONG: "wrong",
@@ -52,7 +52,8 @@ def _found(state: State, diagnosis: Diagnosis, node: int) -> list[str]:
     out += _given(call) + _callees(state, diagnosis) + _gave_back(call)
     marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
     out += _labelled("You marked", marks)
-    out.append(f"  {_WRONG[diagnosis.kind]}")
+    callees = _CALLEES_IN_SLICE if diagnosis.within_slice else _ALL_CALLEES
+    out.append(f"  {_WRONG[diagnosis.kind].format(callees=callees)}")
     if diagnosis.group:
         out.append(
             f"  Only the rule is certain: the fault shows in this call or in one of "

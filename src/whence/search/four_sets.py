@@ -5,7 +5,8 @@ origin and the marked call, both excluded. Set 4: the calls that could not have 
 part. Set 3: the rest. A call that belongs to several is in the first of 1, 2, 4.
 
 They need an origin and an influence, from whatever `Provenance`; dynamic weighting, the combination
-and `auto` weigh calls by them. Cost: O(tree), in arrays.
+and `auto` weigh calls by them. Cost: a few passes over arrays as long as the tree, and one look
+at each call that the influence names.
 """
 
 from __future__ import annotations
@@ -39,11 +40,9 @@ def four_sets(tree: Tree, origin: Origin, influence: Influence | None, marked: i
     number = np.full(len(tree.columns), 3, dtype=np.uint8)
     if influence is not None:
         number[:] = 4
-        for node in influence.nodes:
-            number[tree.position(node)] = 3
-    for node in origin.chain:
-        if node not in (origin.node, marked):
-            number[tree.position(node)] = 2
+        number[tree.positions(influence.nodes)] = 3
+    passed_on = [node for node in origin.chain if node not in (origin.node, marked)]
+    number[tree.positions(passed_on)] = 2
     if origin.node is not None:
         first = tree.position(origin.node)
         number[first : int(tree.columns.end[first])] = 1

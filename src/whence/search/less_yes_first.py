@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from whence.ports import Choice, Floats, OpenCalls, Suspects
+from whence.ports import Choice, Columns, Floats, Int64s, OpenCalls, Suspects
 from whence.search.heaviest_first import heaviest
 from whence.search.top_down import TopDown, some
 
@@ -43,8 +43,23 @@ class MostRulesFirst(TopDown):
 
     def prefer(self, suspects: Suspects, callees: OpenCalls) -> Choice:
         """The one with the most rules."""
-        columns = suspects.columns
         positions = callees.positions()
-        rules = [len(np.unique(columns.rule[p : columns.end[p]])) for p in positions]
-        found = heaviest(positions, np.array(rules, dtype=np.float64))
+        found = heaviest(positions, _rules_below(suspects.columns, positions))
         return Choice(found, "it involves the most rules")
+
+
+def _rules_below(columns: Columns, positions: Int64s) -> Floats:
+    """How many different rules there are in each of these subtrees, none of which holds another."""
+    ends = columns.end[positions].astype(np.int64)
+    counts = np.ones(len(positions))
+    larger = np.flatnonzero(ends > positions + 1)
+    if len(larger) == 0:
+        return counts
+    sizes = ends[larger] - positions[larger]
+    starts = np.cumsum(sizes) - sizes
+    branch = np.repeat(np.arange(len(larger)), sizes)
+    inside = np.arange(len(branch)) - starts[branch] + positions[larger][branch]
+    most = int(columns.rule.max()) + 1
+    different = np.unique(branch * most + columns.rule[inside])
+    counts[larger] = np.bincount(different // most, minlength=len(larger))
+    return counts

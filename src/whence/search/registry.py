@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from whence.errors import UsageError
 from whence.ports import Strategy
 from whence.search.auto import Auto
@@ -86,4 +88,6 @@ def find_strategy(name: str) -> Strategy:
         return STRATEGIES[fitting[0]]
     if fitting:
         raise UsageError(f"{name!r} may be {', '.join(fitting)}: write more of the name")
-    raise UsageError(f"there is no strategy {name!r}; there is {', '.join(STRATEGIES)}")
+    near = get_close_matches(wanted, STRATEGIES, n=3)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise UsageError(f"there is no strategy {name!r}; {hint}`whence strategies` lists them")

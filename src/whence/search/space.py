@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from whence.model.verdict import Verdict
 from whence.ports import Bytes, Columns, Floats, Int32s, Int64s, Judged, Tree
@@ -91,7 +92,7 @@ class SearchSpace:
         position, verdict = judged.position, judged.verdict
         if verdict is Verdict.UNKNOWN:
             again = self.flags[position] & SKIPPED
-            self.flags[position] |= GIVEN_UP if again else SKIPPED
+            self.flags[self._equal_calls(position)] |= GIVEN_UP if again else SKIPPED
             self._skips += 1
         else:
             self._verdicts[self._key(position)] = verdict
@@ -203,8 +204,12 @@ class SearchSpace:
         if self.switches.compression and len(columns) > 1:
             callers = columns.parent[1:]
             same = columns.rule[1:] == columns.rule[callers]
-            # A caller that cannot be asked about cannot stand for a call that can.
-            self.flags[1:][same & (self.flags[callers] & (TRUSTED | ASIDE) == 0)] |= FOLDED
+            # A caller that cannot be asked about, or was acquitted, cannot stand for a call that
+            # can be at fault.
+            stands = self.flags[callers] & (TRUSTED | ASIDE) == 0
+            if self.rest and self.verdict(0) in _FINE:
+                stands &= callers > 0
+            self.flags[1:][same & stands] |= FOLDED
         self.flags |= kept
         self._take_verdicts()
         if self.rest and self.verdict(0) in _FINE:
@@ -247,9 +252,8 @@ class SearchSpace:
         if marked is None or self._widened or not self.switches.slicing:
             return
         assert marked.influence is not None
-        inside = [self.tree.position(node) for node in marked.influence.nodes]
         outside = np.ones(len(self.columns), dtype=bool)
-        outside[inside] = False
+        outside[self.tree.positions(marked.influence.nodes)] = False
         outside[0] = False
         self.flags[outside] |= ASIDE
 
@@ -259,11 +263,12 @@ class SearchSpace:
     def _find_top(self) -> int:
         """The wrong call that the search has come down to.
 
-        An answer moves it into the subtree judged wrong, and on to a call with an equal equation
-        inside unless that was judged right away before; a wrong call elsewhere takes over only if
-        it is lighter, for either holds a fault.
+        An answer moves it into the subtree judged wrong, and on to a call inside that is known to
+        be wrong as well (its equation is equal) unless that was judged right away before; a wrong
+        call elsewhere takes over only if it is lighter, for either holds a fault.
         """
         columns, top = self.columns, 0
+        wrong = np.empty(0, dtype=np.int64)
         for number, judged in enumerate(self.history):
             asked = judged.position
             if judged.verdict is not Verdict.WRONG or self.verdict(asked) is not Verdict.WRONG:
@@ -272,13 +277,13 @@ class SearchSpace:
             inside = top <= asked < columns.end[top]
             if inside or (not above and columns.weight[asked] < columns.weight[top]):
                 top = asked
-            twins = self._equal_calls(asked)
-            twins = twins[(twins > top) & (twins < columns.end[top])]
-            if len(twins):
+            wrong = np.union1d(wrong, self._equal_calls(asked))
+            deeper = wrong[(wrong > top) & (wrong < columns.end[top])]
+            if len(deeper):
                 covers = self._cover(self._removed_before(number))
-                twins = twins[covers[twins] == covers[top]]
-            if len(twins):
-                top = self._innermost(twins)
+                deeper = deeper[covers[deeper] == covers[top]]
+            if len(deeper):
+                top = self._innermost(deeper)
         return top
 
     def _removed_before(self, number: int) -> Int64s:
@@ -336,6 +341,12 @@ class SearchSpace:
             and marked.position == self.top
             and not self.top_is_acquitted
         )
+
+    @property
+    def is_sliced(self) -> bool:
+        """Whether calls below the top are set aside, as they cannot have made what was marked."""
+        area = self._area()
+        return bool(((area & ASIDE != 0) & (area & REMOVED == 0)).any())
 
     @property
     def yes(self) -> Int64s:
@@ -427,7 +438,33 @@ class SearchSpace:
 
     def callees(self, position: int) -> Int64s:
         """The suspects that a call leads to directly."""
+        few = self._few_callees(position)
+        if few is not None:
+            suspects: Int64s = few[self.flags[few] & _NOT_A_SUSPECT == 0]
+            return suspects
         return self._callees(position, _NOT_A_SUSPECT).positions()
+
+    def _few_callees(self, position: int) -> Int64s | None:
+        """All calls that a call made, if they are few, without a look at what is below them."""
+        if self._callers is not self.columns.parent:
+            return None
+        found: list[int] = []
+        end = self.columns.end
+        inner, stop = position + 1, int(end[position])
+        while inner < stop:
+            if len(found) == _FEW:
+                return None
+            found.append(inner)
+            inner = int(end[inner])
+        return np.array(found, dtype=np.int64)
+
+    def is_suspect(self, positions: Int64s) -> npt.NDArray[np.bool_]:
+        """For each of the positions, whether that call can still be at fault."""
+        inside = (positions > self.top) & (positions < self.stop)
+        if self.top_is_open:
+            inside |= positions == self.top
+        open_ones: npt.NDArray[np.bool_] = self.flags[positions] & _NOT_A_SUSPECT == 0
+        return inside & open_ones
 
     def frontier(self) -> Iterator[Calls]:
         """The top's callees that may be asked about; then, below skipped ones, their callees."""

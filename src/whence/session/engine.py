@@ -19,6 +19,7 @@ from whence.model.verdict import Answer, Trust, Verdict
 from whence.search.registry import find_strategy
 from whence.session.events import (
     Answered,
+    Begun,
     Event,
     Exhausted,
     Expanded,
@@ -51,7 +52,6 @@ def step(state: State, event: Event) -> tuple[State, Outcome]:
 
 def apply(state: State, event: Event) -> State:
     """The state after an event. An event that makes no sense here is a `UsageError`."""
-    facts = state.facts
     match event:
         case Started():
             return state
@@ -59,19 +59,17 @@ def apply(state: State, event: Event) -> State:
             known = state.provenance
             return replace(state, tree=tree, provenance=known and known.grown(tree))
         case NotExpandable(node, reason):
-            return replace(state, not_expandable=(*state.not_expandable, (node, reason)))
+            return replace(state, not_expandable={**state.not_expandable, node: reason})
+        case Begun():
+            return replace(state, past=(), future=())
         case Undone():
             if not state.past:
                 raise UsageError("there is nothing to undo")
-            return replace(
-                state, facts=state.past[-1], past=state.past[:-1], future=(facts, *state.future)
-            )
+            return state.at(state.past[-1], state.past[:-1], (state.now(), *state.future))
         case Redone():
             if not state.future:
                 raise UsageError("there is nothing to redo")
-            return replace(
-                state, facts=state.future[0], past=(*state.past, facts), future=state.future[1:]
-            )
+            return state.at(state.future[0], (*state.past, state.now()), state.future[1:])
         case _:
             return state.with_facts(_changed(state, event))
 
@@ -80,6 +78,8 @@ def _changed(state: State, event: Event) -> Facts:
     facts = state.facts
     match event:
         case Answered(answers):
+            if facts.clash is not None:
+                raise UsageError("two answers contradict each other: first say which one holds")
             return _with_answers(state, facts, answers)
         case TrustGiven(trust):
             return _with_trust(state, facts, trust)
@@ -93,7 +93,8 @@ def _changed(state: State, event: Event) -> Facts:
             if name not in facts.switches.__dataclass_fields__:
                 known = ", ".join(facts.switches.__dataclass_fields__)
                 raise UsageError(f"there is no switch {name!r}; there is {known}")
-            return replace(facts, switches=replace(facts.switches, **{name: on}))
+            facts = replace(facts, switches=replace(facts.switches, **{name: on}))
+            return _compared(state, facts) if name == "duplicates" and on else facts
         case Resolved(keep_earlier):
             return _resolved(state, facts, keep_earlier)
         case Rejected():
@@ -102,7 +103,7 @@ def _changed(state: State, event: Event) -> Facts:
                 answers=(),
                 rest=False,
                 clash=None,
-                defaults=facts.answers or facts.defaults,
+                defaults=(*facts.answers, *facts.defaults),
                 rejected=facts.rejected + 1,
             )
         case RestSearched():
@@ -114,14 +115,27 @@ def _changed(state: State, event: Event) -> Facts:
             raise AssertionError(f"no rule for {event}")
 
 
-def _with_answers(state: State, facts: Facts, answers: tuple[Answer, ...]) -> Facts:
+def _compared(state: State, facts: Facts) -> Facts:
+    """All answers anew, now that equal equations get equal ones: they may contradict each other."""
+    if facts.clash is not None:
+        return facts
+    return _with_answers(state, replace(facts, answers=()), facts.answers, again=True)
+
+
+def _with_answers(
+    state: State, facts: Facts, answers: tuple[Answer, ...], *, again: bool = False
+) -> Facts:
+    """The facts with more answers; `again`: those that were accepted before, of which one that
+    leaves a call open that was judged meanwhile says nothing any more.
+    """
     for number, answer in enumerate(answers, 1):
         _check_mark(state, answer)
         earlier = earlier_answers(state.tree, facts, answer.node)
         if answer.verdict is Verdict.UNKNOWN:
-            if earlier:
+            if not earlier:
+                facts = replace(facts, answers=(*facts.answers, answer))
+            elif not again:
                 raise UsageError(f"call {answer.node} was judged already; use undo to take it back")
-            facts = replace(facts, answers=(*facts.answers, answer))
             continue
         opposed = [each for each in earlier if each.verdict is not answer.verdict]
         if opposed:
@@ -162,9 +176,12 @@ def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:
         if keep_earlier:
             return replace(facts, answers=_without(state, facts, later.node))
         return replace(facts, trusts=tuple(t for t in facts.trusts if t != earlier))
-    if not keep_earlier:
-        facts = replace(facts, answers=(*_without(state, facts, earlier.node), later))
-    return _with_answers(state, facts, waiting)
+    if keep_earlier:
+        answers = (*facts.answers, *waiting)
+    else:
+        answers = (*_without(state, facts, earlier.node), later, *waiting)
+    # All of them: there may be more contradictions, if a switch was turned in between.
+    return _with_answers(state, replace(facts, answers=()), answers, again=True)
 
 
 def _without(state: State, facts: Facts, node: int) -> tuple[Answer, ...]:

@@ -54,6 +54,11 @@ class SwitchTurned:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """All that the command line asked for was said: undo goes back to here and no further."""
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """Take back the last thing that was said."""
 
@@ -102,6 +107,7 @@ Event = (
     | TrustWithdrawn
     | StrategyChosen
     | SwitchTurned
+    | Begun
     | Undone
     | Redone
     | Resolved

@@ -28,6 +28,7 @@ from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.ports import Tree
 from whence.session.events import (
     Answered,
+    Begun,
     Event,
     Expand,
     NotExpandable,
@@ -82,17 +83,26 @@ class Journal:
         }
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            whole = self._read(header) if path.exists() else 0
-            self._file: BinaryIO = path.open("ab")
-            self._lock()
+            self._file: BinaryIO = path.open("a+b")
+        except OSError as problem:
+            raise self._not_kept(problem) from problem
+        try:
+            self._lock()  # before anything is read: what is read must be all that is there
+            whole = self._read(header)
             self._file.truncate(whole)
             if whole == 0:
                 self._write(header)
-        except OSError as problem:
-            raise WhenceError(
-                f"{path}: the session cannot be kept there ({problem.strerror}); "
-                "name another file with --session, or go on without with --no-session"
-            ) from problem
+        except BaseException as problem:
+            self._file.close()
+            if isinstance(problem, OSError):
+                raise self._not_kept(problem) from problem
+            raise
+
+    def _not_kept(self, problem: OSError) -> WhenceError:
+        return WhenceError(
+            f"{self.path}: the session cannot be kept there ({problem.strerror}); "
+            "name another file with --session, or go on without with --no-session"
+        )
 
     def _lock(self) -> None:
         """Two processes that write to one journal would contradict each other."""
@@ -101,7 +111,6 @@ class Journal:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
-            self._file.close()
             raise WhenceError(
                 f"{self.path} is held by another whence; end that one, or go on apart from it "
                 "with --no-session"
@@ -130,7 +139,8 @@ class Journal:
     def _read(self, header: dict[str, Any]) -> int:
         """Take in what is there and return how many of its bytes are whole lines."""
         whole = 0
-        for number, line in enumerate(_whole_lines(self.path), 1):
+        self._file.seek(0)
+        for number, line in enumerate(_whole_lines(self._file), 1):
             try:
                 record = json.loads(line)
                 if number == 1:
@@ -166,11 +176,10 @@ class Journal:
             )
 
 
-def _whole_lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                yield line
+def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
+    for line in file:
+        if line.endswith(b"\n"):
+            yield line
 
 
 def encode(entry: Entry) -> dict[str, Any]:
@@ -188,6 +197,8 @@ def encode(entry: Entry) -> dict[str, Any]:
             return {"event": "switch", "name": name, "on": on}
         case Resolved(keep_earlier):
             return {"event": "resolved", "keep_earlier": keep_earlier}
+        case Begun():
+            return {"event": "begun"}
         case Undone():
             return {"event": "undone"}
         case Redone():
@@ -219,6 +230,8 @@ def decode(record: Any) -> Entry:
             return SwitchTurned(str(record["name"]), bool(record["on"]))
         case "resolved":
             return Resolved(bool(record["keep_earlier"]))
+        case "begun":
+            return Begun()
         case "undone":
             return Undone()
         case "redone":
@@ -255,6 +268,8 @@ def decode_answer(record: Any) -> Answer:
 
 def default_path(tree_path: Path) -> Path:
     """Where the session about a tree file is kept unless another file is named."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not state.is_absolute():  # the specification says to pass over a relative one
+        state = Path.home() / ".local" / "state"
     digest = hashlib.blake2b(str(tree_path.resolve()).encode(), digest_size=8).hexdigest()
-    return Path(state) / "whence" / "sessions" / f"{tree_path.name}-{digest}.jsonl"
+    return state / "whence" / "sessions" / f"{tree_path.name}-{digest}.jsonl"

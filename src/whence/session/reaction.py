@@ -8,6 +8,8 @@ somebody must have said that the top is wrong. What cannot be dealt with is name
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from whence.model.call import OutcomeKind
@@ -36,8 +38,7 @@ def react(state: State) -> Outcome:
     if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE) and not space.top_is_acquitted:
         return Exhausted(_top_acquitted(verdict), rest=True)
     if state.tree.columns.implicit[space.top]:
-        asked = None if space.skips(space.top) else _ask_top(state, space)
-        return asked or _expand_or_tell(state, space.top)
+        return _implicit_top(state, space)
     if _one_rule_is_left(state, space):
         return _ask_top(state, space) or Found(_at_fault(state, space, single_rule=True))
     if space.can_ask():
@@ -60,7 +61,7 @@ def _next_question(state: State, space: SearchSpace) -> Outcome:
     chosen = strategy.choose(space)
     if isinstance(chosen, Expansion):
         node = state.tree.id(chosen.position)
-        if node not in dict(state.not_expandable):
+        if node not in state.not_expandable:
             return Expand(node, chosen.levels)
         chosen = None
     if chosen is None:
@@ -120,24 +121,38 @@ def _one_rule_is_left(state: State, space: SearchSpace) -> bool:
 # --- when nothing is left to ask ---------------------------------------------------------------
 
 
+def _implicit_top(state: State, space: SearchSpace) -> Outcome:
+    """Look into the top, whose callees are not in the tree, once it is worth it."""
+    node = state.tree.id(space.top)
+    is_gone = node in state.not_expandable
+    # One who could not judge the top may be able to judge what it called, if that is to be had.
+    if not space.skips(space.top) or is_gone:
+        asked = _ask_top(state, space)
+        if asked is not None:
+            return asked
+    if not is_gone:
+        return Expand(node, EXPAND_LEVELS)
+    return _below_unrecorded(state, space, space.top)
+
+
 def _nothing_to_ask(state: State, space: SearchSpace) -> Outcome:
     """Look into what is not in the tree yet, then say how far the answers lead."""
-    tree, gone = state.tree, dict(state.not_expandable)
-    hidden = [int(position) for position in space.unseen()]
+    hidden = space.unseen()
     for position in hidden:
-        if tree.id(position) not in gone:
-            return _expand_or_tell(state, position)
+        node = state.tree.id(int(position))
+        if node not in state.not_expandable:
+            return Expand(node, EXPAND_LEVELS)
     if space.suspects_left():
-        return Found(_candidates(state, space, hidden))
+        return Found(_candidates(state, hidden))
     if space.top_is_acquitted:
         return Exhausted(_all_right(state, hidden), rest=False)
-    if hidden:
-        return Found(_below_unrecorded(tree.id(hidden[0]), gone[tree.id(hidden[0])]))
-    if _top_is_trusted(state, space):
-        return _trusted_top(state, space)
     asked = _ask_top(state, space)
     if asked is not None:
         return asked
+    if len(hidden):
+        return _below_unrecorded(state, space, int(hidden[0]))
+    if _top_is_trusted(state, space):
+        return _trusted_top(state, space)
     if space.top_is_open and state.options.confirm_top:
         reason = "all that it called is right, but nobody could say whether it is"
         nodes = _ids(state, np.append(space.top, space.folded_into_top()))
@@ -145,12 +160,19 @@ def _nothing_to_ask(state: State, space: SearchSpace) -> Outcome:
     return Found(_at_fault(state, space, single_rule=False))
 
 
-def _expand_or_tell(state: State, position: int) -> Outcome:
-    node = state.tree.id(position)
-    gone = dict(state.not_expandable)
-    if node in gone:
-        return Found(_below_unrecorded(node, gone[node]))
-    return Expand(node, EXPAND_LEVELS)
+def _below_unrecorded(state: State, space: SearchSpace, hidden: int) -> Outcome:
+    """All that is left is the top's own code and what lies below a call that was not recorded."""
+    why = state.not_expandable[state.tree.id(hidden)]
+    top = state.tree.id(space.top)
+    if space.top_is_acquitted:
+        reason = f"the calls below call {state.tree.id(hidden)} were not recorded: {why}"
+    elif space.top_is_open:
+        reason = f"nobody said that call {top} is wrong, and what it led to was not recorded: {why}"
+    else:
+        reason = f"the fault lies in call {top} or below it, and that was not recorded: {why}"
+    diagnosis = Diagnosis(Status.UNDETERMINED, candidates=(top,), reason=reason)
+    known_wrong = not (space.top_is_acquitted or space.top_is_open)
+    return Found(diagnosis) if known_wrong else Exhausted(diagnosis, rest=False)
 
 
 def _trusted_top(state: State, space: SearchSpace) -> Outcome:
@@ -160,7 +182,8 @@ def _trusted_top(state: State, space: SearchSpace) -> Outcome:
     answer = next(iter(earlier_answers(state.tree, state.facts, top)), None)
     if trust is not None and answer is not None:
         why = "a trusted call is wrong although all that it called is right"
-        return Revise(trust, answer, why)
+        # What was said of an equal call holds for this one, which is the one that is meant.
+        return Revise(trust, replace(answer, node=top), why)
     cure = "withdraw that trust" if trust is not None else "trust it less in the tree file"
     reason = (
         "nothing that it called can be at fault any more, and its own code is trusted; "
@@ -206,32 +229,32 @@ def _at_fault(state: State, space: SearchSpace, *, single_rule: bool) -> Diagnos
         group=(top, *_ids(state, others)) if len(others) else (),
         callees=_ids(state, callees[:CALLEES_NAMED]),
         bad_input=_ids(state, bad_input),
+        within_slice=space.is_sliced,
     )
 
 
-def _candidates(state: State, space: SearchSpace, hidden: list[int]) -> Diagnosis:
-    acquitted = space.top_is_acquitted or _top_is_trusted(state, space)
-    nodes = () if acquitted else (state.tree.id(space.top),)
+def left_to_blame(state: State, most: int | None = None) -> tuple[int, ...]:
+    """The ids of the calls that can be at fault as things stand, the first `most` of them."""
+    space = state.space()
+    below = space.left()[:most]
+    if space.top_is_acquitted or _top_is_trusted(state, space):
+        return _ids(state, below)
+    return (state.tree.id(space.top), *_ids(state, below))
+
+
+def _candidates(state: State, hidden: Int64s) -> Diagnosis:
     reason = "nobody could say which"
-    if hidden:
+    if len(hidden):
         reason += "; calls below one of them were not recorded, and it may lie there too"
-    return Diagnosis(Status.CANDIDATES, candidates=nodes + _ids(state, space.left()), reason=reason)
+    return Diagnosis(Status.CANDIDATES, candidates=left_to_blame(state), reason=reason)
 
 
-def _all_right(state: State, hidden: list[int]) -> Diagnosis:
-    if not hidden:
+def _all_right(state: State, hidden: Int64s) -> Diagnosis:
+    if not len(hidden):
         return Diagnosis(Status.NONE, reason="every call was judged right, the top included")
-    nodes = _ids(state, np.array(hidden))
+    nodes = _ids(state, hidden)
     reason = "every call that was recorded is right, but calls below some were not recorded"
     return Diagnosis(Status.UNDETERMINED, candidates=nodes, reason=reason)
-
-
-def _below_unrecorded(node: int, reason: str) -> Diagnosis:
-    return Diagnosis(
-        Status.UNDETERMINED,
-        candidates=(node,),
-        reason=f"the fault lies in call {node} or below it, and that was not recorded: {reason}",
-    )
 
 
 def _top_acquitted(verdict: Verdict | None) -> Diagnosis:

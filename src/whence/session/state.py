@@ -8,8 +8,10 @@ facts have only grown (`SpaceCache`): a cache, which no result depends on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from whence.model.call import Function, locate_mark
 from whence.model.verdict import Answer, Scope, Trust, Verdict
@@ -70,21 +72,22 @@ class SpaceCache:
         facts = state.facts
         key = (id(state.tree), facts.trusts, facts.switches, facts.rest)
         known = len(self._answers)
-        if self._space is None or key != self._key or facts.answers[:known] != self._answers:
+        # Taken out while it changes: if an answer cannot be applied, half a change is not kept.
+        space, self._space = self._space, None
+        if space is None or key != self._key or facts.answers[:known] != self._answers:
             if key != self._key:
                 self._origins.clear()
-            self._space = SearchSpace(
+            space = SearchSpace(
                 state.tree,
                 facts.switches,
                 trusted_functions(state.tree, facts.trusts),
                 rest=facts.rest,
             )
-            self._key, self._answers = key, ()
-        for answer in facts.answers[len(self._answers) :]:
-            judged = self._judged(state, answer)
-            self._space.apply(judged)
-            self._answers = (*self._answers, answer)
-        return self._space
+            known = 0
+        for answer in facts.answers[known:]:
+            space.apply(self._judged(state, answer))
+        self._space, self._key, self._answers = space, key, facts.answers
+        return space
 
     def _judged(self, state: State, answer: Answer) -> Judged:
         position = state.tree.position(answer.node)
@@ -103,6 +106,15 @@ class SpaceCache:
         return self._origins[answer]
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What undo goes back to. The tree as well: a larger one might lead to another question."""
+
+    facts: Facts
+    tree: Tree
+    provenance: Provenance | None
+
+
 @dataclass(frozen=True)
 class State:
     """A session at one moment."""
@@ -111,14 +123,30 @@ class State:
     provenance: Provenance | None = None
     options: Options = field(default_factory=Options)
     facts: Facts = field(default_factory=Facts)
-    past: tuple[Facts, ...] = ()
-    future: tuple[Facts, ...] = ()
-    not_expandable: tuple[tuple[int, str], ...] = ()
+    past: tuple[Moment, ...] = ()
+    future: tuple[Moment, ...] = ()
+    not_expandable: Mapping[int, str] = field(default_factory=dict)
+    """Calls whose callees are not to be had, and why."""
     cache: SpaceCache = field(default_factory=SpaceCache, compare=False, repr=False)
 
     def with_facts(self, facts: Facts) -> State:
         """The state in which these facts hold, one undo away from this one."""
-        return replace(self, facts=facts, past=(*self.past, self.facts), future=())
+        return replace(self, facts=facts, past=(*self.past, self.now()), future=())
+
+    def now(self) -> Moment:
+        """What undo would have to come back to."""
+        return Moment(self.facts, self.tree, self.provenance)
+
+    def at(self, moment: Moment, past: tuple[Moment, ...], future: tuple[Moment, ...]) -> State:
+        """The state as it was at a moment, with what lies before and after it."""
+        return replace(
+            self,
+            facts=moment.facts,
+            tree=moment.tree,
+            provenance=moment.provenance,
+            past=past,
+            future=future,
+        )
 
     def space(self) -> SearchSpace:
         """The search space that the facts imply."""
@@ -146,14 +174,10 @@ def trusted_functions(tree: Tree, trusts: Sequence[Trust]) -> set[int]:
 
 def earlier_answers(tree: Tree, facts: Facts, node: int) -> list[Answer]:
     """The definite answers that were given about this call or one with an equal equation."""
-    equation = tree.columns.equation
-    wanted = equation[tree.position(node)]
-    return [
-        answer
-        for answer in facts.answers
-        if answer.verdict is not Verdict.UNKNOWN
-        and (
-            answer.node == node
-            or (facts.switches.duplicates and equation[tree.position(answer.node)] == wanted)
-        )
-    ]
+    tree.position(node)  # a call that is not there is refused
+    definite = [answer for answer in facts.answers if answer.verdict is not Verdict.UNKNOWN]
+    if not facts.switches.duplicates:
+        return [answer for answer in definite if answer.node == node]
+    equations = tree.columns.equation[tree.positions([node, *(each.node for each in definite)])]
+    equal = np.flatnonzero(equations[1:] == equations[0])
+    return [definite[place] for place in equal.tolist()]

@@ -98,6 +98,7 @@ def link(rows: Rows) -> Linked:
     del ids
     rows.parents = array("q")
     own = _shrunk(arranged("own", np.float64), 1.0)
+    _check_weights(own)
     columns = Columns(
         parent=parents,
         end=end,
@@ -112,6 +113,14 @@ def link(rows: Rows) -> Linked:
         implicit=_shrunk(arranged("implicit", np.uint8), 0),
     )
     return Linked(columns, arranged("ids", np.int64), arranged("details", np.int64))
+
+
+def _check_weights(own: Floats) -> None:
+    """Strategies compare sums of weights, which have to be numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(np.sum(own))
+    if not np.isfinite(total) or float(own.min()) < 0:
+        raise NotATree(0, "the weights of its calls do not add up to a number")
 
 
 def subtree_sums(own: Floats, end: Int32s) -> Floats:

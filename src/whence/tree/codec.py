@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.model.call import (
@@ -64,14 +64,28 @@ _EQUATION_KEYS = frozenset(
 )
 
 
+_TELLS_THE_OUTCOME = frozenset(("returned", "raised", "yielded", "not_terminated", "equation"))
+
+
 def equation_digest(record: Mapping[str, Any]) -> tuple[int, int]:
-    """A 64-bit digest of what is judged about a call, and how long its text is."""
+    """A 64-bit digest of what is judged about a call, and how long its text is.
+
+    Digests are equal for calls that deserve the same answer. Where a part of a value was left out
+    or the outcome is not known, that cannot be told, so the call's own `id` is mixed in and it
+    equals no other.
+    """
     judged = {key: record[key] for key in record if key in _EQUATION_KEYS}
     text = _canonical(judged)
-    if '"id":' in text or '"same":' in text:
-        text = _canonical(_renumbered(judged))
+    length = len(text)
+    known = not _TELLS_THE_OUTCOME.isdisjoint(judged)
+    if '"id":' in text or '"same":' in text or '"more":' in text:
+        values = _Values(judged)
+        known = known and not values.cut_off
+        text = _canonical(values.renumbered(judged))
+    if not known:
+        text += f" of {record.get('id')}"
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True), len(text)
+    return int.from_bytes(digest, "little", signed=True), length
 
 
 _NAMES_TO_VALUES = frozenset(("args", "reads", "fields"))
@@ -81,34 +95,59 @@ _VALUES = frozenset(
 )  # fmt: skip
 
 
-def _renumbered(judged: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same with values numbered in the order in which they appear.
+class _Values:
+    """The values of a record: which of them have a number, and whether parts were left out."""
 
-    Which number a tracer gave a value says nothing; which values are the same one does.
-    """
-    numbers: dict[int, int] = {}
+    def __init__(self, judged: Mapping[str, Any]) -> None:
+        self.cut_off = False
+        self._defined: set[int] = set()
+        self._numbers: dict[int, int] = {}
+        try:
+            self._record(judged, self._look)
+        except RecursionError:  # deeper than anything that will be shown
+            self.cut_off = True
 
-    def value(item: Any) -> Any:
-        if isinstance(item, list):
-            return [value(each) for each in item]
-        return record(item) if isinstance(item, dict) else item
+    def renumbered(self, judged: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The same with values numbered in the order in which they appear.
 
-    def record(item: Mapping[str, Any]) -> dict[str, Any]:
+        Which number a tracer gave a value says nothing; which values are the same one does. What
+        refers to no value of the record refers to something that cannot be told.
+        """
+        try:
+            return self._record(judged, self._renumber)
+        except RecursionError:
+            return judged
+
+    def _look(self, key: str, inner: Any) -> Any:
+        if key == "id" and isinstance(inner, int):
+            self._defined.add(inner)
+        elif key == "more" and inner:
+            self.cut_off = True
+        return inner
+
+    def _renumber(self, key: str, inner: Any) -> Any:
+        if key not in ("id", "same") or not isinstance(inner, int):
+            return inner
+        if inner not in self._defined:
+            return f"#{inner}"
+        return self._numbers.setdefault(inner, len(self._numbers))
+
+    def _record(self, item: Mapping[str, Any], other: Callable[[str, Any], Any]) -> dict[str, Any]:
         out: dict[str, Any] = {}
         for key in sorted(item):
             inner = item[key]
-            if key in ("id", "same") and isinstance(inner, int):
-                out[key] = numbers.setdefault(inner, len(numbers))
-            elif key in _NAMES_TO_VALUES and isinstance(inner, dict):
-                out[key] = {name: value(each) for name, each in sorted(inner.items())}
+            if key in _NAMES_TO_VALUES and isinstance(inner, dict):
+                out[key] = {name: self._value(each, other) for name, each in sorted(inner.items())}
+            elif key in _VALUES:
+                out[key] = self._value(inner, other)
             else:
-                out[key] = value(inner) if key in _VALUES else inner
+                out[key] = other(key, inner)
         return out
 
-    try:
-        return record(judged)
-    except RecursionError:  # deeper than anything that will be shown
-        return judged
+    def _value(self, item: Any, other: Callable[[str, Any], Any]) -> Any:
+        if isinstance(item, list):
+            return [self._value(each, other) for each in item]
+        return self._record(item, other) if isinstance(item, dict) else item
 
 
 def has_too_many_values(record: Mapping[str, Any]) -> bool:
@@ -296,6 +335,8 @@ def encode_call(call: Call) -> dict[str, Any]:
 def outcome_kind(record: Mapping[str, Any]) -> OutcomeKind:
     """How a call ended, without decoding its values."""
     if "raised" in record:
+        if "returned" in record:
+            raise Malformed('a call has either "returned" or "raised": it ended only once')
         return OutcomeKind.RAISED
     if record.get("not_terminated"):
         return OutcomeKind.NOT_TERMINATED

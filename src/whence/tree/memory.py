@@ -10,7 +10,7 @@ naming the same call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -77,6 +77,24 @@ class ColumnTree:
         if not known:
             raise UsageError(f"there is no call {node} in this tree")
         return position
+
+    def positions(self, nodes: Collection[int]) -> Int64s:
+        """Where many calls stand."""
+        try:
+            wanted = np.fromiter(nodes, dtype=np.int64, count=len(nodes))
+        except OverflowError:
+            raise UsageError("there is no call with so large an id in this tree") from None
+        if self.ids is None:
+            positions = wanted - self.first_id
+            known = (positions >= 0) & (positions < len(self.columns))
+        else:
+            ordered, places = self._sorted_ids
+            slots = np.searchsorted(ordered, np.minimum(wanted, ordered[-1]))
+            known = ordered[slots] == wanted
+            positions = places[slots].astype(np.int64)
+        if not known.all():
+            raise UsageError(f"there is no call {wanted[~known][0]} in this tree")
+        return positions
 
     @cached_property
     def _sorted_ids(self) -> tuple[Int64s, npt.NDArray[np.intp]]:
@@ -221,7 +239,7 @@ def tree_of(nodes: Sequence[Node], source: Source | None = None) -> ColumnTree:
         rows.rules.append(rules.setdefault(node.call.rule, len(rules)))
         rows.outcomes.append(node.call.outcome.kind)
         rows.own.append(node.weight)
-        digest, effort = equation_digest(encode_call(node.call))
+        digest, effort = equation_digest({**encode_call(node.call), "id": node.id})
         rows.equations.append(digest)
         rows.efforts.append(effort)
         rows.implicit.append(node.implicit)

@@ -142,7 +142,10 @@ class FileSource:
         if columns.implicit[0]:
             raise CannotExpand(f"{implicit['file']} does not hold the calls below call {node}")
         there = tree.rules[int(columns.rule[0])].name, int(columns.equation[0])
-        here = record.get("rule") or record["function"], equation_digest(record)[0]
+        here = (
+            record.get("rule") or record["function"],
+            equation_digest({**record, "id": tree.id(0)})[0],
+        )
         if there != here:
             raise CannotExpand(
                 f"{implicit['file']} does not start with call {node} as {self._name} has it: "

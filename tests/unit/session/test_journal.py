@@ -146,7 +146,10 @@ def test_replaying_a_journal_gives_the_state_that_wrote_it(
     again = Debugging(State(tree), journal=Journal(path, tree, "tree"))
     resumed = again.start()
     assert again.state.facts == debugging.state.facts
-    assert (again.state.past, again.state.future) == (debugging.state.past, debugging.state.future)
+    for side in ("past", "future"):
+        moments = getattr(again.state, side), getattr(debugging.state, side)
+        told, kept = ([(each.facts, len(each.tree.columns)) for each in m] for m in moments)
+        assert told == kept
     assert type(resumed) is type(outcome)
     if isinstance(resumed, Ask):
         assert resumed.question.node == outcome.question.node  # type: ignore[union-attr]

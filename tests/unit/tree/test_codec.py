@@ -262,6 +262,32 @@ def test_of_the_numbers_of_values_only_the_pattern_counts() -> None:
     assert digest(7, 9, 7) != digest(7, 9, 9)
 
 
+def test_what_refers_to_nothing_in_the_record_is_not_the_same_by_chance() -> None:
+    def digest(number: int) -> int:
+        return equation_digest({"function": "f", "args": [{"same": number}], "returned": 1})[0]
+
+    assert digest(7) != digest(8)
+
+
+@pytest.mark.parametrize(
+    "judged", [{"args": [{"list": [1], "more": 3}], "returned": 1}, {"args": [1]}]
+)
+def test_a_call_of_which_not_all_is_known_equals_no_other(judged: dict[str, Any]) -> None:
+    def digest(node: int) -> int:
+        return equation_digest({"id": node, "function": "f", **judged})[0]
+
+    assert digest(1) == digest(1)
+    assert digest(1) != digest(2)
+
+
+def test_a_field_called_more_leaves_nothing_out() -> None:
+    def digest(node: int) -> int:
+        value = {"object": "Page", "fields": {"more": 5}}
+        return equation_digest({"id": node, "function": "f", "args": [value], "returned": 1})[0]
+
+    assert digest(1) == digest(2)
+
+
 def test_a_field_called_id_is_no_number_of_a_value() -> None:
     def digest(number: int) -> int:
         value = {"object": "User", "fields": {"id": number, "same": number}, "id": 5}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from whence.errors import UsageError
 from whence.model.call import RESULT, Call, MarkedPart, OutcomeKind, find_mark
-from whence.model.value import BRIEF, FULL, Kind, Limits, Steps, Value, parse_path, show
+from whence.model.value import BRIEF, FULL, Kind, Limits, Steps, Value, atom, parse_path, show
 from whence.model.verdict import Verdict
 from whence.ui.terminal.commands import Judge
 from whence.ui.terminal.layout import first_lines, fold
@@ -62,6 +62,8 @@ def places(call: Call) -> list[Place]:
     if call.outcome.value is not None:
         name = "raised" if call.outcome.kind is OutcomeKind.RAISED else RESULT
         found.append(Place(name, call.outcome.value, Verdict.WRONG, name))
+    if call.printed:
+        found.append(Place("printed", atom(repr(call.printed))))
     return list({place.name: place for place in found}.values())
 
 
@@ -112,9 +114,14 @@ class Browser:
 
     def _enter(self, text: str) -> None:
         # The longest name first: that of one place may be the beginning of another's.
-        for place in sorted(self._places, key=lambda each: -len(each.name)):
-            rest = text.removeprefix(place.name)
-            if text.startswith(place.name) and (not rest or rest[0] in "[."):
+        # What was changed goes by its own name too, unless that is the name of an input.
+        for name, place in sorted(
+            [(each.name, each) for each in self._places]
+            + [(each.root, each) for each in self._places if each.root],
+            key=lambda named: -len(named[0]),
+        ):
+            rest = text.removeprefix(name)
+            if text.startswith(name) and (not rest or rest[0] in "[."):
                 self._descend(place, (), rest)
                 return
         names = ", ".join(place.name for place in self._places)

@@ -20,7 +20,15 @@ from rich.console import Console
 from rich.highlighter import ReprHighlighter
 from rich.text import Text
 
-from whence.ui.terminal.screen import Complete, Line, Tone, no_completion, printable, wrapped
+from whence.ui.terminal.screen import (
+    Complete,
+    Line,
+    Tone,
+    hanging,
+    no_completion,
+    printable,
+    wrapped,
+)
 
 MAX_WIDTH = 120
 """Longer lines are hard to read, however wide the window."""
@@ -63,10 +71,11 @@ class FancyScreen:
         """Show lines in their tones."""
         for each in lines:
             line = each if isinstance(each, Line) else Line(each)
-            text = Text(printable(line.text), style=_STYLES[line.tone])
-            if line.tone is Tone.CALL:
-                self._values.highlight(text)
-            self._console.print(text, soft_wrap=True)
+            for piece in hanging(printable(line.text), self.width):
+                text = Text(piece, style=_STYLES[line.tone])
+                if line.tone is Tone.CALL:
+                    self._values.highlight(text)
+                self._console.print(text, soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Show it, less loud than the questions."""

@@ -25,8 +25,8 @@ def info_lines(debugging: Debugging, node: int, question: Question | None) -> li
     if question is not None:
         rows.append(("asked", question.why))
     left = space.count() + space.top_is_open
-    more = f", about {question.expected} questions" if question is not None else ""
-    rows.append(("left", f"{left} calls that may be at fault{more}"))
+    more = f", about {counted(question.expected, 'question')}" if question is not None else ""
+    rows.append(("left", f"{counted(left, 'call')} that may be at fault{more}"))
     rows.append(("strategy", facts.strategy))
     switches = {name: getattr(facts.switches, name) for name in facts.switches.__dataclass_fields__}
     turned = (f"{name} {'on' if on else 'off'}" for name, on in switches.items())
@@ -36,6 +36,11 @@ def info_lines(debugging: Debugging, node: int, question: Question | None) -> li
     journal = debugging.journal
     rows.append(("session", f"kept in {journal.path}" if journal else "not kept in a file"))
     return [f"{name:<{_COLUMN}}{text}" for name, text in rows]
+
+
+def counted(number: int, noun: str) -> str:
+    """How many there are of something."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def callers(tree: Tree, node: int) -> list[str]:

@@ -8,18 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from whence.errors import UsageError
 from whence.model.verdict import Verdict
 from whence.ports import Int64s, Tree
-from whence.search.space import ASIDE, FOLDED, JUDGED, REMOVED, SKIPPED, TRUSTED, SearchSpace
+from whence.search.space import SKIPPED, TRUSTED, SearchSpace
 from whence.session.state import State
 from whence.tree.reading import readable_call
 from whence.ui.terminal.layout import brief
 
 MOST = 20
-_NOT_A_SUSPECT = REMOVED | JUDGED | TRUSTED | FOLDED | ASIDE
 
 SAID = {
     Verdict.RIGHT: "right",
@@ -46,15 +44,6 @@ def find_function(tree: Tree, name: str) -> int:
     raise UsageError(f"no function in this tree is named {name}{hint}")
 
 
-def is_suspect(space: SearchSpace, positions: Int64s) -> npt.NDArray[np.bool_]:
-    """For each position, whether that call can still be at fault."""
-    inside = (positions > space.top) & (positions < space.stop)
-    if space.top_is_open:
-        inside |= positions == space.top
-    found: npt.NDArray[np.bool_] = inside & (space.flags[positions] & _NOT_A_SUSPECT == 0)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Listing:
     """Some calls of a function."""
@@ -70,7 +59,7 @@ def calls_of(state: State, function: int, without: int | None) -> Listing:
     positions = np.flatnonzero(state.tree.columns.function == function)
     if without is not None:
         positions = positions[positions != without]
-    suspect = is_suspect(state.space(), positions)
+    suspect = state.space().is_suspect(positions)
     count = int(np.count_nonzero(suspect))
     first = positions[suspect][:MOST]
     rest = positions[~suspect][: MOST - len(first)]
@@ -115,5 +104,5 @@ def said_of(space: SearchSpace, position: int) -> str:
         return "trusted"
     if flags & SKIPPED:
         return "skipped"
-    suspect = bool(is_suspect(space, np.array([position]))[0])
+    suspect = bool(space.is_suspect(np.array([position]))[0])
     return "" if suspect else "ruled out"

@@ -10,7 +10,14 @@ from __future__ import annotations
 import shutil
 from typing import TextIO
 
-from whence.ui.terminal.screen import Complete, Line, no_completion, printable, wrapped
+from whence.ui.terminal.screen import (
+    Complete,
+    Line,
+    hanging,
+    no_completion,
+    printable,
+    wrapped,
+)
 
 WIDTH_IN_PIPES = 80
 
@@ -40,9 +47,11 @@ class PlainScreen:
 
     def say(self, *lines: str | Line) -> None:
         """Write lines."""
+        at_terminal = _is_terminal(self._output)
         for line in lines:
-            text = line.text if isinstance(line, Line) else line
-            self._write(printable(text).rstrip() + "\n")
+            text = printable(line.text if isinstance(line, Line) else line)
+            for each in hanging(text, self.width) if at_terminal else [text]:
+                self._write(each.rstrip() + "\n")
         self._output.flush()
 
     def note(self, text: str) -> None:

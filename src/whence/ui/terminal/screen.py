@@ -80,7 +80,13 @@ def hanging(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     margin = " " * (len(line) - len(line.lstrip()) + 4)
-    return textwrap.wrap(printable(line), width, subsequent_indent=margin)
+    return textwrap.wrap(
+        printable(line),
+        width,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def printable(text: str) -> str:
