@@ -228,8 +228,7 @@ def _run_text(source: str, namespace: dict[str, Any]) -> None:
 def _run_module(name: str, is_option: bool) -> None:
     if is_option:
         sys.argv[0] = "-m"
-    _lend_recursion()
-    runpy._run_module_as_main(name, is_option)  # type: ignore[attr-defined]
+    _at_bottom(runpy._run_module_as_main, name, is_option)  # type: ignore[attr-defined]
 
 
 def _run_file(path: str, namespace: dict[str, Any]) -> None:
@@ -248,24 +247,33 @@ def _run_file(path: str, namespace: dict[str, Any]) -> None:
 
 
 def _execute(code: CodeType, namespace: dict[str, Any]) -> None:
-    _lend_recursion()
-    exec(code, namespace)
+    _at_bottom(exec, code, namespace)
 
 
-def _lend_recursion() -> None:
-    """What whence itself has on the stack must not count against the program's limit."""
-    with contextlib.suppress(ImportError, AttributeError):
-        recorder = importlib.import_module("whence.langs.python.record._recorder")
-        depth, frame = 0, sys._getframe(1)
-        while True:
+def _at_bottom(function: Callable[..., object], *arguments: object) -> None:
+    """Call it as the interpreter itself would: what whence has on the stack does not show.
+
+    Neither to those who walk the stack, nor in how deep a recursion may go. Without the recorder in
+    C both do show.
+    """
+    try:
+        recorder: Any = importlib.import_module("whence.langs.python.record._recorder")
+    except ImportError:
+        function(*arguments)
+        return
+    depth, frame = 0, sys._getframe(0)
+    while True:
+        depth += 1
+        # Up to 3.11 calls of functions in C count too: `exec`, `at_bottom`, and runpy's `exec`.
+        if sys.version_info < (3, 12) and frame.f_code.co_name in ("_at_bottom", "_run_code"):
             depth += 1
-            # Up to 3.11 a call of `exec` counts too; runpy has one in `_run_code`.
-            if sys.version_info < (3, 12) and frame.f_code.co_name in ("_execute", "_run_code"):
-                depth += 1
-            if frame.f_back is None:
-                break
-            frame = frame.f_back
-        recorder.lend_recursion(depth)
+        if sys.version_info < (3, 12) and frame.f_code.co_name == "_execute":
+            depth += 1
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    recorder.lend_recursion(depth)
+    recorder.at_bottom(function, *arguments)
 
 
 # --- how an exception that nothing caught is told ------------------------------------------------

@@ -146,6 +146,13 @@ f(A(), [A()])
 }
 # What only a recorder in C can do: recorders in Python use what they must hide.
 NATIVE_ONLY = {
+    "stack": """
+import inspect, sys, traceback
+def f():
+    traceback.print_stack()
+    print(len(inspect.stack()), sys._getframe(1).f_back)
+f()
+""",
     "recursion": """
 def f(n):
     try: return f(n + 1)

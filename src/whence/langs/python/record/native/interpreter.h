@@ -67,6 +67,15 @@ static inline Frame *current_frame(PyThreadState *tstate)
 #endif
 }
 
+static inline void set_current_frame(PyThreadState *tstate, Frame *frame)
+{
+#if PYTHON_313
+    tstate->current_frame = frame;
+#else
+    tstate->cframe->current_frame = frame;
+#endif
+}
+
 /* The place (docs/trace-format.md) at which a frame stands: code units from its start, plus 1. */
 static inline uint64_t frame_place(const Frame *frame)
 {

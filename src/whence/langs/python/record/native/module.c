@@ -185,6 +185,23 @@ static PyObject *lend(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* Calls a function as if nothing had called us: whoever walks the stack finds the program's frames
+ * and no other, as at the start of a thread. */
+static PyObject *at_bottom(PyObject *Py_UNUSED(module), PyObject *const *arguments,
+                           Py_ssize_t count)
+{
+    if (count < 1) {
+        PyErr_SetString(PyExc_TypeError, "there is nothing to call");
+        return NULL;
+    }
+    PyThreadState *tstate = PyThreadState_Get();
+    Frame *ours = current_frame(tstate);
+    set_current_frame(tstate, NULL);
+    PyObject *result = PyObject_Vectorcall(arguments[0], arguments + 1, (size_t)(count - 1), NULL);
+    set_current_frame(tstate, ours);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS,
      "Record this process from here on."},
@@ -193,6 +210,8 @@ static PyMethodDef methods[] = {
     {"note", note, METH_VARARGS, "note(text): write a NOTE record."},
     {"flush", flush, METH_NOARGS, "Write the records that are in memory."},
     {"state", state, METH_NOARGS, "How much was recorded, and what went wrong."},
+    {"at_bottom", (PyCFunction)(void (*)(void))at_bottom, METH_FASTCALL,
+     "at_bottom(function, *arguments): call it with no frame below."},
     {"lend_recursion", lend, METH_VARARGS,
      "lend_recursion(frames): let this thread go so much deeper, whatever its limit."},
     {NULL, NULL, 0, NULL},
