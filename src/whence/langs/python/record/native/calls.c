@@ -190,6 +190,8 @@ static bool encode_input(Thread *thread, PyObject *value, const Input *input, ui
         return true;
     }
     Snapshot snapshot;
+    /* Asked now: meanwhile another thread may rebind a closure's variable, and free its object. */
+    bool sole = value != NULL && Py_REFCNT(value) == 1;
     if (!snapshot_plain(&snapshot, thread, &thread->scratch, value, bound)) {
         recorder_fail(ENOMEM);
         return false;
@@ -208,8 +210,7 @@ static bool encode_input(Thread *thread, PyObject *value, const Input *input, ui
         encoding->hashed = true;
         encoding->hash = hash_bytes(thread->scratch.bytes + start, encoding->end - start);
     }
-    *watch = (Watch){value, compared ? encoding->hash.a : 0, (uint16_t)index, compared,
-                     value != NULL && Py_REFCNT(value) == 1};
+    *watch = (Watch){value, compared ? encoding->hash.a : 0, (uint16_t)index, compared, sole};
     return true;
 }
 
@@ -624,7 +625,9 @@ void call_yielded(Thread *thread, Frame *frame, PyObject *value)
             value = unwrapped(value);
             bare = value == NULL;
         }
+        int8_t state = generator_keep(frame);
         write_end_of_step(thread, activation, R_YIELD, value, bare);
+        generator_release(frame, state);
     }
     pop(thread);
 }

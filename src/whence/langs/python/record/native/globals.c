@@ -66,6 +66,12 @@ static Namespace *namespace_of(PyObject *dict)
     return space;
 }
 
+static bool is_still_current(const CodeEntry *code, PyObject *dict)
+{
+    return code->space != NULL && code->space->dict == dict &&
+           code->space->version == code->space_version;
+}
+
 /* Whether the code's values are still those of the namespace; if not, it is about to be so. */
 static bool is_current(CodeEntry *code, PyObject *dict)
 {
@@ -87,6 +93,11 @@ bool globals_watch(bool on)
         map_clear(&namespaces);
     }
     return true;
+}
+
+static bool is_still_current(const CodeEntry *code, PyObject *dict)
+{
+    return code->space_version == dict_version(dict);
 }
 
 static bool is_current(CodeEntry *code, PyObject *dict)
@@ -147,13 +158,19 @@ void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
         return;
     }
     if (likely(is_current(code, dict))) {
-        for (uint32_t i = 0; code->walked_count > 0 && i < code->global_count; i++) {
+        /* A summary lets other threads run, which may rebind the variables that follow. */
+        bool current = true;
+        for (uint32_t i = 0; code->walked_count > 0 && current && i < code->global_count; i++) {
             if (code->globals[i].walked) {
                 check_variable(thread, &code->globals[i]);
                 code->globals[i].walked = true;
+                current = is_still_current(code, dict);
             }
         }
-        return;
+        if (likely(current)) {
+            return;
+        }
+        is_current(code, dict); /* to note the version that is looked up now */
     }
     code->walked_count = 0;
     for (uint32_t i = 0; i < code->global_count; i++) {
@@ -165,6 +182,9 @@ void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
         use->value = _PyDict_GetItem_KnownHash(dict, use->name, hash);
         check_variable(thread, use);
         code->walked_count += use->walked;
+    }
+    if (unlikely(!is_still_current(code, dict))) {
+        code->space_version = 0; /* others were here, perhaps with another namespace: look again */
     }
 }
 
