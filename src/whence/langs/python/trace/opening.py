@@ -33,6 +33,7 @@ from whence.langs.python.trace.scan import (
     Scanned,
 )
 from whence.langs.python.trace.tables import CodeEntry, Directory, Tables
+from whence.langs.python.trace.twins import arrange
 from whence.langs.python.trace.twins import scanner as new_scanner
 from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes
@@ -104,7 +105,7 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
     if len(rows.ids) > len(scanned.parent):
         functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
     rules = [Rule(each.name, each.name, each.location) for each in functions]
-    tree = assembled(link(rows), functions, rules, source)
+    tree = assembled(link(rows, arrange), functions, rules, source)
     if index.is_worthwhile(file.size, len(tree.columns)) and _stamp(file) == stamp:
         extras = {name: getattr(places, name) for name in Places.__slots__}
         extras |= {name: getattr(directory, name) for name in Directory.__slots__}
