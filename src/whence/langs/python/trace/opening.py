@@ -11,7 +11,7 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from whence.langs.python.trace import format as f
 from whence.langs.python.trace.calls import Places, TraceSource
 from whence.langs.python.trace.format import Malformed, mix
 from whence.langs.python.trace.pages import DAMAGED, Header, TraceError, TraceFile
+from whence.langs.python.trace.processes import NOT_RECORDED, FamilySource, with_children
 from whence.langs.python.trace.scan import (
     CLOSED,
     CREATED,
@@ -42,7 +43,6 @@ from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, assembled
 
 Progress = Callable[[int, int], None]
-NOT_RECORDED = "<not recorded>"
 _INDEX = "trace 1"
 """To be raised whenever what a scan finds, or how it is kept, changes."""
 
@@ -58,11 +58,26 @@ class About:
     ended: bool
     threads: int
     notes: tuple[str, ...]
+    processes: int = 1
+    """How many were recorded, with those that made no call of user code."""
+    members: int = 1
+    """How many of them are in the tree, each as a node of its own."""
+    killed: int = 0
+    """How many of the program's child processes were killed, or are still running."""
 
 
 def open_trace(path: Path, progress: Progress | None = None) -> ColumnTree:
-    """The tree of a trace file. Whatever is wrong with it is a `TraceError`."""
+    """The tree of a trace file, with the processes that were recorded beside it.
+
+    Whatever is wrong with it is a `TraceError`.
+    """
     file = TraceFile(path)
+    return with_children(_opened(file, progress), file, _opened)
+
+
+def _opened(file: TraceFile, progress: Progress | None = None) -> ColumnTree:
+    """The tree of one file, which is closed if there is none."""
+    path = file.path
     try:
         return _tree(file, progress)
     except (Malformed, RecursionError) as problem:
@@ -81,12 +96,14 @@ def open_trace(path: Path, progress: Progress | None = None) -> ColumnTree:
 def about(tree: ColumnTree) -> About | None:
     """What is known of the recording that a tree was opened from; None for other trees."""
     source = tree.sources[0]
-    if not isinstance(source, TraceSource):
-        return None
     try:
-        return _about(source)
+        if isinstance(source, FamilySource):
+            return _about_family(source)
+        return _about(source) if isinstance(source, TraceSource) else None
     except Malformed as problem:
-        raise TraceError(source.file.path, f"a note cannot be read: {problem}") from None
+        first = source.members[0] if isinstance(source, FamilySource) else source
+        assert isinstance(first, TraceSource)
+        raise TraceError(first.file.path, f"a note cannot be read: {problem}") from None
 
 
 def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
@@ -274,4 +291,21 @@ def _about(source: TraceSource) -> About:
         ended=source.has_ended,
         threads=source.threads,
         notes=source.notes(),
+    )
+
+
+def _about_family(source: FamilySource) -> About:
+    """What is known of the program, and of its children taken together."""
+    program, *children = (_about(each) for each in source.members)
+    notes = [*program.notes, *source.notes]
+    for each, child in zip(source.members[1:], children, strict=True):
+        notes += [f"process {each.file.header.pid}: {note}" for note in child.notes]
+    return replace(
+        program,
+        size=program.size + sum(child.size for child in children),
+        threads=program.threads + sum(child.threads for child in children),
+        notes=tuple(notes),
+        processes=source.processes,
+        members=len(source.members),
+        killed=sum(not child.ended for child in children),
     )
