@@ -136,7 +136,9 @@ def test_a_traceback_is_printed_by_the_run(tmp_path: Path) -> None:
 
 def test_a_hard_exit_loses_nothing_and_tells_the_status(tmp_path: Path) -> None:
     by, _ = printed(
-        tmp_path, "import os\ndef f():\n    print('x', flush=True)\n    os._exit(5)\nf()\n", expect=5
+        tmp_path,
+        "import os\ndef f():\n    print('x', flush=True)\n    os._exit(5)\nf()\n",
+        expect=5,
     )
     assert by["f"] == "x\n"
     tree = open_trace(tmp_path / "t.whence")
