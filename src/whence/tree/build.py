@@ -13,7 +13,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,13 @@ class Rows:
     efforts: array[int] = field(default_factory=lambda: array("i"))
     implicit: array[int] = field(default_factory=lambda: array("B"))
     details: array[int] = field(default_factory=lambda: array("q"))
+
+
+def as_array(typecode: str, values: npt.NDArray[Any]) -> array[Any]:
+    """A column of rows from an array that is already there, copied once."""
+    column = array(typecode)
+    column.frombytes(np.ascontiguousarray(values.astype(typecode, copy=False)).view(np.uint8).data)
+    return column
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from whence.langs.python.trace.twins import scanner as new_scanner
 from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes
 from whence.tree import index
-from whence.tree.build import Rows, link
+from whence.tree.build import Rows, as_array, link
 from whence.tree.memory import ColumnTree, assembled
 
 Progress = Callable[[int, int], None]
@@ -213,14 +213,14 @@ def _rows(scanned: Scanned, numbers: list[int], outcomes: Bytes, not_recorded: i
     unique = [mix(UNIQUE, number) for number in range(count, total)]
 
     def joined(typecode: str, calls: npt.NDArray[Any], others: npt.ArrayLike) -> array[Any]:
-        values = np.concatenate([calls, np.asarray(others)])
-        return array(typecode, values.astype(typecode).tobytes())
+        values = np.concatenate([calls, np.asarray(others)]) if len(mixed) else calls
+        return as_array(typecode, values)
 
     return Rows(
-        ids=array("q", np.arange(total, dtype=np.int64).tobytes()),
+        ids=as_array("q", np.arange(total, dtype=np.int64)),
         parents=joined("q", scanned.parent, mixed),
-        functions=array("i", function.tobytes()),
-        rules=array("i", function.tobytes()),
+        functions=as_array("i", function),
+        rules=as_array("i", function),
         outcomes=joined("B", outcomes, np.full(len(mixed), OutcomeKind.RETURNED)),
         own=joined("d", np.where(implicit, 1 + skipped, 1.0), hidden),
         equations=joined("q", scanned.equation, np.array(unique, np.uint64).astype(np.int64)),

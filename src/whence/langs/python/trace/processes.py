@@ -11,7 +11,6 @@ left out.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from whence.langs.python.trace.pages import Header, TraceFile
 from whence.langs.python.trace.twins import arrange
 from whence.model.call import Call, Function, OutcomeKind, Rule
 from whence.ports import Int64s
-from whence.tree.build import Rows, link
+from whence.tree.build import Rows, as_array, link
 from whence.tree.memory import ColumnTree, assembled
 
 _SPAN = 2**42
@@ -237,10 +236,7 @@ def _joined(
     _make_explicit(columns, places[1:], functions, base)
     typecodes = {name: getattr(Rows(), name).typecode for name in Rows.__slots__}
     rows = Rows(
-        **{
-            name: array(code, np.concatenate(columns[name]).astype(code).tobytes())
-            for name, code in typecodes.items()
-        }
+        **{name: as_array(code, np.concatenate(columns[name])) for name, code in typecodes.items()}
     )
     rules = [Rule(each.name, each.name, each.location) for each in functions.table]
     source = FamilySource([member.source for member in members], processes, notes)
