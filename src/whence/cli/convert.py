@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from whence.cli.opening import open_any
+from whence.langs.python.trace.opening import about
 from whence.model.call import Mark, MarkedPart, find_mark, roots
 from whence.ports import Provenance, Tree
 from whence.slicing.art_provenance import ArtProvenance
+from whence.tree.memory import ColumnTree
+from whence.tree.reader import Header
 from whence.tree.store import write_tree
 
 _PARTS = 2000
@@ -41,8 +44,14 @@ def run(options: argparse.Namespace) -> int:
         def origins(position: int) -> Iterable[Mapping[str, Any]]:
             return _origins(tree, provenance, position)
 
-    write_tree(options.output or sys.stdout, tree, origins)
+    write_tree(options.output or sys.stdout, tree, origins, _header(tree))
     return 0
+
+
+def _header(tree: Tree) -> Header | None:
+    """What a recording says of itself; other trees have a header, or none, in their own file."""
+    recording = about(tree) if isinstance(tree, ColumnTree) else None
+    return None if recording is None else Header("python", recording.header.root)
 
 
 def _origins(tree: Tree, provenance: Provenance, position: int) -> Iterable[Mapping[str, Any]]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from whence.errors import UsageError
+from whence.langs.python.record.children import leave
 from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE
 from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.options import Detail, RecordOptions
@@ -79,6 +80,11 @@ def _configure_trace(group: Any) -> None:
         "--depth", type=_count, metavar="N", help="calls nested deeper than this are only counted"
     )
     group.add_argument(
+        "--children", action="store_true",
+        help="record the Python processes that the program starts too, each into a file beside "
+        "the trace",
+    )  # fmt: skip
+    group.add_argument(
         "--backend", choices=[NATIVE, PURE],
         help=f"how to record (default: the first that works, see `whence doctor`; {VARIABLE} in "
         "the environment means the same)",
@@ -121,12 +127,17 @@ def run(options: argparse.Namespace) -> NoReturn:
             tuple(options.user_code), tuple(options.only), tuple(options.leave_out)
         ),
         backend=options.backend,
+        children=options.children,
     )
+    leave()
     recording = Recording(settings, target.words)
     verbose = options.verbose
 
     def finished(how: int, value: object) -> None:
-        _tell(recording.finish(how, value), verbose)
+        if recording.is_here:  # and not a child that was forked off
+            written = recording.finish(how, value)
+            if not recording.is_of_child:
+                _tell(written, verbose)
 
     launch(target, recording.start, finished)
 

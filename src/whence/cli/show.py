@@ -123,14 +123,17 @@ def _tree_facts(path: Path, tree: Tree, recording: About | None) -> Iterator[tup
     stands_for = columns.implicit != 0
     hidden = float((columns.own[stands_for] - 1).sum()) if stands_for.any() else 0.0
     trusted = np.array([each.trusted for each in tree.functions], dtype=bool)
-    # What stands for calls that were not recorded is no call itself, nor is the run.
+    # What stands for calls that were not recorded is no call itself, nor is a process.
+    runs = 0 if recording is None else recording.members
     fillers = stands_for & trusted[columns.function]
-    calls = len(columns) - int(fillers.sum()) - (recording is not None)
+    calls = len(columns) - int(fillers.sum()) - runs
     hidden += int(fillers.sum())
-    used = len(np.unique(columns.function[~fillers])) - (recording is not None)
+    used = len(np.unique(columns.function[~fillers])) - runs
     text = f"{calls:,} of {used:,} functions"
     if recording is not None and recording.threads > 1:
         text += f" in {recording.threads:,} threads"
+    if recording is not None and recording.processes > 1:
+        text += f"{' of' if recording.threads > 1 else ' in'} {recording.processes:,} processes"
     if hidden:
         text += f"; {hidden:,.0f} more were not recorded"
     yield "calls", text
@@ -147,6 +150,13 @@ def _warnings(recording: About) -> Iterator[str]:
         yield f"  {'damage':<9} {recording.why_unread}: {lost}"
     if not recording.ended:
         yield f"  {'outcome':<9} not known: the process was killed or is still running"
+    if recording.killed:
+        many = (
+            f"{recording.killed:,} child processes were"
+            if recording.killed > 1
+            else ("1 child process was")
+        )
+        yield f"  {'children':<9} {many} killed, or still running"
     for text in recording.notes:
         yield f"  {'note':<9} {text}"
 

@@ -11,8 +11,9 @@ is made, only arrays, so that ten million rows in any order fit in about a gigab
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +55,13 @@ class Rows:
     details: array[int] = field(default_factory=lambda: array("q"))
 
 
+def as_array(typecode: str, values: npt.NDArray[Any]) -> array[Any]:
+    """A column of rows from an array that is already there, copied once."""
+    column = array(typecode)
+    column.frombytes(np.ascontiguousarray(values.astype(typecode, copy=False)).view(np.uint8).data)
+    return column
+
+
 @dataclass(frozen=True, slots=True)
 class Linked:
     """Rows as columns, with each position's id and place of detail."""
@@ -63,7 +71,21 @@ class Linked:
     details: Int64s
 
 
-def link(rows: Rows) -> Linked:
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Rows in preorder: which row stands where (None: as they came), and the tree's columns."""
+
+    order: Int32s | None
+    parent: Int32s
+    depth: Int32s
+    end: Int32s
+
+
+Arrange = Callable[[Int32s], Shape | None]
+"""A faster way to the shape of a tree, from each row's parent; None where it does not apply."""
+
+
+def link(rows: Rows, arrange: Arrange | None = None) -> Linked:
     """Columns in preorder. Rows that do not form one tree raise `NotATree`.
 
     Takes what is in the rows: they are empty afterwards, unless `NotATree` is raised.
@@ -76,18 +98,9 @@ def link(rows: Rows) -> Linked:
     parents = _parent_rows(ids, np.frombuffer(rows.parents, dtype=np.int64))
     implicit = np.frombuffer(rows.implicit, dtype=np.uint8)
     _check_implicit(ids, parents, implicit)
-    order: Int32s | None = None
-    shape = _preorder_shape(parents)
-    if shape is None:
-        order = _preorder(parents)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order), dtype=np.int32)
-        parents = parents[order]
-        parents[1:] = place[parents[1:]]
-        del place
-        shape = _preorder_shape(parents)
-        assert shape is not None
-    depth, end = shape
+    shape = (arrange(parents) if arrange is not None else None) or _arranged(parents)
+    order, end = shape.order, shape.end
+    del parents
 
     def arranged(name: str, dtype: type[_Entry]) -> npt.NDArray[_Entry]:
         written = getattr(rows, name)
@@ -100,11 +113,11 @@ def link(rows: Rows) -> Linked:
     own = _shrunk(arranged("own", np.float64), 1.0)
     _check_weights(own)
     columns = Columns(
-        parent=parents,
+        parent=shape.parent,
         end=end,
         function=arranged("functions", np.int32),
         rule=arranged("rules", np.int32),
-        depth=depth,
+        depth=shape.depth,
         outcome=arranged("outcomes", np.uint8),
         own=own,
         weight=subtree_sums(own, end),
@@ -203,6 +216,22 @@ def _check_implicit(ids: Int64s, parents: Int32s, implicit: Bytes) -> None:
         raise NotATree(
             row, f"call {ids[row]} stands below call {ids[parents[row]]}, which is implicit"
         )
+
+
+def _arranged(parents: Int32s) -> Shape:
+    """The shape of a tree whose rows came in any order."""
+    in_order = _preorder_shape(parents)
+    if in_order is not None:
+        return Shape(None, parents, *in_order)
+    order = _preorder(parents)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    parents = parents[order]
+    parents[1:] = place[parents[1:]]
+    del place
+    in_order = _preorder_shape(parents)
+    assert in_order is not None
+    return Shape(order, parents, *in_order)
 
 
 def _preorder_shape(parents: Int32s) -> tuple[Int32s, Int32s] | None:

@@ -247,9 +247,12 @@ def _is_id(item: Any) -> bool:
 
 
 def write_tree(
-    target: str | os.PathLike[str] | TextIO, tree: Tree, origins: Origins | None = None
+    target: str | os.PathLike[str] | TextIO,
+    tree: Tree,
+    origins: Origins | None = None,
+    header: Header | None = None,
 ) -> None:
-    """Write a tree, callers first.
+    """Write a tree, callers first. `header` is for a tree that has none from a file of its own.
 
     `origins` gives the origin records for a position; without it those that the tree has from its
     own files are kept. To a reader of the new file the calls below a call that is implicit now
@@ -257,18 +260,18 @@ def write_tree(
     """
     find = origins or (lambda position: origins_of(tree, position))
     if not isinstance(target, str | os.PathLike):
-        target.writelines(_written(each, target) for each in _records(tree, find))
+        target.writelines(_written(each, target) for each in _records(tree, find, header))
         return
     path = Path(os.path.realpath(target))
     if path.exists() and not path.is_file():
         # A pipe or a device is written to as it is: renaming over it would destroy it.
-        _write_into(path, tree, find)
+        _write_into(path, tree, find, header)
         return
     beside = path.with_name(f"{path.name}.{os.urandom(4).hex()}.part")
     try:
         with beside.open("x", encoding="utf-8", newline="\n") as file:
             try:
-                file.writelines(_written(each, file) for each in _records(tree, find))
+                file.writelines(_written(each, file) for each in _records(tree, find, header))
                 file.close()
                 beside.replace(path)
             except BaseException:
@@ -278,16 +281,16 @@ def write_tree(
         raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def _write_into(path: Path, tree: Tree, origins: Origins) -> None:
+def _write_into(path: Path, tree: Tree, origins: Origins, header: Header | None) -> None:
     try:
         with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(_written(each, file) for each in _records(tree, origins))
+            file.writelines(_written(each, file) for each in _records(tree, origins, header))
     except OSError as error:
         raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def _records(tree: Tree, origins: Origins) -> Iterator[dict[str, Any]]:
-    yield _header_record(tree)
+def _records(tree: Tree, origins: Origins, header: Header | None) -> Iterator[dict[str, Any]]:
+    yield _header_record(tree, header)
     functions = {function.name: function for function in tree.functions}
     for function in tree.functions:
         if function != Function(function.name):
@@ -315,11 +318,12 @@ def _records(tree: Tree, origins: Origins) -> Iterator[dict[str, Any]]:
         yield record
 
 
-def _header_record(tree: Tree) -> dict[str, Any]:
+def _header_record(tree: Tree, header: Header | None) -> dict[str, Any]:
     record: dict[str, Any] = {"whence": "tree", "version": VERSION}
     sources: Sequence[object] = tree.sources if isinstance(tree, ColumnTree) else ()
-    if sources and isinstance(sources[0], FileSource):
+    if header is None and sources and isinstance(sources[0], FileSource):
         header = sources[0].header
+    if header is not None:
         texts = {"language": header.language, "program": header.program}
         record.update({key: text for key, text in texts.items() if text})
     return record

@@ -56,6 +56,14 @@ class Backend(Protocol):
     def problem(self) -> str | None:
         """Why it stopped recording before it was told to (the disk is full), if it did."""
 
+    def here(self) -> int:
+        """The number of the call that runs in this thread; also in a child, of the fork."""
+
+    def family(self, starts: str, name: str, is_child: bool) -> None:
+        """Before `start`: other processes are recorded too. Where it can, it tells in the file
+        `starts`, by this name, which call started which; of a child, what it recorded is in its
+        file before its parent could hear that it is done."""
+
     def start(self) -> None:
         """Record from here on, in all threads."""
 

@@ -42,6 +42,12 @@ _SOLE = 3
 _write, _fstat, _clock = os.write, os.fstat, time.monotonic
 
 
+_FULL = (
+    "the trace reached its size limit: calls from here on were counted, not recorded, and of open "
+    "calls only the end was"
+)
+
+
 @dataclass(slots=True, eq=False)
 class CodeEntry:
     """What is known of a code object of user code."""
@@ -83,6 +89,7 @@ class CallStream:
         self, descriptor: int, options: RecordOptions, summaries: Mapping[type, Summary]
     ) -> None:
         self._options = options
+        self._full = self._told_full = False
         self._detail = options.detail
         self._output = _Output(descriptor)
         self._pages = w.PageWriter(self._output.write)
@@ -265,7 +272,9 @@ class CallStream:
 
     def _is_full(self) -> bool:
         most = self._options.max_bytes
-        return most is not None and self._output.written + len(self._pages.buffer) >= most
+        if most is not None and self._output.written + len(self._pages.buffer) >= most:
+            self._full = True  # and stays so, though a page takes less once it is packed
+        return self._full
 
     def _bound_for(self, code: CodeEntry) -> Bound:
         if self._detail is Detail.SHALLOW:
@@ -416,6 +425,9 @@ class CallStream:
         pages = self._pages
         pages.buffer += self._scratch
         self._scratch.clear()
+        if self._full and not self._told_full:
+            self._told_full = True
+            w.add_note(pages.buffer, _FULL)
         self._until_clock -= 1
         if self._until_clock > 0 and not pages.page_is_full():
             return

@@ -31,7 +31,8 @@ from whence.errors import WhenceError
 ENDED, BY_EXCEPTION, BY_EXIT = 0, 1, 2
 
 Finished = Callable[[int, object], None]
-"""Told how the program ended, and with which exit status or exception."""
+"""Told how the program ended, and with which exit status or exception; so is, in a child that was
+forked off and ends like the program, what it inherited."""
 
 # The `__main__` that was there before: its namespace is still that of whence's own start.
 _displaced: list[ModuleType | None] = []
@@ -101,7 +102,6 @@ class _Outcome:
 
     def __init__(self, finished: Finished):
         self._finished = finished
-        self._process = os.getpid()
         self._how = ENDED
         self._value: object = 0
 
@@ -116,9 +116,8 @@ class _Outcome:
         self._how, self._value = BY_EXCEPTION, exception
 
     def tell(self) -> None:
-        if os.getpid() == self._process:  # and not a child that was forked off
-            value, self._value = self._value, None
-            self._finished(self._how, value)
+        value, self._value = self._value, None
+        self._finished(self._how, value)
 
 
 # --- what is there to run ------------------------------------------------------------------------

@@ -34,6 +34,7 @@ class NativeBackend:
         self._code_reader = code_reader
         self._summaries = summaries
         self._started = False
+        self._family = "", "", False
 
     @property
     def name(self) -> str:
@@ -51,10 +52,19 @@ class NativeBackend:
         error = _recorder.state()["problem"] if self._started else 0
         return os.strerror(error) if error else None
 
+    def here(self) -> int:
+        """The number of the call that runs in this thread."""
+        return _recorder.here() if self._started else 0
+
+    def family(self, starts: str, name: str, is_child: bool) -> None:
+        """Tell there which call started which process."""
+        self._family = starts, name, is_child
+
     def start(self) -> None:
         """Record from here on, in all threads."""
         options = self._options
         shallow = options.detail is not Detail.FULL
+        _recorder.processes(*self._family)
         try:
             _recorder.start(
                 descriptor=self._descriptor,

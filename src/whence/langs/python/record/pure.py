@@ -92,6 +92,7 @@ class PureBackend:
         self._lock = threading.Lock()
         self._active = False
         self._limit: int | None = None
+        self._is_child = False
 
     @property
     def name(self) -> str:
@@ -107,6 +108,14 @@ class PureBackend:
     def problem(self) -> str | None:
         """Why it stopped before it was told to."""
         return self._stream.problem
+
+    def here(self) -> int:
+        """The number of the call that runs in this thread."""
+        return self._owner(self._thread).number
+
+    def family(self, starts: str, name: str, is_child: bool) -> None:
+        """Which call starts a process cannot be seen from here, unless it forks."""
+        self._is_child = is_child
 
     def start(self) -> None:
         """Record from here on, in all threads."""
@@ -403,6 +412,9 @@ class PureBackend:
         return None
 
     def _forget(self, activation: Activation | None) -> None:
+        if self._is_child and len(self._thread.stack) <= 1:
+            # Its parent may hear of the result now, and end it.
+            self._stream.flush()
         if activation is not None:
             activation.watch = None
             if self._suspended.get(activation.frame) is activation:

@@ -15,20 +15,24 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from whence.errors import WhenceError
 from whence.langs.python.record.backend import Backend
+from whence.langs.python.record.children import Family, new_family
 from whence.langs.python.record.choose import chosen, make
 from whence.langs.python.record.code_reader import PythonCodeReader
-from whence.langs.python.record.options import Bound, RecordOptions
+from whence.langs.python.record.options import Bound, Detail, RecordOptions
 from whence.langs.python.record.summaries import SUMMARIES
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
-from whence.langs.python.trace.format import MAGIC
+from whence.langs.python.trace.format import MAGIC, MAIN
 from whence.langs.python.trace.writing import header_bytes
 
 _HIGHEST_DESCRIPTOR = 1024
+_LONG_COMMAND = 80
+"""More of a child's command is not made part of the name of its node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Settings:
     options: RecordOptions = RecordOptions()
     rules: UserCodeRules = UserCodeRules()
     backend: str | None = None
+    children: bool = False
+    """Whether the processes that the program starts are recorded too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,54 +58,121 @@ class Written:
 
 
 class Recording:
-    """One trace file and the backend that fills it."""
+    """One trace file and the backend that fills it.
+
+    With children, a process that is forked off goes on with a trace of its own.
+    """
 
     def __init__(self, settings: Settings, command: Sequence[str]):
-        self._output = os.path.abspath(settings.output)
+        self._settings = settings
+        self._command = tuple(command)
         self._shown = settings.output
-        candidate = chosen(settings.backend)
-        reader = PythonCodeReader(UserCode(settings.rules))
+        self._output = os.path.abspath(settings.output)
+        self._family: Family | None = None
+        self._backend_name = chosen(settings.backend).name
+        self._reader = PythonCodeReader(UserCode(settings.rules))
+        self._run = os.urandom(8).hex()
         self._descriptor = _opened(settings.output)
+        if settings.children:
+            self._family = new_family(settings.output, self._run)
+        self._prepare()
+
+    @classmethod
+    def of_child(cls, family: Family, told: Mapping[str, Any], command: Sequence[str]) -> Recording:
+        """The recording of a Python that a recorded process has started."""
+        self = cls.__new__(cls)
+        self._settings = _settings(told)
+        self._command = tuple(command)
+        self._backend_name = chosen(self._settings.backend).name
+        self._reader = PythonCodeReader(UserCode(self._settings.rules))
+        self._run = family.run
+        self._open_child(family, None)
+        return self
+
+    def _open_child(self, family: Family, call: int | None) -> None:
+        self._family, low = family.new_child(call)
+        try:
+            self._output = self._shown = os.path.join(family.folder, self._family.name)
+            self._descriptor = _moved_up(low)
+        finally:
+            os.close(low)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """A backend, and the header in the file."""
+        self._process = os.getpid()
         try:
             self._backend: Backend = make(
-                candidate.name, self._descriptor, settings.options, reader, SUMMARIES
+                self._backend_name,
+                self._descriptor,
+                self._settings.options,
+                self._reader,
+                SUMMARIES,
             )
-            _write(self._descriptor, header_bytes(self._header(settings, command)))
+            _write(self._descriptor, header_bytes(self._header()))
         except OSError as problem:
-            raise WhenceError(
-                f"{settings.output}: cannot be written ({problem.strerror})"
-            ) from None
+            raise WhenceError(f"{self._shown}: cannot be written ({problem.strerror})") from None
 
-    def _header(self, settings: Settings, command: Sequence[str]) -> dict[str, object]:
-        options = settings.options
-        return {
-            "command": list(command),
-            "cwd": os.getcwd(),
+    def _header(self) -> dict[str, object]:
+        header: dict[str, object] = {
+            "command": list(self._command),
+            "cwd": _working_folder(),
             "python": ".".join(map(str, sys.version_info[:3])),
             "backend": self._backend.name,
             "started": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
-            "pid": os.getpid(),
-            "options": {
-                "detail": options.detail.value,
-                "bound": _bound(options.bound),
-                "first_bound": _bound(options.first_bound),
-                "first_calls": options.first_calls,
-                "max_calls": options.max_calls,
-                "max_bytes": options.max_bytes,
-                "depth": options.depth,
-                "user_code": list(settings.rules.added),
-                "only": list(settings.rules.only),
-                "left_out": list(settings.rules.left_out),
-            },
-            "root": " ".join(command),
+            "pid": self._process,
+            "options": _told(self._settings),
+            "root": " ".join(self._command),
+            "run": self._run,
+            "clock": time.time_ns(),
         }
+        family = self._family
+        if family is not None and family.is_child:
+            how = "" if family.call is None else ", forked"
+            command = " ".join(" ".join(self._command).split())
+            if len(command) > _LONG_COMMAND:
+                command = command[:_LONG_COMMAND] + "…"
+            header["root"] = f"process {self._process}: {command}{how}"
+            header["parent"] = {"file": family.parent, "call": family.call}
+        return header
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this process that is recorded, and not the one that forked it off."""
+        return os.getpid() == self._process
+
+    @property
+    def is_of_child(self) -> bool:
+        """Whether this is not the program itself but a process that it has started."""
+        return self._family is not None and self._family.is_child
 
     def start(self) -> None:
         """Record from here on."""
+        self._begin()
+        if self._family is not None:
+            os.register_at_fork(after_in_child=self._forked)
+
+    def _begin(self) -> None:
+        family = self._family
+        if family is not None:
+            family.announce(_told(self._settings))
+            self._backend.family(family.starts, family.name or MAIN, family.is_child)
         self._backend.start()
+
+    def _forked(self) -> None:
+        """In a child: go on in a file of its own. Where that cannot be, it is not recorded."""
+        family = self._family
+        if family is None or self._ended:
+            return
+        with contextlib.suppress(Exception):  # whatever it is, the child is the program's
+            call = self._backend.here()
+            self._backend.stop()
+            self._open_child(family, call)
+            self._begin()
 
     def finish(self, how: int, value: object) -> Written:
         """Record no further, and close the file."""
+        self._ended = True
         self._backend.stop()
         self._backend.end(how, value)
         size = 0
@@ -108,6 +181,54 @@ class Recording:
         with contextlib.suppress(OSError):
             os.close(self._descriptor)
         return Written(self._shown, self._backend.calls, size, self._backend.problem)
+
+    def discard(self) -> None:
+        """As if nothing had been recorded."""
+        self.finish(0, None)
+        with contextlib.suppress(OSError):
+            os.unlink(self._output)
+
+    _ended = False
+
+
+def _told(settings: Settings) -> dict[str, Any]:
+    """The settings as a header quotes them; `_settings` reads them."""
+    options, rules = settings.options, settings.rules
+    return {
+        "detail": options.detail.value,
+        "bound": _bound(options.bound),
+        "first_bound": _bound(options.first_bound),
+        "first_calls": options.first_calls,
+        "max_calls": options.max_calls,
+        "max_bytes": options.max_bytes,
+        "depth": options.depth,
+        "user_code": list(rules.added),
+        "only": list(rules.only),
+        "left_out": list(rules.left_out),
+        "backend": settings.backend,
+        "children": settings.children,
+    }
+
+
+def _settings(told: Mapping[str, Any]) -> Settings:
+    options = RecordOptions(
+        detail=Detail(told["detail"]),
+        bound=Bound(*told["bound"]),
+        first_bound=Bound(*told["first_bound"]),
+        first_calls=told["first_calls"],
+        max_calls=told["max_calls"],
+        max_bytes=told["max_bytes"],
+        depth=told["depth"],
+    )
+    rules = UserCodeRules(tuple(told["user_code"]), tuple(told["only"]), tuple(told["left_out"]))
+    return Settings("", options, rules, told["backend"], children=True)
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
 
 
 def _bound(bound: Bound) -> list[int]:

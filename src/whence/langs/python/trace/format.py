@@ -12,6 +12,12 @@ import zlib
 from typing import Final
 
 MAGIC: Final = b"\x89whence\n"
+FOLDER: Final = ".d"
+"""Behind a trace's name: the folder with the traces of its child processes."""
+MAIN: Final = "-"
+"""In there, the trace that the folder belongs to; each other one by the name of its file."""
+STARTED: Final = "started"
+"""A file in there: for each process that was started its number, the call, the time, the trace."""
 VERSION: Final = 1
 HEADER: Final = struct.Struct("<8sIII")
 """Magic, version, length and CRC-32 of the JSON that follows."""

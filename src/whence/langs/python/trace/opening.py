@@ -11,7 +11,7 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from whence.langs.python.trace import format as f
 from whence.langs.python.trace.calls import Places, TraceSource
 from whence.langs.python.trace.format import Malformed, mix
 from whence.langs.python.trace.pages import DAMAGED, Header, TraceError, TraceFile
+from whence.langs.python.trace.processes import NOT_RECORDED, FamilySource, with_children
 from whence.langs.python.trace.scan import (
     CLOSED,
     CREATED,
@@ -33,15 +34,15 @@ from whence.langs.python.trace.scan import (
     Scanned,
 )
 from whence.langs.python.trace.tables import CodeEntry, Directory, Tables
+from whence.langs.python.trace.twins import arrange
 from whence.langs.python.trace.twins import scanner as new_scanner
 from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes
 from whence.tree import index
-from whence.tree.build import Rows, link
+from whence.tree.build import Rows, as_array, link
 from whence.tree.memory import ColumnTree, assembled
 
 Progress = Callable[[int, int], None]
-NOT_RECORDED = "<not recorded>"
 _INDEX = "trace 1"
 """To be raised whenever what a scan finds, or how it is kept, changes."""
 
@@ -57,11 +58,26 @@ class About:
     ended: bool
     threads: int
     notes: tuple[str, ...]
+    processes: int = 1
+    """How many were recorded, with those that made no call of user code."""
+    members: int = 1
+    """How many of them are in the tree, each as a node of its own."""
+    killed: int = 0
+    """How many of the program's child processes were killed, or are still running."""
 
 
 def open_trace(path: Path, progress: Progress | None = None) -> ColumnTree:
-    """The tree of a trace file. Whatever is wrong with it is a `TraceError`."""
+    """The tree of a trace file, with the processes that were recorded beside it.
+
+    Whatever is wrong with it is a `TraceError`.
+    """
     file = TraceFile(path)
+    return with_children(_opened(file, progress), file, _opened)
+
+
+def _opened(file: TraceFile, progress: Progress | None = None) -> ColumnTree:
+    """The tree of one file, which is closed if there is none."""
+    path = file.path
     try:
         return _tree(file, progress)
     except (Malformed, RecursionError) as problem:
@@ -80,12 +96,14 @@ def open_trace(path: Path, progress: Progress | None = None) -> ColumnTree:
 def about(tree: ColumnTree) -> About | None:
     """What is known of the recording that a tree was opened from; None for other trees."""
     source = tree.sources[0]
-    if not isinstance(source, TraceSource):
-        return None
     try:
-        return _about(source)
+        if isinstance(source, FamilySource):
+            return _about_family(source)
+        return _about(source) if isinstance(source, TraceSource) else None
     except Malformed as problem:
-        raise TraceError(source.file.path, f"a note cannot be read: {problem}") from None
+        first = source.members[0] if isinstance(source, FamilySource) else source
+        assert isinstance(first, TraceSource)
+        raise TraceError(first.file.path, f"a note cannot be read: {problem}") from None
 
 
 def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
@@ -104,7 +122,7 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
     if len(rows.ids) > len(scanned.parent):
         functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
     rules = [Rule(each.name, each.name, each.location) for each in functions]
-    tree = assembled(link(rows), functions, rules, source)
+    tree = assembled(link(rows, arrange), functions, rules, source)
     if index.is_worthwhile(file.size, len(tree.columns)) and _stamp(file) == stamp:
         extras = {name: getattr(places, name) for name in Places.__slots__}
         extras |= {name: getattr(directory, name) for name in Directory.__slots__}
@@ -195,14 +213,14 @@ def _rows(scanned: Scanned, numbers: list[int], outcomes: Bytes, not_recorded: i
     unique = [mix(UNIQUE, number) for number in range(count, total)]
 
     def joined(typecode: str, calls: npt.NDArray[Any], others: npt.ArrayLike) -> array[Any]:
-        values = np.concatenate([calls, np.asarray(others)])
-        return array(typecode, values.astype(typecode).tobytes())
+        values = np.concatenate([calls, np.asarray(others)]) if len(mixed) else calls
+        return as_array(typecode, values)
 
     return Rows(
-        ids=array("q", np.arange(total, dtype=np.int64).tobytes()),
+        ids=as_array("q", np.arange(total, dtype=np.int64)),
         parents=joined("q", scanned.parent, mixed),
-        functions=array("i", function.tobytes()),
-        rules=array("i", function.tobytes()),
+        functions=as_array("i", function),
+        rules=as_array("i", function),
         outcomes=joined("B", outcomes, np.full(len(mixed), OutcomeKind.RETURNED)),
         own=joined("d", np.where(implicit, 1 + skipped, 1.0), hidden),
         equations=joined("q", scanned.equation, np.array(unique, np.uint64).astype(np.int64)),
@@ -273,4 +291,21 @@ def _about(source: TraceSource) -> About:
         ended=source.has_ended,
         threads=source.threads,
         notes=source.notes(),
+    )
+
+
+def _about_family(source: FamilySource) -> About:
+    """What is known of the program, and of its children taken together."""
+    program, *children = (_about(each) for each in source.members)
+    notes = [*program.notes, *source.notes]
+    for each, child in zip(source.members[1:], children, strict=True):
+        notes += [f"process {each.file.header.pid}: {note}" for note in child.notes]
+    return replace(
+        program,
+        size=program.size + sum(child.size for child in children),
+        threads=program.threads + sum(child.threads for child in children),
+        notes=tuple(notes),
+        processes=source.processes,
+        members=len(source.members),
+        killed=sum(not child.ended for child in children),
     )

@@ -52,6 +52,13 @@ class Header:
     started: str = ""
     pid: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    run: str = ""
+    """The recording that it belongs to, of which there may be several processes."""
+    clock: int = 0
+    """When it was started, in nanoseconds."""
+    parent: str = ""
+    """The trace of the process that started this one."""
+    parent_call: int | None = None
 
     @property
     def knows_effects(self) -> bool:
@@ -220,6 +227,10 @@ def _header(about: Any) -> Header:
         found = about.get(key)
         return shown(found) if isinstance(found, str) else ""
 
+    parent, clock = about.get("parent"), about.get("clock")
+    if not isinstance(parent, dict):
+        parent = {}
+    by, call = parent.get("file"), parent.get("call")
     command, options, pid = about.get("command"), about.get("options"), about.get("pid")
     return Header(
         root=text("root"),
@@ -230,6 +241,10 @@ def _header(about: Any) -> Header:
         started=text("started"),
         pid=pid if isinstance(pid, int) else None,
         options=options if isinstance(options, dict) else {},
+        run=text("run"),
+        clock=clock if isinstance(clock, int) else 0,
+        parent=shown(by) if isinstance(by, str) else "",
+        parent_call=call if isinstance(call, int) else None,
     )
 
 

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.format import Malformed
 from whence.langs.python.trace.scan import Scanned, Scanner
+from whence.ports import Int32s
+from whence.tree.build import Shape
 
 try:
     from whence.langs.python.trace import _scan
@@ -58,3 +62,16 @@ def decode_page(codec: int, stored: bytes, length: int) -> bytes:
             raise Malformed(f"a page cannot be unpacked ({problem})") from None
         codec = f.PLAIN
     return f.decode_page(codec, stored, length)
+
+
+def arrange(parents: Int32s) -> Shape | None:
+    """The shape of a tree whose calls stand behind their parents; None: build.py has to do it."""
+    found = _scan.arranged(np.ascontiguousarray(parents)) if HAS_NATIVE else None
+    if found is None:
+        return None
+    order, *columns = (
+        None if each is None else np.frombuffer(each, dtype=np.int32) for each in found
+    )
+    parent, depth, end = columns
+    assert parent is not None and depth is not None and end is not None
+    return Shape(order, parent, depth, end)

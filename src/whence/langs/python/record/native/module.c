@@ -25,6 +25,7 @@ static void unwatch(void)
         return;
     }
     watching = false;
+    passages_close();
     hook_stop();
     generators_watch(false);
     globals_watch(false);
@@ -38,6 +39,7 @@ static bool watch(void)
     recorder.on = true;
     if (threads_watch() && globals_watch(true) && this_thread() != NULL && generators_watch(true) &&
         hook_start()) {
+        passages_open();
         return true;
     }
     recorder.on = false;
@@ -175,6 +177,21 @@ static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
                          (unsigned long long)recorder.bytes_written, "problem", recorder.problem);
 }
 
+static PyObject *here(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromUnsignedLongLong(running_call());
+}
+
+static PyObject *processes(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    const char *path, *name;
+    int child;
+    if (!PyArg_ParseTuple(arguments, "ssp", &path, &name, &child)) {
+        return NULL;
+    }
+    return PyBool_FromLong(processes_told(path, name, child != 0));
+}
+
 static PyObject *lend(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     int frames;
@@ -212,6 +229,9 @@ static PyMethodDef methods[] = {
     {"state", state, METH_NOARGS, "How much was recorded, and what went wrong."},
     {"at_bottom", (PyCFunction)(void (*)(void))at_bottom, METH_FASTCALL,
      "at_bottom(function, *arguments): call it with no frame below."},
+    {"here", here, METH_NOARGS, "The number of the call that runs in this thread."},
+    {"processes", processes, METH_VARARGS,
+     "processes(path, name, child): from the next start on, tell there which call started which."},
     {"lend_recursion", lend, METH_VARARGS,
      "lend_recursion(frames): let this thread go so much deeper, whatever its limit."},
     {NULL, NULL, 0, NULL},

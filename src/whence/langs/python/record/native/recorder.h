@@ -11,6 +11,8 @@
  *   threads.c     the state of each thread, and who started it
  *   monitoring.c  the events of sys.monitoring (3.12 and later)
  *   profile.c     the events of the profile hook (3.11)
+ *   passages.c    builtin functions that pass through: processes that start and end
+ *   output.c      what is printed
  *   module.c      what Python sees
  *
  * All state is guarded by the GIL. Whoever may let it go (by running Python code, even whence's
@@ -494,6 +496,27 @@ bool generators_watch(bool on);
 void generators_reset(void);
 /* Who created a generator that starts now; false if that is not known. */
 bool generator_creator(PyObject *generator, Origin *creator);
+
+/* ---- passages.c, output.c ---- */
+
+enum { END_BY_EXIT = 2 };
+
+/* A builtin function whose calls come by us. */
+typedef struct {
+    PyMethodDef *definition; /* NULL while it is closed */
+    PyCFunction original;
+} Passage;
+
+bool passage_open(Passage *passage, PyObject *function, int flags, PyCFunction through);
+void passage_close(Passage *passage);
+/* Whether this process, and this interpreter in it, is being recorded. */
+bool passage_is_watched(void);
+void passages_open(void);
+void passages_close(void);
+void output_watch(bool on);
+uint64_t running_call(void);
+/* Before `start`: where to tell of processes, and the name under which. False if it is too long. */
+bool processes_told(const char *path, const char *name, bool child);
 
 /* ---- monitoring.c, profile.c ---- */
 

@@ -109,6 +109,9 @@ void thread_started(uint64_t id, const Origin *starter)
 
 static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_UNUSED(data))
 {
+    if (unlikely(recorder.on && strcmp(event, "os.exec") == 0)) {
+        page_flush(); /* this process is about to become another program */
+    }
     if (unlikely(recorder.on && strncmp(event, "_thread.start_", 14) == 0)) {
         Thread *thread = this_thread();
         if (thread != NULL && !thread->suspended) {

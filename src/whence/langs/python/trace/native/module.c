@@ -272,7 +272,10 @@ static int module_exec(PyObject *module)
     return status;
 }
 
+PyObject *arranged(PyObject *module, PyObject *argument); /* arrange.c */
+
 static PyMethodDef module_methods[] = {
+    {"arranged", arranged, METH_O, "Rows behind their parents, put in preorder; see arrange.c."},
     {"lz4_decoded", lz4_decoded, METH_VARARGS, "An LZ4 block, decoded to at most a length."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,0 +1,149 @@
+"""The processes of one recording: where each writes, and how a new one learns that it is recorded.
+
+Each process has a trace of its own. That of the program is the one that the user named; those of
+its children stand beside it, in `NAME.whence.d/PID.whence`, and each says in its header which
+process and which call started it. A forked child goes on with the settings that it has; a Python
+that is started anew finds them in the environment, where `startup/sitecustomize.py` looks.
+
+Invariant: without `--children` none of this happens, and a process that cannot be recorded runs as
+it would have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from whence.errors import WhenceError
+from whence.langs.python.trace.format import FOLDER, MAGIC, STARTED
+
+VARIABLE = "WHENCE_CHILDREN"
+_STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
+_ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The processes of a recording, as one of them knows it."""
+
+    folder: str
+    run: str
+    """Tells the traces of this recording from those of an earlier one in the same place."""
+    name: str = ""
+    """The file of this process's trace in the folder; empty for the program itself."""
+    parent: str = ""
+    """The same for the process that started it, if this is not the program itself."""
+    call: int | None = None
+    """The call in which it was forked off; None: the file of starts may tell."""
+
+    @property
+    def starts(self) -> str:
+        """The file to which processes tell which call of theirs started which process."""
+        return os.path.join(self.folder, STARTED)
+
+    @property
+    def is_child(self) -> bool:
+        """Whether this is not the program itself."""
+        return bool(self.name)
+
+    def new_child(self, call: int | None) -> tuple[Family, int]:
+        """This process, which is a child of the one that this was; its file, opened."""
+        for copy in range(1, 1000):  # a number of a process may come up again
+            name = f"{os.getpid()}.whence" if copy == 1 else f"{os.getpid()}-{copy}.whence"
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            with contextlib.suppress(FileExistsError):
+                descriptor = os.open(os.path.join(self.folder, name), flags, 0o666)
+                return replace(self, name=name, parent=self.name, call=call), descriptor
+        raise OSError("too many traces of one process")
+
+    def announce(self, settings: Mapping[str, Any]) -> None:
+        """Let every Python that this process starts from here on be recorded."""
+        order = {
+            "folder": self.folder,
+            "run": self.run,
+            "parent": self.name,
+            "tag": sys.implementation.cache_tag,
+            "whence": _ROOT,
+            "settings": settings,
+        }
+        os.environ[VARIABLE] = json.dumps(order)
+        paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+        if _STARTUP not in paths:
+            os.environ["PYTHONPATH"] = os.pathsep.join([_STARTUP, *paths])
+
+
+def new_family(output: str, run: str) -> Family:
+    """That of a program whose trace goes to a file: an empty folder beside it."""
+    folder = os.path.abspath(output) + FOLDER
+    try:
+        os.makedirs(folder, exist_ok=True)
+        for entry in os.listdir(folder):
+            path = os.path.join(folder, entry)
+            if entry == STARTED or _is_trace(path):
+                os.unlink(path)
+    except OSError as problem:
+        raise WhenceError(
+            f"{folder}: the traces of child processes cannot be written there "
+            f"({problem.strerror}); name another place with -o"
+        ) from None
+    return Family(folder, run)
+
+
+def _is_trace(path: str) -> bool:
+    if not path.endswith(".whence") or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) in (MAGIC, b"")
+
+
+# --- a Python that was started anew --------------------------------------------------------------
+
+_joined: list[Any] = []
+"""The recording that this process joined when it started."""
+
+
+def ordered() -> tuple[Family, dict[str, Any]] | None:
+    """The recording that this process is to join, and its settings; None if there is none."""
+    try:
+        order = json.loads(os.environ.get(VARIABLE, "null"))
+        if order is None or order["tag"] != sys.implementation.cache_tag:
+            return None
+        family = Family(order["folder"], order["run"], name=order["parent"])
+        return (family, order["settings"]) if os.path.isdir(family.folder) else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def join() -> None:
+    """Record this process, if it was started by one that is recorded with its children."""
+    found = ordered()
+    if found is None or _joined:
+        return
+    import atexit
+
+    from whence.langs.python.record.recording import Recording
+
+    recording = Recording.of_child(*found, command=tuple(sys.orig_argv[1:]))
+    _joined.append(recording)
+    # The first to be registered is the last to be run.
+    atexit.register(_leave_at_exit, recording)
+    recording.start()
+
+
+def _leave_at_exit(recording: Any) -> None:
+    if recording.is_here:
+        # The exit status cannot be known here; an exception that nothing caught can.
+        exception = getattr(sys, "last_value", None)
+        recording.finish(0 if exception is None else 1, exception)
+
+
+def leave() -> None:
+    """This process is to be recorded in another way: as if it had never joined."""
+    os.environ.pop(VARIABLE, None)
+    while _joined:
+        _joined.pop().discard()

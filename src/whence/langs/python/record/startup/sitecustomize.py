@@ -1,0 +1,43 @@
+"""Found by a Python that a recorded program starts, when it looks for its own start-up module.
+
+It lets whence record the process, takes itself out of sight, and hands over to the module of this
+name that the user has, if there is one. Whatever goes wrong here, the process runs on unrecorded.
+"""
+
+import os
+import sys
+
+
+def _join() -> None:
+    import json
+
+    try:
+        root = json.loads(os.environ["WHENCE_CHILDREN"])["whence"]
+    except (KeyError, ValueError, TypeError):
+        return
+    sys.path.insert(0, root)
+    try:
+        from whence.langs.python.record import children
+    except ImportError:
+        return
+    finally:
+        if root in sys.path:
+            sys.path.remove(root)
+    children.join()
+
+
+def _out_of_sight() -> None:
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
+    sys.path_importer_cache.pop(here, None)
+    sys.modules.pop("sitecustomize", None)
+
+
+_out_of_sight()
+try:  # noqa: SIM105 (contextlib would be one more module that the process did not ask for)
+    _join()
+except Exception:
+    pass
+
+# As `site` itself would have: with the user's module in place of this one, or none at all.
+import sitecustomize  # type: ignore[import-not-found] # noqa: E402, F401

@@ -1,0 +1,111 @@
+"""`whence doctor` says what works here and why something does not."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import pytest
+
+from whence.cli import doctor
+from whence.errors import WhenceError
+from whence.langs.python.record import choose
+from whence.langs.python.record.choose import Candidate
+
+
+def said(capsys: Any) -> tuple[int, str]:
+    code = doctor.run(argparse.Namespace())
+    return code, capsys.readouterr().out
+
+
+def here(monkeypatch: pytest.MonkeyPatch, *every: Candidate) -> None:
+    monkeypatch.setattr(doctor, "candidates", lambda: every)
+    monkeypatch.setattr(choose, "candidates", lambda: every)
+
+
+NATIVE = Candidate("native", "in C")
+PURE = Candidate("pure", "in Python")
+NOT_BUILT = Candidate("native", "in C", "it was not built", "install a compiler")
+
+
+def test_the_first_that_works_is_taken(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    here(monkeypatch, NATIVE, PURE)
+    code, text = said(capsys)
+    assert code == 0
+    assert "native   yes (in C), taken unless you say otherwise\n" in text
+    assert "pure     yes (in Python)\n" in text
+    assert "pure: " not in text
+
+
+def test_what_is_in_the_way_is_told_with_its_cure(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    here(monkeypatch, NOT_BUILT, PURE)
+    code, text = said(capsys)
+    assert code == 0
+    assert "native   no: it was not built\n" in text
+    assert "cure: install a compiler\n" in text
+    assert "pure     yes (in Python), taken unless you say otherwise\n" in text
+
+
+def test_the_weaknesses_of_the_recorder_in_python_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    here(monkeypatch, NOT_BUILT, PURE)
+    _, text = said(capsys)
+    assert "who created a generator" in text
+    assert "what a call printed is not recorded" in text
+
+
+def test_if_nothing_can_record_the_exit_code_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    other = Candidate("pure", "in Python", "no ctypes")
+    here(monkeypatch, NOT_BUILT, other)
+    code, text = said(capsys)
+    assert code == 1
+    assert "pure     no: no ctypes\n" in text
+    with pytest.raises(WhenceError, match="nothing can record here") as problem:
+        choose.chosen()
+    assert "install a compiler" in str(problem.value)
+    assert "no ctypes" in str(problem.value)
+
+
+def test_the_python_and_the_packages_are_named(capsys: Any) -> None:
+    _, text = said(capsys)
+    assert sys.executable in text
+    assert "numpy" in text
+
+
+def test_a_package_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(doctor, "_OPTIONAL", {"no_such_package": "nothing works without it"})
+    _, text = said(capsys)
+    assert "no_such_package no: nothing works without it" in text
+
+
+def test_a_backend_that_is_wanted_and_cannot_be_had_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here(monkeypatch, NOT_BUILT, PURE)
+    with pytest.raises(WhenceError, match="native: it was not built; install a compiler"):
+        choose.chosen("native")
+    with pytest.raises(WhenceError, match="there is no backend named magic"):
+        choose.chosen("magic")
+    monkeypatch.setenv(choose.VARIABLE, "pure")
+    assert choose.chosen() is PURE
+
+
+def test_a_free_threaded_python_is_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose.sysconfig, "get_config_var", lambda name: 1)
+    for candidate in choose.candidates():
+        assert "free-threaded" in candidate.why_not()
+
+
+def test_another_interpreter_is_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other:
+        name = "pypy"
+
+    monkeypatch.setattr(choose.sys, "implementation", Other)
+    for candidate in choose.candidates():
+        assert candidate.why_not() == "this is pypy; whence records CPython only"
