@@ -174,27 +174,34 @@ static bool ends_room(Thread *thread, size_t count)
     return true;
 }
 
-/* Encodes an input that is more than a byte, and watches it if it has identity or can change. */
-static bool encode_input(Thread *thread, PyObject *value, const Input *input, uint32_t index,
-                         size_t first_watch, const Bound *bound)
+/* Encodes an input that is more than a byte, and watches it if it has identity or can change. In
+ * the page itself it is refused (false, with recording going on) if code would have to run. */
+static bool encode_input(Thread *thread, Buffer *out, PyObject *value, const Input *input,
+                         uint32_t index, size_t first_watch, const Bound *bound,
+                         InputEncoding *encoding)
 {
-    InputEncoding *encoding = &thread->ends[index];
     bool container = is_container(value);
     const Watch *same = container ? same_input(thread, first_watch, value) : NULL;
-    size_t start = thread->scratch.length;
+    size_t start = out->length;
     encoding->hashed = false;
     if (same != NULL) {
-        put_byte(&thread->scratch, V_INPUT);
-        put_number(&thread->scratch, same->input);
-        encoding->end = thread->scratch.length;
+        put_byte(out, V_INPUT);
+        put_number(out, same->input);
+        encoding->end = out->length;
         return true;
     }
     Snapshot snapshot;
-    if (!snapshot_plain(&snapshot, thread, &thread->scratch, value, bound)) {
+    snapshot.held_count = 0;
+    snapshot.foreign_opaque = false;
+    snapshot.in_place = out == &recorder.page;
+    if (!snapshot_root(&snapshot, thread, out, value, bound)) {
         recorder_fail(ENOMEM);
         return false;
     }
-    encoding->end = thread->scratch.length;
+    if (unlikely(snapshot.refused)) {
+        return false;
+    }
+    encoding->end = out->length;
     bool compared = recorder.detail == DETAIL_FULL &&
                     (input->kind == INPUT_FREE || snapshot.mutable);
     if (!compared && !container) {
@@ -206,7 +213,7 @@ static bool encode_input(Thread *thread, PyObject *value, const Input *input, ui
     }
     if (compared) {
         encoding->hashed = true;
-        encoding->hash = hash_bytes(thread->scratch.bytes + start, encoding->end - start);
+        encoding->hash = hash_bytes(out->bytes + start, encoding->end - start);
     }
     *watch = (Watch){value, compared ? encoding->hash.a : 0, (uint16_t)index, compared,
                      value != NULL && Py_REFCNT(value) == 1};
@@ -234,7 +241,8 @@ static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *c
             put_byte(&thread->scratch, byte);
             thread->ends[i] = (InputEncoding){.end = thread->scratch.length};
         }
-        else if (!encode_input(thread, value, input, i, first_watch, bound)) {
+        else if (!encode_input(thread, &thread->scratch, value, input, i, first_watch, bound,
+                               &thread->ends[i])) {
             return false;
         }
     }
@@ -243,7 +251,10 @@ static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *c
 
 /* ---- beginnings ---- */
 
-enum { CALL_SIZE = 1 + 3 * NUMBER_SIZE };
+enum {
+    CALL_SIZE = 1 + 3 * NUMBER_SIZE,
+    CAREFUL = 16, /* so often refused, a code's inputs are no longer tried in place */
+};
 
 static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code)
 {
@@ -253,12 +264,50 @@ static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code
     put_number(&recorder.page, parent->site);
 }
 
+/* Not that of first calls for a generator: each of its steps is compared with the one before. */
 static const Bound *bound_of_next_call(CodeEntry *code, uint8_t *which)
 {
-    *which = recorder.detail == DETAIL_FULL && code->calls < recorder.first_calls ? BOUND_FIRST
-                                                                                  : BOUND_USUAL;
+    bool first = code->calls < recorder.first_calls && recorder.detail == DETAIL_FULL;
+    *which = first && !code->is_generator ? BOUND_FIRST : BOUND_USUAL;
     code->calls++;
     return &recorder.bounds[*which];
+}
+
+/* Writes the CALL record with its inputs encoded where they stand. False, with the page as it was,
+ * if code would have to run for that or a name is new, whose record must precede. */
+static bool call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, const Origin *parent,
+                          const Bound *bound)
+{
+    Buffer *page = &recorder.page;
+    if (unlikely(code->careful >= CAREFUL) || !record_begin(thread->number, CALL_SIZE)) {
+        return false;
+    }
+    size_t before = page->length, first_watch = thread->watch_count;
+    uint64_t next_value = recorder.next_value;
+    put_call(R_CALL, parent, code);
+    for (uint32_t i = 0; i < code->input_count; i++) {
+        const Input *input = &code->inputs[i];
+        PyObject *value = input_value(frame, input);
+        uint8_t byte = input->kind == INPUT_FREE ? 0 : one_byte_value(value);
+        size_t start = page->length;
+        InputEncoding encoding;
+        bool done = buffer_room(page, 32);
+        if (likely(done && byte != 0)) {
+            put_byte(page, byte);
+            continue;
+        }
+        done = done && encode_input(thread, page, value, input, i, first_watch, bound, &encoding);
+        if (unlikely(!done || recorder.tables.length > 0)) {
+            page->length = before;
+            thread->watch_count = first_watch;
+            roots_undone(next_value);
+            code->careful += recorder.tables.length == 0;
+            return false;
+        }
+        root_written(page, start, encoding.hashed ? &encoding.hash : NULL);
+    }
+    record_end();
+    return true;
 }
 
 /* Writes the CALL record of a frame whose arguments are in place; returns its number, or 0 if
@@ -279,7 +328,10 @@ static uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const 
         thread->scratch.length = 0;
         globals_check(thread, frame, code);
     }
-    if (!encode_inputs(thread, frame, code, bound) ||
+    if (likely(call_in_place(thread, frame, code, parent, bound))) {
+        return recorder.next_call++;
+    }
+    if (!recorder.on || !encode_inputs(thread, frame, code, bound) ||
         !record_begin(thread->number, CALL_SIZE + thread->scratch.length)) {
         return 0;
     }
@@ -528,18 +580,15 @@ static void watches_of(Thread *thread, Activation *activation, Watch **watches, 
 static void put_end(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
                     bool bare)
 {
+    uint64_t skipped = activation->skipped;
     put_changes(thread, activation->call);
-    if (unlikely(activation->skipped > 0)) {
-        put_skipped(activation->call, activation->skipped);
-        activation->skipped = 0;
+    if (unlikely(skipped > 0)) {
+        put_skipped(activation->call, skipped);
     }
     put_byte(&recorder.page, bare ? record + 1 : record);
     put_number(&recorder.page, recorder.next_call - activation->call);
     if (record == R_RAISE) {
         put_number(&recorder.page, place);
-    }
-    if (!bare) {
-        put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
     }
 }
 
@@ -549,18 +598,50 @@ static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, 
                            size_t held_count)
 {
     Snapshot snapshot;
-    uint8_t byte = one_byte_value(value);
-    if (byte != 0 && thread->unmade == NULL && buffer_room(&thread->scratch, 1)) {
-        put_byte(&thread->scratch, byte);
-        return true;
-    }
     snapshot.held = held;
     snapshot.held_count = held_count;
-    snapshot.foreign_opaque = false;
+    snapshot.foreign_opaque = snapshot.in_place = false;
     if (unlikely(thread->unmade != NULL)) {
         return snapshot_unmade(&snapshot, thread, &thread->scratch, thread->unmade, value, bound);
     }
     return snapshot_root(&snapshot, thread, &thread->scratch, value, bound);
+}
+
+/* Writes the end of a step with the outcome encoded where it stands. False, with the page as it
+ * was, if that cannot be. */
+static bool end_in_place(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
+                         PyObject *value, const Held *held, size_t held_count)
+{
+    Buffer *page = &recorder.page;
+    if (unlikely(thread->unmade != NULL) ||
+        !record_begin(thread->number, changes_size(thread) + SKIPPED_SIZE + CALL_SIZE)) {
+        return false;
+    }
+    size_t before = page->length;
+    uint64_t next_value = recorder.next_value;
+    put_end(thread, activation, record, place, false);
+    uint8_t byte = one_byte_value(value);
+    if (likely(byte != 0)) {
+        put_byte(page, byte);
+    }
+    else {
+        Snapshot snapshot;
+        size_t start = page->length;
+        snapshot.held = held;
+        snapshot.held_count = held_count;
+        snapshot.foreign_opaque = false;
+        snapshot.in_place = true;
+        if (!snapshot_root(&snapshot, thread, page, value, &recorder.bounds[activation->bound]) ||
+            snapshot.refused || recorder.tables.length > 0) {
+            page->length = before;
+            roots_undone(next_value);
+            return false;
+        }
+        root_written(page, start, NULL);
+    }
+    activation->skipped = 0;
+    record_end();
+    return true;
 }
 
 /* Writes how a step ended: what changed, what was skipped, and the outcome. */
@@ -589,7 +670,11 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
             return;
         }
         if (!bare) {
-            if (!encode_outcome(thread, value, &recorder.bounds[activation->bound], few,
+            if (likely(end_in_place(thread, &thread->stack[index], record, place, value, few,
+                                    held_count))) {
+                return;
+            }
+            if (!encode_outcome(thread, value, &recorder.bounds[thread->stack[index].bound], few,
                                 held_count)) {
                 recorder_fail(ENOMEM);
                 return;
@@ -599,6 +684,10 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
     if (record_begin(thread->number, changes_size(thread) + SKIPPED_SIZE + CALL_SIZE +
                                          thread->scratch.length)) {
         put_end(thread, &thread->stack[index], record, place, bare);
+        if (!bare) {
+            put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
+        }
+        thread->stack[index].skipped = 0;
         record_end();
     }
 }

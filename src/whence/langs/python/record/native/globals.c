@@ -117,6 +117,7 @@ static void check_variable(Thread *thread, GlobalUse *use)
     Snapshot snapshot;
     snapshot.held_count = 0;
     snapshot.foreign_opaque = true;
+    snapshot.in_place = false;
     size_t start = thread->scratch.length;
     if (!snapshot_root(&snapshot, thread, &thread->scratch, use->value,
                        &recorder.bounds[BOUND_GLOBAL])) {
