@@ -45,7 +45,7 @@ static Activation *push(Thread *thread, Frame *frame, CodeEntry *code, enum acti
     return activation;
 }
 
-static void pop(Thread *thread)
+static inline void pop(Thread *thread)
 {
     thread->watch_count = thread->stack[--thread->count].watches;
 }
@@ -347,16 +347,6 @@ static uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const 
     return recorder.next_call++;
 }
 
-static void put_resume(Thread *thread, const Generator *generator, const Origin *by)
-{
-    if (!recorder.full && record_begin(thread->number, CALL_SIZE)) {
-        put_byte(&recorder.page, R_RESUME);
-        put_number(&recorder.page, recorder.next_call - generator->call);
-        put_number(&recorder.page, recorder.next_call - by->call);
-        record_end();
-    }
-}
-
 /* A frame of a generator begins or goes on: it stands on its resumer, but belongs elsewhere. */
 static Activation *push_generator(Thread *thread, Frame *frame, Generator *generator)
 {
@@ -430,8 +420,65 @@ void generator_closed(Thread *thread, Generator *generator)
     }
 }
 
+/* Whether a short record can be written into the page as it is. */
+static inline bool page_is_ready(const Thread *thread)
+{
+    return likely(recorder.page.length < recorder.page_limit && recorder.tables.length == 0 &&
+                  thread->number == recorder.current_thread);
+}
+
+/* The way of most calls, which does the same as the long one with less to ask: all inputs are of
+ * one byte, and there is nothing else to look at. False, with nothing done, for all others. */
+static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
+{
+    size_t count = thread->count;
+    if (!code->quick || count == 0 || count == thread->capacity || !page_is_ready(thread)) {
+        return false;
+    }
+    const Activation *top = &thread->stack[count - 1];
+    if (unlikely(top->frame != frame->previous || top->kind != RECORDED || recorder.full ||
+                 recorder.next_call > recorder.max_calls || top->depth >= recorder.max_depth ||
+                 code->calls < recorder.first_calls) ||
+        !globals_settled(frame, code)) {
+        return false;
+    }
+    uint8_t *at = recorder.page.bytes + recorder.page.length;
+    *at++ = R_CALL;
+    at = number_at(at, recorder.next_call - top->call);
+    at = number_at(at, code->number);
+    at = number_at(at, frame_place(top->frame));
+    for (uint32_t i = 0; i < code->input_count; i++) {
+        uint8_t byte = one_byte_value(frame->localsplus[code->inputs[i].slot]);
+        if (byte == 0) {
+            return false;
+        }
+        *at++ = byte;
+    }
+    recorder.page.length = (size_t)(at - recorder.page.bytes);
+    Activation *activation = &thread->stack[count];
+    activation->call = recorder.next_call;
+    activation->skipped = 0;
+    activation->frame = frame;
+    activation->code = code;
+    activation->generator = NULL;
+    activation->depth = top->depth + 1;
+    activation->owner = activation->site = (int32_t)count;
+    activation->watches = (uint32_t)thread->watch_count;
+    activation->kind = RECORDED;
+    activation->bound = BOUND_USUAL;
+    thread->count = count + 1;
+    recorder.next_call++;
+    recorder.recorded_calls++;
+    code->calls++;
+    record_end();
+    return true;
+}
+
 void call_started(Thread *thread, Frame *frame, CodeEntry *code)
 {
+    if (call_quickly(thread, frame, code)) {
+        return;
+    }
     make_current(thread, frame);
     if (unlikely(code->is_generator && owned_by_generator(frame))) {
         call_resumed(thread, frame, code, NULL);
@@ -735,8 +782,34 @@ static void call_ended(Thread *thread, Frame *frame, uint8_t record, PyObject *v
     }
 }
 
+/* The way of most returns, like that of most calls: a result of one byte, and nothing to compare. */
+static inline bool return_quickly(Thread *thread, Frame *frame, PyObject *value)
+{
+    if (thread->count == 0 || !page_is_ready(thread)) {
+        return false;
+    }
+    const Activation *top = &thread->stack[thread->count - 1];
+    uint8_t byte = one_byte_value(value);
+    if (top->frame != frame || byte == 0 || !top->code->quick || top->kind != RECORDED ||
+        top->skipped > 0 || thread->watch_count != top->watches || unlikely(recorder.full) ||
+        !globals_settled(frame, top->code)) {
+        return false;
+    }
+    uint8_t *at = recorder.page.bytes + recorder.page.length;
+    *at++ = R_RETURN;
+    at = number_at(at, recorder.next_call - top->call);
+    *at++ = byte;
+    recorder.page.length = (size_t)(at - recorder.page.bytes);
+    thread->count--;
+    record_end();
+    return true;
+}
+
 void call_returned(Thread *thread, Frame *frame, PyObject *value)
 {
+    if (return_quickly(thread, frame, value)) {
+        return;
+    }
     call_ended(thread, frame, R_RETURN, value);
 }
 
@@ -747,36 +820,45 @@ void call_raised(Thread *thread, Frame *frame, PyObject *exception)
 
 /* ---- generators go on ---- */
 
-static void write_throw(Thread *thread, const Generator *generator, const Origin *by,
-                        PyObject *thrown)
+/* Gathers what others changed while it was suspended. What it held when it was created was written
+ * a moment ago if that is told by its start. */
+static bool find_changed_meanwhile(Thread *thread, Frame *frame, const Generator *generator)
 {
-    thread->scratch.length = 0;
+    Activation step = {.frame = frame, .code = generator->code, .bound = generator->bound};
+    size_t held_count;
+    thread->scratch.length = thread->changes.length = 0;
+    if (recorder.detail != DETAIL_FULL ||
+        (!generator->started && PY_VERSION_HEX < 0x030C0000)) {
+        return true;
+    }
+    return compare_inputs(thread, &step, generator->watches, generator->watch_count, NULL,
+                          &held_count);
+}
+
+/* Writes what others changed, and that it goes on. */
+static void write_resume(Thread *thread, Frame *frame, const Generator *generator, const Origin *by,
+                         PyObject *thrown)
+{
     uint64_t call = generator->call;
-    if (!encode_outcome(thread, thrown, &recorder.bounds[generator->bound], NULL, 0)) {
+    bool throws = (thrown != NULL || thread->unmade != NULL) && recorder.detail != DETAIL_IDS;
+    if (!find_changed_meanwhile(thread, frame, generator)) {
+        return;
+    }
+    if (throws && !encode_outcome(thread, thrown, &recorder.bounds[generator->bound], NULL, 0)) {
         recorder_fail(ENOMEM);
         return;
     }
-    if (record_begin(thread->number, CALL_SIZE + thread->scratch.length)) {
-        put_byte(&recorder.page, R_THROW);
-        put_number(&recorder.page, recorder.next_call - call);
-        put_number(&recorder.page, recorder.next_call - by->call);
+    if (!record_begin(thread->number, changes_size(thread) + CALL_SIZE + thread->scratch.length)) {
+        return;
+    }
+    put_changes(thread, call);
+    put_byte(&recorder.page, throws ? R_THROW : R_RESUME);
+    put_number(&recorder.page, recorder.next_call - call);
+    put_number(&recorder.page, recorder.next_call - by->call);
+    if (throws) {
         put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
-        record_end();
     }
-}
-
-/* What others changed while it was suspended. */
-static void write_changed_meanwhile(Thread *thread, Activation *activation)
-{
-    uint64_t call = activation->call;
-    size_t held_count;
-    thread->scratch.length = 0;
-    if (compare_inputs(thread, activation, activation->generator->watches,
-                       activation->generator->watch_count, NULL, &held_count) &&
-        thread->changes.length > 0 && record_begin(thread->number, changes_size(thread))) {
-        put_changes(thread, call);
-        record_end();
-    }
+    record_end();
 }
 
 /* A generator's frame starts, goes on, or has an exception thrown into it. */
@@ -797,24 +879,14 @@ void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *throw
         }
     }
     Origin by = thread_top(thread);
-    bool first = !generator->started;
     if (generator->kind == RECORDED && !recorder.full) {
         if (recorder.detail == DETAIL_FULL && code->global_count > 0) {
             thread->scratch.length = 0;
             globals_check(thread, frame, code);
         }
-        if ((thrown != NULL || thread->unmade != NULL) && recorder.detail != DETAIL_IDS) {
-            write_throw(thread, generator, &by, thrown);
-        }
-        else {
-            put_resume(thread, generator, &by);
-        }
+        write_resume(thread, frame, generator, &by, thrown);
     }
-    Activation *activation = push_generator(thread, frame, generator);
-    if (activation != NULL && activation->kind == RECORDED && !recorder.full &&
-        recorder.detail == DETAIL_FULL && !(first && PY_VERSION_HEX < 0x030C0000)) {
-        write_changed_meanwhile(thread, activation);
-    }
+    push_generator(thread, frame, generator);
 }
 
 /* ---- the rest ---- */

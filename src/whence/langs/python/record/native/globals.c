@@ -66,6 +66,12 @@ static Namespace *namespace_of(PyObject *dict)
     return space;
 }
 
+static bool is_still_current(const CodeEntry *code, PyObject *dict)
+{
+    return code->space != NULL && code->space->dict == dict &&
+           code->space->version == code->space_version;
+}
+
 /* Whether the code's values are still those of the namespace; if not, it is about to be so. */
 static bool is_current(CodeEntry *code, PyObject *dict)
 {
@@ -87,6 +93,11 @@ bool globals_watch(bool on)
         map_clear(&namespaces);
     }
     return true;
+}
+
+static bool is_still_current(const CodeEntry *code, PyObject *dict)
+{
+    return code->space_version == dict_version(dict);
 }
 
 static bool is_current(CodeEntry *code, PyObject *dict)
@@ -139,6 +150,14 @@ static void check_variable(Thread *thread, GlobalUse *use)
         put_root(&recorder.page, thread->scratch.bytes + start, count, &hash);
         record_end();
     }
+}
+
+/* Whether there is nothing to look at: no mutable value, and all others as they were. */
+bool globals_settled(const Frame *frame, const CodeEntry *code)
+{
+    return code->global_count == 0 ||
+           (code->walked_count == 0 && frame->f_globals != NULL &&
+            PyDict_CheckExact(frame->f_globals) && is_still_current(code, frame->f_globals));
 }
 
 void globals_check(Thread *thread, Frame *frame, CodeEntry *code)

@@ -32,7 +32,6 @@ static uint32_t since_clock;
 static time_t last_flush;
 static dev_t device; /* of the trace file */
 static ino_t inode;
-static size_t page_limit; /* a page is written when it is this long */
 
 typedef struct {
     Hash hash;
@@ -60,9 +59,9 @@ bool buffer_grow(Buffer *buffer, size_t more)
 static void set_page_limit(void)
 {
     uint64_t left = recorder.max_bytes - Py_MIN(recorder.bytes_written, recorder.max_bytes);
-    page_limit = left < PAGE_SIZE ? (size_t)left : PAGE_SIZE;
-    if (page_limit < SMALLEST_PAGE) {
-        page_limit = SMALLEST_PAGE;
+    recorder.page_limit = left < PAGE_SIZE ? (size_t)left : PAGE_SIZE;
+    if (recorder.page_limit < SMALLEST_PAGE) {
+        recorder.page_limit = SMALLEST_PAGE;
     }
 }
 
@@ -183,7 +182,7 @@ void page_flush(void)
 bool record_begin(uint32_t thread, size_t size)
 {
     Buffer *page = &recorder.page;
-    if (unlikely(recorder.page.length >= page_limit)) {
+    if (unlikely(recorder.page.length >= recorder.page_limit)) {
         page_flush();
     }
     if (!buffer_room(page, size + recorder.tables.length + 2 * NUMBER_SIZE)) {

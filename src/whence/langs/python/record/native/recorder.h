@@ -64,14 +64,19 @@ static inline void put_byte(Buffer *buffer, uint8_t byte)
     buffer->bytes[buffer->length++] = byte;
 }
 
-static inline void put_number(Buffer *buffer, uint64_t number)
+static inline uint8_t *number_at(uint8_t *at, uint64_t number)
 {
-    uint8_t *at = buffer->bytes + buffer->length;
-    while (number >= 0x80) {
+    while (unlikely(number >= 0x80)) {
         *at++ = (uint8_t)number | 0x80;
         number >>= 7;
     }
     *at++ = (uint8_t)number;
+    return at;
+}
+
+static inline void put_number(Buffer *buffer, uint64_t number)
+{
+    uint8_t *at = number_at(buffer->bytes + buffer->length, number);
     buffer->length = (size_t)(at - buffer->bytes);
 }
 
@@ -106,6 +111,7 @@ typedef struct {
     uint64_t recorded_calls, skipped_calls;
     uint32_t current_thread;
     uint32_t next_thread;
+    size_t page_limit;  /* a page is written when it is this long */
     Buffer page;        /* whole records, and the one being written */
     Buffer tables;      /* records of tables that must precede the next record */
     PyObject *describe; /* CodeReader.describe */
@@ -358,6 +364,7 @@ struct CodeEntry {
     PyCodeObject *code; /* the only strong reference that the recorder keeps */
     bool user, transparent, is_generator, is_coroutine, is_async_generator;
     bool local_events;
+    bool quick; /* a plain function with a few plain parameters: call_quickly */
     uint32_t number;
     uint32_t input_count;
     Input *inputs;
@@ -474,6 +481,7 @@ static inline bool is_container(PyObject *value)
 
 bool globals_watch(bool on);
 void globals_check(Thread *thread, Frame *frame, CodeEntry *code);
+bool globals_settled(const Frame *frame, const CodeEntry *code);
 
 /* ---- calls.c ---- */
 
