@@ -820,8 +820,8 @@ void call_raised(Thread *thread, Frame *frame, PyObject *exception)
 
 /* ---- generators go on ---- */
 
-/* Gathers what others changed while it was suspended. What it held when it was created was written
- * a moment ago if that is told by its start. */
+/* Gathers what others changed while it was suspended. (On 3.11 its CALL was written a moment ago, if
+ * it starts now.) */
 static bool find_changed_meanwhile(Thread *thread, Frame *frame, const Generator *generator)
 {
     Activation step = {.frame = frame, .code = generator->code, .bound = generator->bound};

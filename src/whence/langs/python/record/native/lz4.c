@@ -73,7 +73,7 @@ size_t lz4_compress(const uint8_t *source, size_t count, uint8_t *target)
                         four_bytes(candidate) == word;
             *slot = (uint32_t)(at - source) + 1;
             if (!fits) {
-                at += 1 + ((at - literals) >> 6); /* hurry through what does not compress */
+                at += 1 + ((at - literals) >> 4); /* hurry through what does not compress */
                 continue;
             }
             const uint8_t *end = at + MIN_MATCH;

@@ -2,8 +2,8 @@
  *
  * PY_START is heard of all code until its first start tells that it is not the user's; the code of
  * the user gets events of its own for the rest. PY_UNWIND and PY_THROW can be had for all code
- * only, and a callback of theirs must never return DISABLE: that would raise into the program. None is
- * immortal: it is returned without counting. */
+ * only, and a callback of theirs must never return DISABLE: that would raise into the program.
+ * None is immortal: it is returned without counting. */
 #include "recorder.h"
 
 #if !defined(WHENCE_UNSUPPORTED) && PYTHON_312

@@ -1,5 +1,6 @@
 /* The parts of the recorder, and what they know of each other.
  *
+ *   whole.c       all of them, as one translation unit
  *   page.c        bytes, pages and the file
  *   lz4.c         compression and checksum of a page
  *   tables.c      the tables of names, types and variables, and maps from pointers
