@@ -9,14 +9,14 @@ from setuptools import Extension, setup
 
 RECORDER = Path("src/whence/langs/python/record/native")
 SCANNER = Path("src/whence/langs/python/trace/native")
-FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
+FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-semantic-interposition"]
 
 setup(
     ext_modules=[
         Extension(
             "whence.langs.python.record._recorder",
-            sorted(str(path) for path in RECORDER.glob("*.c")),
-            depends=sorted(str(path) for path in RECORDER.glob("*.h")),
+            [str(RECORDER / "whole.c")],
+            depends=sorted(str(path) for path in RECORDER.glob("*.[ch]")),
             extra_compile_args=FLAGS,
             optional=True,
         ),

@@ -18,6 +18,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from whence.langs.python.record.backend import CodeDescription
+from whence.langs.python.record.code_reader import ASYNC_GENERATOR, COROUTINE, GENERATOR
 from whence.langs.python.record.frame_values import UNBOUND
 from whence.langs.python.record.options import SHALLOW_BOUND, Bound, Detail, RecordOptions
 from whence.langs.python.record.snapshot import (
@@ -34,6 +35,7 @@ GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
 _FLUSH_AFTER_SECONDS = 1.0
 _RECORDS_BETWEEN_CLOCKS = 512
 _INPUT = bytes((f.INPUT,))
+_GENERATORS = GENERATOR | COROUTINE | ASYNC_GENERATOR
 # The references to an input that nobody but the call holds, while it is looked at: by the frame,
 # by the list of inputs, and by whoever counts them.
 _SOLE = 3
@@ -280,7 +282,9 @@ class CallStream:
         if self._detail is Detail.SHALLOW:
             return SHALLOW_BOUND
         options = self._options
-        return options.first_bound if code.calls <= options.first_calls else options.bound
+        # Not for a generator: each of its steps is compared with the one before.
+        first = code.calls <= options.first_calls and not code.description.flags & _GENERATORS
+        return options.first_bound if first else options.bound
 
     # --- values ---
 

@@ -31,7 +31,13 @@ class Bound:
     budget: int = 12
 
 
-SHALLOW_BOUND = Bound(depth=1, width=6, attributes=8, text=48, budget=10)
+# How much is chosen by what a person can read in a question and by what it costs, which is nearly in
+# proportion to the values that are looked at, twice for what can change. A question has a line or
+# two for each argument: an object's eight attributes or a list's eight items and how many more there
+# are. One level is enough to tell calls apart; the first calls of a function, which are the likeliest
+# to be looked at, have three.
+# Shallow is for the shape of a long run, so four of each: about half of the cost of full.
+SHALLOW_BOUND = Bound(depth=1, width=4, attributes=4, text=40, budget=9)
 FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
 
 
@@ -42,7 +48,8 @@ class RecordOptions:
     detail: Detail = Detail.FULL
     bound: Bound = Bound()
     first_bound: Bound = FIRST_BOUND
-    """Used for the first calls of each function, which are the likeliest to be looked at."""
+    """Used for the first calls of each function, which are the likeliest to be looked at; not for
+    generators and coroutines, of which one call can have any number of steps to compare."""
     first_calls: int = 10
     max_calls: int | None = None
     max_bytes: int | None = None

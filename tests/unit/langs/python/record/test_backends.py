@@ -127,6 +127,41 @@ list(c); list(a)
     assert {n: told[n] for n in expected} == expected
 
 
+def test_a_generator_is_told_with_the_usual_bound_from_its_first_call_on(run: Run) -> None:
+    body = run("""
+def plain(values): return None
+def make(values):
+    yield 1
+numbers = list(range(30))
+for _ in range(11):
+    plain(numbers)
+list(make(numbers))
+""")
+    first, *_, last = (call.arguments["values"] for call in body.all("plain"))
+    assert body.find("make").arguments["values"] == last != first
+
+
+def test_what_stands_before_a_summary_is_told_right_however_often(run: Run) -> None:
+    """A summary runs code, so that what was encoded before it in the same record counts anew."""
+    body = run("""
+from decimal import Decimal
+def keep(text, price): return text
+def look(text): return price
+price = Decimal("1.50")
+for n in range(40):
+    text = f"{n:>60}"
+    keep(text, price)
+    look(text)
+    look(f"{n % 3:>60}")
+""")
+    kept = [call.arguments["text"] for call in body.all("keep")]
+    assert kept == [repr(f"{n:>60}") for n in range(40)]
+    looked = [call.arguments["text"] for call in body.all("look")]
+    assert looked == [repr(f"{m:>60}") for n in range(40) for m in (n, n % 3)]
+    assert {call.arguments["price"] for call in body.all("keep")} == {"Decimal('1.50')"}
+    assert {call.outcome for call in body.all("look")} == {"→ Decimal('1.50')"}
+
+
 def test_a_generator_that_is_thrown_into_and_closed(run: Run) -> None:
     body = run("""
 def make():

@@ -17,6 +17,7 @@ from whence.langs.python.record.backend import CodeDescription
 from whence.langs.python.record.code_reader import PythonCodeReader
 from whence.langs.python.record.options import Bound, Detail, RecordOptions
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
+from whence.langs.python.trace.format import decode_page
 
 _recorder = pytest.importorskip("whence.langs.python.record._recorder")
 
@@ -205,6 +206,35 @@ def go():
 """)
     backend, _ = record(tmp_path, names["go"])
     assert backend.calls == 1001
+
+
+@pytest.mark.parametrize(
+    ("go_on", "record_byte"), [("next(it)", b"\x07"), ("it.throw(KeyError)", b"\x08")]
+)
+def test_what_others_changed_stands_right_before_a_generator_goes_on(
+    tmp_path: Path, go_on: str, record_byte: bytes
+) -> None:
+    names = program(f"""
+def g(xs):
+    try:
+        yield 1
+    except KeyError:
+        pass
+    yield 2
+def go():
+    xs = [1]
+    it = g(xs)
+    next(it)
+    xs.append(5)
+    {go_on}
+""")
+    _, data = record(tmp_path, names["go"])
+    records = b"".join(
+        decode_page(codec, payload, decoded) for codec, payload, decoded in pages(data)
+    )
+    changed = b"\x0c\x01\x00" + b"\x10\x02\x02\x81\x85"  # call 2 of 2, its first input: [1, 5]
+    assert records.count(changed) == 1
+    assert changed + record_byte + b"\x01\x02" in records
 
 
 def test_a_failing_summary_leaves_the_program_alone(tmp_path: Path) -> None:

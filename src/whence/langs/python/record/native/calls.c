@@ -45,7 +45,7 @@ static Activation *push(Thread *thread, Frame *frame, CodeEntry *code, enum acti
     return activation;
 }
 
-static void pop(Thread *thread)
+static inline void pop(Thread *thread)
 {
     thread->watch_count = thread->stack[--thread->count].watches;
 }
@@ -174,29 +174,36 @@ static bool ends_room(Thread *thread, size_t count)
     return true;
 }
 
-/* Encodes an input that is more than a byte, and watches it if it has identity or can change. */
-static bool encode_input(Thread *thread, PyObject *value, const Input *input, uint32_t index,
-                         size_t first_watch, const Bound *bound)
+/* Encodes an input that is more than a byte, and watches it if it has identity or can change. In
+ * the page itself it is refused (false, with recording going on) if code would have to run. */
+static bool encode_input(Thread *thread, Buffer *out, PyObject *value, const Input *input,
+                         uint32_t index, size_t first_watch, const Bound *bound,
+                         InputEncoding *encoding)
 {
-    InputEncoding *encoding = &thread->ends[index];
     bool container = is_container(value);
     const Watch *same = container ? same_input(thread, first_watch, value) : NULL;
-    size_t start = thread->scratch.length;
+    size_t start = out->length;
     encoding->hashed = false;
     if (same != NULL) {
-        put_byte(&thread->scratch, V_INPUT);
-        put_number(&thread->scratch, same->input);
-        encoding->end = thread->scratch.length;
+        put_byte(out, V_INPUT);
+        put_number(out, same->input);
+        encoding->end = out->length;
         return true;
     }
     Snapshot snapshot;
     /* Asked now: meanwhile another thread may rebind a closure's variable, and free its object. */
     bool sole = value != NULL && Py_REFCNT(value) == 1;
-    if (!snapshot_plain(&snapshot, thread, &thread->scratch, value, bound)) {
+    snapshot.held_count = 0;
+    snapshot.foreign_opaque = false;
+    snapshot.in_place = out == &recorder.page;
+    if (!snapshot_root(&snapshot, thread, out, value, bound)) {
         recorder_fail(ENOMEM);
         return false;
     }
-    encoding->end = thread->scratch.length;
+    if (unlikely(snapshot.refused)) {
+        return false;
+    }
+    encoding->end = out->length;
     bool compared = recorder.detail == DETAIL_FULL &&
                     (input->kind == INPUT_FREE || snapshot.mutable);
     if (!compared && !container) {
@@ -208,7 +215,7 @@ static bool encode_input(Thread *thread, PyObject *value, const Input *input, ui
     }
     if (compared) {
         encoding->hashed = true;
-        encoding->hash = hash_bytes(thread->scratch.bytes + start, encoding->end - start);
+        encoding->hash = hash_bytes(out->bytes + start, encoding->end - start);
     }
     *watch = (Watch){value, compared ? encoding->hash.a : 0, (uint16_t)index, compared, sole};
     return true;
@@ -235,7 +242,8 @@ static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *c
             put_byte(&thread->scratch, byte);
             thread->ends[i] = (InputEncoding){.end = thread->scratch.length};
         }
-        else if (!encode_input(thread, value, input, i, first_watch, bound)) {
+        else if (!encode_input(thread, &thread->scratch, value, input, i, first_watch, bound,
+                               &thread->ends[i])) {
             return false;
         }
     }
@@ -244,7 +252,10 @@ static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *c
 
 /* ---- beginnings ---- */
 
-enum { CALL_SIZE = 1 + 3 * NUMBER_SIZE };
+enum {
+    CALL_SIZE = 1 + 3 * NUMBER_SIZE,
+    CAREFUL = 16, /* so often refused, a code's inputs are no longer tried in place */
+};
 
 static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code)
 {
@@ -254,12 +265,50 @@ static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code
     put_number(&recorder.page, parent->site);
 }
 
+/* Not that of first calls for a generator: each of its steps is compared with the one before. */
 static const Bound *bound_of_next_call(CodeEntry *code, uint8_t *which)
 {
-    *which = recorder.detail == DETAIL_FULL && code->calls < recorder.first_calls ? BOUND_FIRST
-                                                                                  : BOUND_USUAL;
+    bool first = code->calls < recorder.first_calls && recorder.detail == DETAIL_FULL;
+    *which = first && !code->is_generator ? BOUND_FIRST : BOUND_USUAL;
     code->calls++;
     return &recorder.bounds[*which];
+}
+
+/* Writes the CALL record with its inputs encoded where they stand. False, with the page as it was,
+ * if code would have to run for that or a name is new, whose record must precede. */
+static bool call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, const Origin *parent,
+                          const Bound *bound)
+{
+    Buffer *page = &recorder.page;
+    if (unlikely(code->careful >= CAREFUL) || !record_begin(thread->number, CALL_SIZE)) {
+        return false;
+    }
+    size_t before = page->length, first_watch = thread->watch_count;
+    uint64_t next_value = recorder.next_value;
+    put_call(R_CALL, parent, code);
+    for (uint32_t i = 0; i < code->input_count; i++) {
+        const Input *input = &code->inputs[i];
+        PyObject *value = input_value(frame, input);
+        uint8_t byte = input->kind == INPUT_FREE ? 0 : one_byte_value(value);
+        size_t start = page->length;
+        InputEncoding encoding;
+        bool done = buffer_room(page, 32);
+        if (likely(done && byte != 0)) {
+            put_byte(page, byte);
+            continue;
+        }
+        done = done && encode_input(thread, page, value, input, i, first_watch, bound, &encoding);
+        if (unlikely(!done || recorder.tables.length > 0)) {
+            page->length = before;
+            thread->watch_count = first_watch;
+            roots_undone(next_value);
+            code->careful += recorder.tables.length == 0;
+            return false;
+        }
+        root_written(page, start, encoding.hashed ? &encoding.hash : NULL);
+    }
+    record_end();
+    return true;
 }
 
 /* Writes the CALL record of a frame whose arguments are in place; returns its number, or 0 if
@@ -280,7 +329,10 @@ static uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const 
         thread->scratch.length = 0;
         globals_check(thread, frame, code);
     }
-    if (!encode_inputs(thread, frame, code, bound) ||
+    if (likely(call_in_place(thread, frame, code, parent, bound))) {
+        return recorder.next_call++;
+    }
+    if (!recorder.on || !encode_inputs(thread, frame, code, bound) ||
         !record_begin(thread->number, CALL_SIZE + thread->scratch.length)) {
         return 0;
     }
@@ -294,16 +346,6 @@ static uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const 
     }
     record_end();
     return recorder.next_call++;
-}
-
-static void put_resume(Thread *thread, const Generator *generator, const Origin *by)
-{
-    if (!recorder.full && record_begin(thread->number, CALL_SIZE)) {
-        put_byte(&recorder.page, R_RESUME);
-        put_number(&recorder.page, recorder.next_call - generator->call);
-        put_number(&recorder.page, recorder.next_call - by->call);
-        record_end();
-    }
 }
 
 /* A frame of a generator begins or goes on: it stands on its resumer, but belongs elsewhere. */
@@ -379,8 +421,65 @@ void generator_closed(Thread *thread, Generator *generator)
     }
 }
 
+/* Whether a short record can be written into the page as it is. */
+static inline bool page_is_ready(const Thread *thread)
+{
+    return likely(recorder.page.length < recorder.page_limit && recorder.tables.length == 0 &&
+                  thread->number == recorder.current_thread);
+}
+
+/* The way of most calls, which does the same as the long one with less to ask: all inputs are of
+ * one byte, and there is nothing else to look at. False, with nothing done, for all others. */
+static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
+{
+    size_t count = thread->count;
+    if (!code->quick || count == 0 || count == thread->capacity || !page_is_ready(thread)) {
+        return false;
+    }
+    const Activation *top = &thread->stack[count - 1];
+    if (unlikely(top->frame != frame->previous || top->kind != RECORDED || recorder.full ||
+                 recorder.next_call > recorder.max_calls || top->depth >= recorder.max_depth ||
+                 code->calls < recorder.first_calls) ||
+        !globals_settled(frame, code)) {
+        return false;
+    }
+    uint8_t *at = recorder.page.bytes + recorder.page.length;
+    *at++ = R_CALL;
+    at = number_at(at, recorder.next_call - top->call);
+    at = number_at(at, code->number);
+    at = number_at(at, frame_place(top->frame));
+    for (uint32_t i = 0; i < code->input_count; i++) {
+        uint8_t byte = one_byte_value(frame->localsplus[code->inputs[i].slot]);
+        if (byte == 0) {
+            return false;
+        }
+        *at++ = byte;
+    }
+    recorder.page.length = (size_t)(at - recorder.page.bytes);
+    Activation *activation = &thread->stack[count];
+    activation->call = recorder.next_call;
+    activation->skipped = 0;
+    activation->frame = frame;
+    activation->code = code;
+    activation->generator = NULL;
+    activation->depth = top->depth + 1;
+    activation->owner = activation->site = (int32_t)count;
+    activation->watches = (uint32_t)thread->watch_count;
+    activation->kind = RECORDED;
+    activation->bound = BOUND_USUAL;
+    thread->count = count + 1;
+    recorder.next_call++;
+    recorder.recorded_calls++;
+    code->calls++;
+    record_end();
+    return true;
+}
+
 void call_started(Thread *thread, Frame *frame, CodeEntry *code)
 {
+    if (call_quickly(thread, frame, code)) {
+        return;
+    }
     make_current(thread, frame);
     if (unlikely(code->is_generator && owned_by_generator(frame))) {
         call_resumed(thread, frame, code, NULL);
@@ -529,18 +628,15 @@ static void watches_of(Thread *thread, Activation *activation, Watch **watches, 
 static void put_end(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
                     bool bare)
 {
+    uint64_t skipped = activation->skipped;
     put_changes(thread, activation->call);
-    if (unlikely(activation->skipped > 0)) {
-        put_skipped(activation->call, activation->skipped);
-        activation->skipped = 0;
+    if (unlikely(skipped > 0)) {
+        put_skipped(activation->call, skipped);
     }
     put_byte(&recorder.page, bare ? record + 1 : record);
     put_number(&recorder.page, recorder.next_call - activation->call);
     if (record == R_RAISE) {
         put_number(&recorder.page, place);
-    }
-    if (!bare) {
-        put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
     }
 }
 
@@ -550,18 +646,50 @@ static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, 
                            size_t held_count)
 {
     Snapshot snapshot;
-    uint8_t byte = one_byte_value(value);
-    if (byte != 0 && thread->unmade == NULL && buffer_room(&thread->scratch, 1)) {
-        put_byte(&thread->scratch, byte);
-        return true;
-    }
     snapshot.held = held;
     snapshot.held_count = held_count;
-    snapshot.foreign_opaque = false;
+    snapshot.foreign_opaque = snapshot.in_place = false;
     if (unlikely(thread->unmade != NULL)) {
         return snapshot_unmade(&snapshot, thread, &thread->scratch, thread->unmade, value, bound);
     }
     return snapshot_root(&snapshot, thread, &thread->scratch, value, bound);
+}
+
+/* Writes the end of a step with the outcome encoded where it stands. False, with the page as it
+ * was, if that cannot be. */
+static bool end_in_place(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
+                         PyObject *value, const Held *held, size_t held_count)
+{
+    Buffer *page = &recorder.page;
+    if (unlikely(thread->unmade != NULL) ||
+        !record_begin(thread->number, changes_size(thread) + SKIPPED_SIZE + CALL_SIZE)) {
+        return false;
+    }
+    size_t before = page->length;
+    uint64_t next_value = recorder.next_value;
+    put_end(thread, activation, record, place, false);
+    uint8_t byte = one_byte_value(value);
+    if (likely(byte != 0)) {
+        put_byte(page, byte);
+    }
+    else {
+        Snapshot snapshot;
+        size_t start = page->length;
+        snapshot.held = held;
+        snapshot.held_count = held_count;
+        snapshot.foreign_opaque = false;
+        snapshot.in_place = true;
+        if (!snapshot_root(&snapshot, thread, page, value, &recorder.bounds[activation->bound]) ||
+            snapshot.refused || recorder.tables.length > 0) {
+            page->length = before;
+            roots_undone(next_value);
+            return false;
+        }
+        root_written(page, start, NULL);
+    }
+    activation->skipped = 0;
+    record_end();
+    return true;
 }
 
 /* Writes how a step ended: what changed, what was skipped, and the outcome. */
@@ -590,7 +718,11 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
             return;
         }
         if (!bare) {
-            if (!encode_outcome(thread, value, &recorder.bounds[activation->bound], few,
+            if (likely(end_in_place(thread, &thread->stack[index], record, place, value, few,
+                                    held_count))) {
+                return;
+            }
+            if (!encode_outcome(thread, value, &recorder.bounds[thread->stack[index].bound], few,
                                 held_count)) {
                 recorder_fail(ENOMEM);
                 return;
@@ -600,6 +732,10 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
     if (record_begin(thread->number, changes_size(thread) + SKIPPED_SIZE + CALL_SIZE +
                                          thread->scratch.length)) {
         put_end(thread, &thread->stack[index], record, place, bare);
+        if (!bare) {
+            put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
+        }
+        thread->stack[index].skipped = 0;
         record_end();
     }
 }
@@ -649,8 +785,34 @@ static void call_ended(Thread *thread, Frame *frame, uint8_t record, PyObject *v
     }
 }
 
+/* The way of most returns, like that of most calls: a result of one byte, and nothing to compare. */
+static inline bool return_quickly(Thread *thread, Frame *frame, PyObject *value)
+{
+    if (thread->count == 0 || !page_is_ready(thread)) {
+        return false;
+    }
+    const Activation *top = &thread->stack[thread->count - 1];
+    uint8_t byte = one_byte_value(value);
+    if (top->frame != frame || byte == 0 || !top->code->quick || top->kind != RECORDED ||
+        top->skipped > 0 || thread->watch_count != top->watches || unlikely(recorder.full) ||
+        !globals_settled(frame, top->code)) {
+        return false;
+    }
+    uint8_t *at = recorder.page.bytes + recorder.page.length;
+    *at++ = R_RETURN;
+    at = number_at(at, recorder.next_call - top->call);
+    *at++ = byte;
+    recorder.page.length = (size_t)(at - recorder.page.bytes);
+    thread->count--;
+    record_end();
+    return true;
+}
+
 void call_returned(Thread *thread, Frame *frame, PyObject *value)
 {
+    if (return_quickly(thread, frame, value)) {
+        return;
+    }
     call_ended(thread, frame, R_RETURN, value);
 }
 
@@ -661,36 +823,45 @@ void call_raised(Thread *thread, Frame *frame, PyObject *exception)
 
 /* ---- generators go on ---- */
 
-static void write_throw(Thread *thread, const Generator *generator, const Origin *by,
-                        PyObject *thrown)
+/* Gathers what others changed while it was suspended. (On 3.11 its CALL was written a moment ago, if
+ * it starts now.) */
+static bool find_changed_meanwhile(Thread *thread, Frame *frame, const Generator *generator)
 {
-    thread->scratch.length = 0;
+    Activation step = {.frame = frame, .code = generator->code, .bound = generator->bound};
+    size_t held_count;
+    thread->scratch.length = thread->changes.length = 0;
+    if (recorder.detail != DETAIL_FULL ||
+        (!generator->started && PY_VERSION_HEX < 0x030C0000)) {
+        return true;
+    }
+    return compare_inputs(thread, &step, generator->watches, generator->watch_count, NULL,
+                          &held_count);
+}
+
+/* Writes what others changed, and that it goes on. */
+static void write_resume(Thread *thread, Frame *frame, const Generator *generator, const Origin *by,
+                         PyObject *thrown)
+{
     uint64_t call = generator->call;
-    if (!encode_outcome(thread, thrown, &recorder.bounds[generator->bound], NULL, 0)) {
+    bool throws = (thrown != NULL || thread->unmade != NULL) && recorder.detail != DETAIL_IDS;
+    if (!find_changed_meanwhile(thread, frame, generator)) {
+        return;
+    }
+    if (throws && !encode_outcome(thread, thrown, &recorder.bounds[generator->bound], NULL, 0)) {
         recorder_fail(ENOMEM);
         return;
     }
-    if (record_begin(thread->number, CALL_SIZE + thread->scratch.length)) {
-        put_byte(&recorder.page, R_THROW);
-        put_number(&recorder.page, recorder.next_call - call);
-        put_number(&recorder.page, recorder.next_call - by->call);
+    if (!record_begin(thread->number, changes_size(thread) + CALL_SIZE + thread->scratch.length)) {
+        return;
+    }
+    put_changes(thread, call);
+    put_byte(&recorder.page, throws ? R_THROW : R_RESUME);
+    put_number(&recorder.page, recorder.next_call - call);
+    put_number(&recorder.page, recorder.next_call - by->call);
+    if (throws) {
         put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
-        record_end();
     }
-}
-
-/* What others changed while it was suspended. */
-static void write_changed_meanwhile(Thread *thread, Activation *activation)
-{
-    uint64_t call = activation->call;
-    size_t held_count;
-    thread->scratch.length = 0;
-    if (compare_inputs(thread, activation, activation->generator->watches,
-                       activation->generator->watch_count, NULL, &held_count) &&
-        thread->changes.length > 0 && record_begin(thread->number, changes_size(thread))) {
-        put_changes(thread, call);
-        record_end();
-    }
+    record_end();
 }
 
 /* A generator's frame starts, goes on, or has an exception thrown into it. */
@@ -711,24 +882,14 @@ void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *throw
         }
     }
     Origin by = thread_top(thread);
-    bool first = !generator->started;
     if (generator->kind == RECORDED && !recorder.full) {
         if (recorder.detail == DETAIL_FULL && code->global_count > 0) {
             thread->scratch.length = 0;
             globals_check(thread, frame, code);
         }
-        if ((thrown != NULL || thread->unmade != NULL) && recorder.detail != DETAIL_IDS) {
-            write_throw(thread, generator, &by, thrown);
-        }
-        else {
-            put_resume(thread, generator, &by);
-        }
+        write_resume(thread, frame, generator, &by, thrown);
     }
-    Activation *activation = push_generator(thread, frame, generator);
-    if (activation != NULL && activation->kind == RECORDED && !recorder.full &&
-        recorder.detail == DETAIL_FULL && !(first && PY_VERSION_HEX < 0x030C0000)) {
-        write_changed_meanwhile(thread, activation);
-    }
+    push_generator(thread, frame, generator);
 }
 
 /* ---- the rest ---- */

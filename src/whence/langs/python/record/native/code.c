@@ -201,6 +201,18 @@ static bool write_code(CodeEntry *entry, PyObject *description)
 
 /* ---- entries ---- */
 
+enum { QUICK_INPUTS = 16 };
+
+static bool is_quick(const CodeEntry *entry)
+{
+    bool quick = entry->user && !entry->transparent && !entry->is_generator &&
+                 recorder.detail != DETAIL_IDS && entry->input_count <= QUICK_INPUTS;
+    for (uint32_t i = 0; quick && i < entry->input_count; i++) {
+        quick = entry->inputs[i].kind == INPUT_PLAIN;
+    }
+    return quick;
+}
+
 static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
 {
     CodeEntry *entry = PyMem_RawCalloc(1, sizeof *entry);
@@ -217,6 +229,7 @@ static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
     if (description != NULL && description != Py_None) {
         entry->transparent = number_field(description, "transparent");
         entry->user = entry->transparent || write_code(entry, description);
+        entry->quick = is_quick(entry);
     }
     return entry;
 }

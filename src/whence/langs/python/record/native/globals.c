@@ -128,6 +128,7 @@ static void check_variable(Thread *thread, GlobalUse *use)
     Snapshot snapshot;
     snapshot.held_count = 0;
     snapshot.foreign_opaque = true;
+    snapshot.in_place = false;
     size_t start = thread->scratch.length;
     if (!snapshot_root(&snapshot, thread, &thread->scratch, use->value,
                        &recorder.bounds[BOUND_GLOBAL])) {
@@ -149,6 +150,14 @@ static void check_variable(Thread *thread, GlobalUse *use)
         put_root(&recorder.page, thread->scratch.bytes + start, count, &hash);
         record_end();
     }
+}
+
+/* Whether there is nothing to look at: no mutable value, and all others as they were. */
+bool globals_settled(const Frame *frame, const CodeEntry *code)
+{
+    return code->global_count == 0 ||
+           (code->walked_count == 0 && frame->f_globals != NULL &&
+            PyDict_CheckExact(frame->f_globals) && is_still_current(code, frame->f_globals));
 }
 
 void globals_check(Thread *thread, Frame *frame, CodeEntry *code)

@@ -18,6 +18,13 @@ static inline uint32_t four_bytes(const uint8_t *at)
     return word;
 }
 
+static inline uint64_t eight_bytes(const uint8_t *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
 static uint8_t *put_length(uint8_t *to, size_t length)
 {
     for (; length >= 255; length -= 255) {
@@ -66,11 +73,15 @@ size_t lz4_compress(const uint8_t *source, size_t count, uint8_t *target)
                         four_bytes(candidate) == word;
             *slot = (uint32_t)(at - source) + 1;
             if (!fits) {
-                at += 1 + ((at - literals) >> 6); /* hurry through what does not compress */
+                at += 1 + ((at - literals) >> 4); /* hurry through what does not compress */
                 continue;
             }
             const uint8_t *end = at + MIN_MATCH;
             const uint8_t *old = candidate + MIN_MATCH;
+            while (end + 8 <= last_end && eight_bytes(end) == eight_bytes(old)) {
+                end += 8;
+                old += 8;
+            }
             while (end < last_end && *end == *old) {
                 end++;
                 old++;

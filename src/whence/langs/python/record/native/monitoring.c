@@ -2,7 +2,8 @@
  *
  * PY_START is heard of all code until its first start tells that it is not the user's; the code of
  * the user gets events of its own for the rest. PY_UNWIND and PY_THROW can be had for all code
- * only, and a callback of theirs must never return DISABLE: that would raise into the program. */
+ * only, and a callback of theirs must never return DISABLE: that would raise into the program.
+ * None is immortal: it is returned without counting. */
 #include "recorder.h"
 
 #if !defined(WHENCE_UNSUPPORTED) && PYTHON_312
@@ -44,7 +45,7 @@ static PyObject *on_start(PyObject *Py_UNUSED(module), PyObject *const *argument
 {
     Thread *thread = recorded_thread();
     if (unlikely(thread == NULL)) {
-        return Py_NewRef(Py_None);
+        return Py_None;
     }
     Frame *frame = running_frame();
     CodeEntry *code = code_entry((PyCodeObject *)arguments[0], frame->f_globals, thread);
@@ -55,7 +56,7 @@ static PyObject *on_start(PyObject *Py_UNUSED(module), PyObject *const *argument
         listen_to(code, thread);
     }
     call_started(thread, frame, code);
-    return Py_NewRef(Py_None);
+    return Py_None;
 }
 
 static PyObject *on_resume(PyObject *Py_UNUSED(module), PyObject *const *arguments,
@@ -69,7 +70,7 @@ static PyObject *on_resume(PyObject *Py_UNUSED(module), PyObject *const *argumen
             call_resumed(thread, frame, code, NULL);
         }
     }
-    return Py_NewRef(Py_None);
+    return Py_None;
 }
 
 static PyObject *on_throw(PyObject *Py_UNUSED(module), PyObject *const *arguments,
@@ -84,7 +85,7 @@ static PyObject *on_throw(PyObject *Py_UNUSED(module), PyObject *const *argument
             call_resumed(thread, frame, code, arguments[2]);
         }
     }
-    return Py_NewRef(Py_None);
+    return Py_None;
 }
 
 static PyObject *on_return(PyObject *Py_UNUSED(module), PyObject *const *arguments,
@@ -94,7 +95,7 @@ static PyObject *on_return(PyObject *Py_UNUSED(module), PyObject *const *argumen
     if (likely(thread != NULL)) {
         call_returned(thread, running_frame(), arguments[2]);
     }
-    return Py_NewRef(Py_None);
+    return Py_None;
 }
 
 static PyObject *on_yield(PyObject *Py_UNUSED(module), PyObject *const *arguments,
@@ -104,7 +105,7 @@ static PyObject *on_yield(PyObject *Py_UNUSED(module), PyObject *const *argument
     if (likely(thread != NULL)) {
         call_yielded(thread, running_frame(), arguments[2]);
     }
-    return Py_NewRef(Py_None);
+    return Py_None;
 }
 
 static PyObject *on_unwind(PyObject *Py_UNUSED(module), PyObject *const *arguments,
@@ -114,7 +115,7 @@ static PyObject *on_unwind(PyObject *Py_UNUSED(module), PyObject *const *argumen
     if (likely(thread != NULL) && thread->count > 0) {
         call_raised(thread, running_frame(), arguments[2]);
     }
-    return Py_NewRef(Py_None);
+    return Py_None;
 }
 
 static PyMethodDef callbacks[] = {

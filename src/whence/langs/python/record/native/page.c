@@ -21,7 +21,10 @@ enum {
     PAGE_HEADER = 20,
     CLOCK_EVERY = 4096, /* records between two looks at the clock */
     NUMBERED = 8,       /* bytes from which on a root value has a number */
-    DEDUP_BITS = 16,
+    /* Bytes from which on it pays to look for an equal one before it: what is shorter, and what is
+     * no longer known, is left to the compression. The table stays in the processor's cache. */
+    DEDUPED = 32,
+    DEDUP_BITS = 12,
 };
 
 static Buffer stored; /* the page as it goes to the file */
@@ -29,7 +32,6 @@ static uint32_t since_clock;
 static time_t last_flush;
 static dev_t device; /* of the trace file */
 static ino_t inode;
-static size_t page_limit; /* a page is written when it is this long */
 
 typedef struct {
     Hash hash;
@@ -57,9 +59,9 @@ bool buffer_grow(Buffer *buffer, size_t more)
 static void set_page_limit(void)
 {
     uint64_t left = recorder.max_bytes - Py_MIN(recorder.bytes_written, recorder.max_bytes);
-    page_limit = left < PAGE_SIZE ? (size_t)left : PAGE_SIZE;
-    if (page_limit < SMALLEST_PAGE) {
-        page_limit = SMALLEST_PAGE;
+    recorder.page_limit = left < PAGE_SIZE ? (size_t)left : PAGE_SIZE;
+    if (recorder.page_limit < SMALLEST_PAGE) {
+        recorder.page_limit = SMALLEST_PAGE;
     }
 }
 
@@ -180,7 +182,7 @@ void page_flush(void)
 bool record_begin(uint32_t thread, size_t size)
 {
     Buffer *page = &recorder.page;
-    if (unlikely(recorder.page.length >= page_limit)) {
+    if (unlikely(recorder.page.length >= recorder.page_limit)) {
         page_flush();
     }
     if (!buffer_room(page, size + recorder.tables.length + 2 * NUMBER_SIZE)) {
@@ -209,46 +211,86 @@ void record_end(void)
     }
 }
 
-/* Two independent 64-bit hashes in one pass. */
+/* The last bytes of up to eight, without reading beyond them. */
+static inline uint64_t last_word(const uint8_t *bytes, size_t count)
+{
+    uint64_t word = 0;
+    memcpy(&word, bytes, count);
+    return word;
+}
+
+/* Two 64-bit hashes in one pass, both of all bytes: words go to two lanes in turn, each step of
+ * which can be undone, and in the end each hash is made of both. */
 Hash hash_bytes(const uint8_t *bytes, size_t count)
 {
     uint64_t a = 0x9E3779B97F4A7C15u ^ count, b = 0xC2B2AE3D27D4EB4Fu + count;
-    while (count > 0) {
-        uint64_t word = 0;
-        size_t some = count < 8 ? count : 8;
-        if (likely(some == 8)) {
-            memcpy(&word, bytes, 8);
-        }
-        else {
-            memcpy(&word, bytes, some);
-        }
-        a = (a ^ word) * 0xFF51AFD7ED558CCDu;
+    uint64_t words[2];
+    for (; count >= 16; count -= 16, bytes += 16) {
+        memcpy(words, bytes, 16);
+        a = (a ^ words[0]) * 0xFF51AFD7ED558CCDu;
+        b = (b ^ words[1]) * 0x9FB21C651E98DF25u;
         a ^= a >> 32;
-        b = (b + word) * 0x9FB21C651E98DF25u;
         b ^= b >> 29;
-        bytes += some;
-        count -= some;
     }
-    a *= 0xC4CEB9FE1A85EC53u;
-    b *= 0xD6E8FEB86659FD93u;
-    return (Hash){a ^ a >> 29, b ^ b >> 32};
+    if (count >= 8) {
+        memcpy(words, bytes, 8);
+        a = (a ^ words[0]) * 0xFF51AFD7ED558CCDu;
+        a ^= a >> 32;
+        count -= 8;
+        bytes += 8;
+    }
+    if (count > 0) {
+        b = (b ^ last_word(bytes, count)) * 0x9FB21C651E98DF25u;
+        b ^= b >> 29;
+    }
+    uint64_t first = (a + (b << 32 | b >> 32)) * 0xC4CEB9FE1A85EC53u;
+    uint64_t second = (b ^ (a << 17 | a >> 47)) * 0xD6E8FEB86659FD93u;
+    return (Hash){first ^ first >> 29, second ^ second >> 32};
 }
 
-void put_root(Buffer *page, const uint8_t *bytes, size_t count, const Hash *hash)
+static Known *known_place(const Hash *hash)
 {
-    if (count < NUMBERED) {
-        put_bytes(page, bytes, count);
+    return &known[hash->a & ((1u << DEDUP_BITS) - 1)];
+}
+
+/* A root value stands at the end of the page in full: replaces it by a reference to an equal one
+ * before it, if there is one. */
+void root_written(Buffer *page, size_t start, const Hash *hash)
+{
+    size_t count = page->length - start;
+    if (count < DEDUPED) {
+        recorder.next_value += count >= NUMBERED;
         return;
     }
-    Hash own = hash != NULL ? *hash : hash_bytes(bytes, count);
-    Known *place = &known[own.a & ((1u << DEDUP_BITS) - 1)];
+    Hash own = hash != NULL ? *hash : hash_bytes(page->bytes + start, count);
+    Known *place = known_place(&own);
     if (place->hash.a == own.a && place->hash.b == own.b) {
+        page->length = start;
         put_byte(page, V_REFERENCE);
         put_number(page, recorder.next_value - place->number);
         return;
     }
     *place = (Known){own, recorder.next_value++};
+}
+
+/* The roots from this number on were taken back. */
+void roots_undone(uint64_t first)
+{
+    if (recorder.next_value != first) {
+        for (size_t i = 0; i < (size_t)1 << DEDUP_BITS; i++) {
+            if (known[i].number >= first) {
+                known[i] = (Known){{0, 0}, 0};
+            }
+        }
+        recorder.next_value = first;
+    }
+}
+
+void put_root(Buffer *page, const uint8_t *bytes, size_t count, const Hash *hash)
+{
+    size_t start = page->length;
     put_bytes(page, bytes, count);
+    root_written(page, start, hash);
 }
 
 #else

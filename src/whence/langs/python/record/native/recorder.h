@@ -1,5 +1,6 @@
 /* The parts of the recorder, and what they know of each other.
  *
+ *   whole.c       all of them, as one translation unit
  *   page.c        bytes, pages and the file
  *   lz4.c         compression and checksum of a page
  *   tables.c      the tables of names, types and variables, and maps from pointers
@@ -66,14 +67,19 @@ static inline void put_byte(Buffer *buffer, uint8_t byte)
     buffer->bytes[buffer->length++] = byte;
 }
 
-static inline void put_number(Buffer *buffer, uint64_t number)
+static inline uint8_t *number_at(uint8_t *at, uint64_t number)
 {
-    uint8_t *at = buffer->bytes + buffer->length;
-    while (number >= 0x80) {
+    while (unlikely(number >= 0x80)) {
         *at++ = (uint8_t)number | 0x80;
         number >>= 7;
     }
     *at++ = (uint8_t)number;
+    return at;
+}
+
+static inline void put_number(Buffer *buffer, uint64_t number)
+{
+    uint8_t *at = number_at(buffer->bytes + buffer->length, number);
     buffer->length = (size_t)(at - buffer->bytes);
 }
 
@@ -108,6 +114,7 @@ typedef struct {
     uint64_t recorded_calls, skipped_calls;
     uint32_t current_thread;
     uint32_t next_thread;
+    size_t page_limit;  /* a page is written when it is this long */
     Buffer page;        /* whole records, and the one being written */
     Buffer tables;      /* records of tables that must precede the next record */
     PyObject *describe; /* CodeReader.describe */
@@ -131,6 +138,9 @@ typedef struct {
 Hash hash_bytes(const uint8_t *bytes, size_t count);
 /* Writes the encoding of a root value in full, or as a reference to an equal one before it. */
 void put_root(Buffer *page, const uint8_t *bytes, size_t count, const Hash *hash);
+/* The same for one that was written at the end of the page itself, from `start` on. */
+void root_written(Buffer *page, size_t start, const Hash *hash);
+void roots_undone(uint64_t first);
 
 /* ---- lz4.c ---- */
 
@@ -307,7 +317,16 @@ void thread_started(uint64_t id, const Origin *starter);
 /* Drops activations whose frame is not among those that run. */
 void thread_sync(Thread *thread, const Frame *running);
 /* The call to which a new call or thread belongs: the top of the stack, or the thread's origin. */
-Origin thread_top(const Thread *thread);
+static inline Origin thread_top(const Thread *thread)
+{
+    if (thread->count == 0) {
+        return thread->origin;
+    }
+    const Activation *top = &thread->stack[thread->count - 1];
+    uint64_t site = top->site >= 0 ? frame_place(thread->stack[top->site].frame) : 0;
+    return (Origin){top->call, site, top->depth, top->kind == SKIPPED};
+}
+
 /* The same where the stack may hold frames that left unseen. */
 Origin thread_top_now(Thread *thread);
 
@@ -348,10 +367,12 @@ struct CodeEntry {
     PyCodeObject *code; /* the only strong reference that the recorder keeps */
     bool user, transparent, is_generator, is_coroutine, is_async_generator;
     bool local_events;
+    bool quick; /* a plain function with a few plain parameters: call_quickly */
     uint32_t number;
     uint32_t input_count;
     Input *inputs;
     uint64_t calls;
+    uint32_t careful; /* how often its inputs could not be encoded in place */
     uint32_t global_count;
     uint32_t walked_count;
     GlobalUse *globals;
@@ -409,7 +430,10 @@ typedef struct {
     uint64_t seen_filter; /* a bit for each container seen: most are new */
     PyObject *chain[130]; /* containers being walked */
     int chain_length;
+    uint32_t runs;       /* how often whence's own code ran, and others might have */
     bool foreign_opaque; /* a module variable: other people's objects by type only */
+    bool in_place;       /* encoded where it stands in the page: no code may run */
+    bool refused;        /* it would have to */
     bool mutable;        /* something in it can change and would be seen to */
     bool aborted;        /* a container that was walked is gone */
     bool failed;         /* no memory */
@@ -418,8 +442,8 @@ typedef struct {
 enum { MAX_DEPTH = 60 };
 
 /* Encodes a root value at the end of a buffer. False if there is no memory. What is held, and
- * foreign_opaque, is set by the caller; `snapshot_plain` is for a value without either. (The
- * struct is large and not cleared.) */
+ * foreign_opaque and in_place, is set by the caller; `snapshot_plain` is for a value without any of
+ * them. (The struct is large and not cleared.) */
 bool snapshot_plain(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *value,
                     const Bound *bound);
 bool snapshot_root(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *value,
@@ -460,6 +484,7 @@ static inline bool is_container(PyObject *value)
 
 bool globals_watch(bool on);
 void globals_check(Thread *thread, Frame *frame, CodeEntry *code);
+bool globals_settled(const Frame *frame, const CodeEntry *code);
 
 /* ---- calls.c ---- */
 

@@ -16,7 +16,7 @@ static long write_value(Snapshot *s, PyObject *value, long depth, long budget);
 
 enum { ATOM_ROOM = 64 };
 
-static bool room(Snapshot *s, size_t more)
+static inline bool room(Snapshot *s, size_t more)
 {
     if (unlikely(!buffer_room(s->out, more))) {
         s->failed = true;
@@ -110,7 +110,31 @@ static void write_bytes(Snapshot *s, uint8_t kind, const char *bytes, Py_ssize_t
     put_bytes(s->out, bytes, (size_t)stored);
 }
 
-static void write_double(Snapshot *s, double value) { put_bytes(s->out, &value, sizeof value); }
+static inline void write_double(Snapshot *s, double value) { put_bytes(s->out, &value, sizeof value); }
+
+/* What most values are; false for all others. The caller has made room for an atom. */
+static inline bool write_atom(Snapshot *s, PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    if (type == &PyLong_Type) {
+        write_number(s, value);
+        return true;
+    }
+    if (type == &PyUnicode_Type) {
+        write_string(s, value);
+        return true;
+    }
+    if (value == Py_None || type == &PyBool_Type) {
+        put_byte(s->out, value == Py_None ? V_NONE : value == Py_True ? V_TRUE : V_FALSE);
+        return true;
+    }
+    if (type == &PyFloat_Type) {
+        put_byte(s->out, V_FLOAT);
+        write_double(s, PyFloat_AS_DOUBLE(value));
+        return true;
+    }
+    return false;
+}
 
 /* ---- identity ---- */
 
@@ -137,7 +161,7 @@ static inline uint64_t filter_bit(const PyObject *container)
 }
 
 /* Writes a container that was met before as such; else remembers it and returns false. */
-static bool write_known(Snapshot *s, PyObject *container)
+static inline bool write_known(Snapshot *s, PyObject *container)
 {
     for (size_t i = 0; i < s->held_count; i++) {
         if (s->held[i].object == container) {
@@ -162,8 +186,19 @@ static bool write_known(Snapshot *s, PyObject *container)
 
 /* ---- running whence's own code ---- */
 
+/* In the page itself nothing may run: the value is encoded again, apart. */
+static bool must_not_run(Snapshot *s)
+{
+    s->refused |= s->in_place;
+    if (s->in_place && room(s, 1)) {
+        put_byte(s->out, V_LEFT_OUT);
+    }
+    return s->in_place;
+}
+
 static void hold(Snapshot *s, PyObject *value)
 {
+    s->runs++;
     Py_INCREF(value);
     for (int i = 0; i < s->chain_length; i++) {
         Py_INCREF(s->chain[i]);
@@ -191,6 +226,10 @@ static TypeEntry *entry_of(Snapshot *s, PyObject *value, PyTypeObject *type)
     if (likely(entry != NULL)) {
         return entry;
     }
+    if (s->in_place) {
+        s->refused = true;
+        return NULL;
+    }
     hold(s, value);
     entry = type_entry(type);
     return let_go(s, value) ? entry : NULL;
@@ -198,6 +237,9 @@ static TypeEntry *entry_of(Snapshot *s, PyObject *value, PyTypeObject *type)
 
 static void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry)
 {
+    if (must_not_run(s)) {
+        return;
+    }
     uint32_t number = entry->number;
     PyObject *summary = Py_NewRef(entry->summary);
     s->mutable |= entry->mutable_summary;
@@ -247,13 +289,18 @@ static inline long shared_out(long parts, long width, long left)
 static inline long write_part(Snapshot *s, PyObject *part, bool missing, long depth, long left,
                               long parts)
 {
-    if (unlikely(missing)) {
-        if (room(s, 1)) {
-            put_byte(s->out, V_LEFT_OUT);
-        }
+    if (unlikely(!room(s, ATOM_ROOM))) {
         return left;
     }
-    long used = write_value(s, part, depth, left / parts);
+    if (unlikely(missing || left < parts)) { /* a share of less than 1 */
+        put_byte(s->out, V_LEFT_OUT);
+        return left;
+    }
+    if (likely(part != NULL) && write_atom(s, part)) {
+        return left - 1;
+    }
+    /* With no level below it a part uses the same whatever its share: no need to divide. */
+    long used = write_value(s, part, depth, depth > 0 ? left / parts : 1);
     return left > used ? left - used : 0;
 }
 
@@ -347,7 +394,7 @@ static inline PyObject *slot_value(PyObject *object, const SlotEntry *slot)
     return *(PyObject **)((char *)object + slot->offset);
 }
 
-static long write_attribute(Snapshot *s, uint32_t name, PyObject *value, bool missing, long depth,
+static inline long write_attribute(Snapshot *s, uint32_t name, PyObject *value, bool missing, long depth,
                             long left, long parts)
 {
     if (!room(s, ATOM_ROOM)) {
@@ -383,16 +430,19 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
     Py_ssize_t at = 0;
     if (state.values != NULL &&
         type_key_names(entry, ((PyHeapTypeObject *)entry->type)->ht_cached_keys->dk_nentries)) {
+        PyDictValues *values = state.values;
+        uint32_t runs = s->runs;
         for (; i < stored && i < in_state; i++) {
-            /* Asked again each time: a summary may have let others at it. */
-            InstanceState now = s->aborted ? (InstanceState){NULL, NULL}
-                                           : instance_state(object, entry->type);
-            bool missing = now.values == NULL || i >= values_count(now.values);
-            Py_ssize_t index = missing ? 0 : values_index(now.values, i);
+            if (unlikely(s->runs != runs)) { /* others may have been at it */
+                runs = s->runs;
+                values = s->aborted ? NULL : instance_state(object, entry->type).values;
+            }
+            bool missing = values == NULL || i >= values_count(values);
+            Py_ssize_t index = missing ? 0 : values_index(values, i);
             missing = missing || (index >= entry->key_count && !type_key_names(entry, index + 1));
             uint32_t name = missing ? name_number(NULL) : entry->key_names[index];
-            left = write_attribute(s, name, missing ? NULL : now.values->values[index],
-                                   missing, depth - 1, left, stored - i);
+            left = write_attribute(s, name, missing ? NULL : values->values[index], missing,
+                                   depth - 1, left, stored - i);
         }
     }
     else if (state.dict != NULL) {
@@ -604,7 +654,10 @@ static long write_other(Snapshot *s, PyObject *value, PyTypeObject *type, long d
 {
     if (PyType_Check(value)) {
         TypeEntry *entry = type_known((PyTypeObject *)value);
-        if (entry == NULL) {
+        if (entry == NULL && s->in_place) {
+            s->refused = true;
+        }
+        else if (entry == NULL) {
             hold(s, value);
             entry = type_entry((PyTypeObject *)value);
             if (!let_go(s, value)) {
@@ -655,26 +708,10 @@ static long write_value(Snapshot *s, PyObject *value, long depth, long budget)
         put_byte(s->out, V_UNBOUND);
         return 1;
     }
+    if (write_atom(s, value)) {
+        return 1;
+    }
     PyTypeObject *type = Py_TYPE(value);
-    if (type == &PyLong_Type) {
-        write_number(s, value);
-        return 1;
-    }
-    if (type == &PyUnicode_Type) {
-        write_string(s, value);
-        return 1;
-    }
-    if (value == Py_None || value == Py_True || value == Py_False) {
-        put_byte(s->out, value == Py_None ? V_NONE : value == Py_True ? V_TRUE : V_FALSE);
-        return 1;
-    }
-    if (type == &PyFloat_Type || type == &PyBytes_Type || type == &PyComplex_Type) {
-        return write_content(s, value,
-                             type == &PyFloat_Type   ? V_FLOAT
-                             : type == &PyBytes_Type ? V_BYTES
-                                                     : V_COMPLEX,
-                             depth, budget);
-    }
     if (type == &PyList_Type || type == &PyTuple_Type) {
         return write_known(s, value) ? 1
                                      : write_sequence(s, value,
@@ -697,6 +734,9 @@ static long write_value(Snapshot *s, PyObject *value, long depth, long budget)
         }
         return 1;
     }
+    if (type == &PyBytes_Type || type == &PyComplex_Type) {
+        return write_content(s, value, type == &PyBytes_Type ? V_BYTES : V_COMPLEX, depth, budget);
+    }
     return write_other(s, value, type, depth, budget);
 }
 
@@ -708,7 +748,8 @@ static void snapshot_begin(Snapshot *s, Thread *thread, Buffer *out, const Bound
     s->seen_count = 0;
     s->seen_filter = 0;
     s->chain_length = 0;
-    s->mutable = s->aborted = s->failed = false;
+    s->runs = 0;
+    s->mutable = s->aborted = s->failed = s->refused = false;
 }
 
 bool snapshot_unmade(Snapshot *s, Thread *thread, Buffer *out, PyObject *type, PyObject *value,
@@ -751,7 +792,7 @@ bool snapshot_root(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, co
 bool snapshot_plain(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, const Bound *bound)
 {
     s->held_count = 0;
-    s->foreign_opaque = false;
+    s->foreign_opaque = s->in_place = false;
     return snapshot_root(s, thread, out, value, bound);
 }
 

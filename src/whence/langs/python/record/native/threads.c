@@ -90,16 +90,6 @@ Origin thread_top_now(Thread *thread)
     return thread_top(thread);
 }
 
-Origin thread_top(const Thread *thread)
-{
-    if (thread->count == 0) {
-        return thread->origin;
-    }
-    const Activation *top = &thread->stack[thread->count - 1];
-    uint64_t site = top->site >= 0 ? frame_place(thread->stack[top->site].frame) : 0;
-    return (Origin){top->call, site, top->depth, top->kind == SKIPPED};
-}
-
 void thread_started(uint64_t id, const Origin *starter)
 {
     origins[id % ORIGINS].id = id;
