@@ -143,7 +143,7 @@ static PyObject *through_spawn_by_path(PyObject *module, PyObject *const *argume
 
 /* ---- processes that end, or tell others something ---- */
 
-static Passage hard_exit, write_bytes;
+static Passage hard_exit, write_to_file;
 
 /* os._exit runs nothing at the end, so that what is in memory would be lost. */
 static PyObject *through_exit(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
@@ -166,12 +166,12 @@ static PyObject *through_exit(PyObject *module, PyObject *const *arguments, Py_s
     return ((FastKeywords)(void (*)(void))hard_exit.original)(module, arguments, count, names);
 }
 
-static PyObject *through_write(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+static PyObject *through_file_write(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     if (recorder.page.length > 0 && passage_is_watched()) {
         page_flush();
     }
-    return ((Fast)(void (*)(void))write_bytes.original)(module, arguments, count);
+    return ((Fast)(void (*)(void))write_to_file.original)(module, arguments, count);
 }
 
 /* ---- all of them ---- */
@@ -201,7 +201,7 @@ void passages_open(void)
                       FUNCTION(through_spawn_by_path));
     }
     if (is_child) {
-        open_function(&write_bytes, posix, "write", METH_FASTCALL, FUNCTION(through_write));
+        open_function(&write_to_file, posix, "write", METH_FASTCALL, FUNCTION(through_file_write));
     }
     Py_XDECREF(posix);
     output_watch(recorder.detail == DETAIL_FULL);
@@ -210,7 +210,7 @@ void passages_open(void)
 
 void passages_close(void)
 {
-    Passage *every[] = {&fork_plain, &fork_fast, &spawn, &spawn_by_path, &hard_exit, &write_bytes};
+    Passage *every[] = {&fork_plain, &fork_fast, &spawn, &spawn_by_path, &hard_exit, &write_to_file};
     for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
         passage_close(every[i]);
     }
