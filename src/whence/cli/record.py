@@ -23,6 +23,9 @@ _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
 # argparse takes `--` for itself, wherever it stands. No word of a command line has a NUL in it.
 _DASHES, _PROTECTED = "--", "\0--"
 
+_MOST_BYTES = 2 * 2**30
+"""A program that runs for hours must not fill the disk because nobody thought of it."""
+
 
 def protected(words: Sequence[str]) -> list[str]:
     """The words of a command line, so that a `--` of the program is the program's."""
@@ -72,9 +75,9 @@ def _configure_trace(group: Any) -> None:
         help="after so many calls, further ones are only counted",
     )  # fmt: skip
     group.add_argument(
-        "--max-bytes", type=_size, metavar="N",
+        "--max-bytes", type=_size, metavar="N", default=_MOST_BYTES,
         help="once the trace has so many bytes (K, M and G are understood), further calls are "
-        "only counted",
+        "only counted (default: 2G)",
     )  # fmt: skip
     group.add_argument(
         "--depth", type=_count, metavar="N", help="calls nested deeper than this are only counted"
