@@ -19,7 +19,7 @@ enum {
     PAGE_SIZE = 1 << 20,
     SMALLEST_PAGE = 4096,
     PAGE_HEADER = 20,
-    CLOCK_EVERY = 4096, /* records between two looks at the clock */
+    CLOCK_EVERY = 64,   /* records between two looks at the clock */
     NUMBERED = 8,       /* bytes from which on a root value has a number */
     DEDUP_BITS = 16,
 };
