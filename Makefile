@@ -6,7 +6,7 @@ ENV := .venvs/$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info
 # Away from stdin, which belongs to the program that is run in the environment.
 environment = @$(PYTHON) tools/environments.py $(1) </dev/null
 
-.PHONY: help demo test quick lint format soak bench clean
+.PHONY: help demo test quick lint format soak sanitize bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -32,6 +32,10 @@ format: ## put the source in the project's format
 soak: ## the tests with many more examples, and those that take minutes
 	$(call environment,terminal test)
 	@WHENCE_HYPOTHESIS_PROFILE=soak $(ENV)/bin/python -m pytest -n auto -m "soak or not soak" --timeout=3600
+
+sanitize: ## the tests of the C code under AddressSanitizer and UBSan
+	$(call environment,terminal test)
+	@$(ENV)/bin/python tools/sanitize.py
 
 bench: ## questions and time per search strategy; what recording costs
 	$(call environment,terminal bench)

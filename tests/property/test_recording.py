@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from recorded import BACKENDS, Node, environment, record
 from reference_tracer import Told, trace
 
 from whence.langs.python.record.options import Bound, RecordOptions
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.opening import about, open_trace
 
 WHOLE = Bound(depth=20, width=200, attributes=50, text=500, budget=5000)
 OPTIONS = RecordOptions(first_bound=WHOLE, bound=WHOLE)
@@ -147,8 +148,25 @@ def kill_at_random(folder: Path, backend: str, wait: float) -> None:
         time.sleep(wait)
         os.kill(process.pid, signal.SIGKILL)
     tree = open_trace(folder / "t.whence")
+    pages, end = whole_pages((folder / "t.whence").read_bytes())
+    found = about(tree)
+    assert found is not None
+    assert found.size - found.unread == end, "each page that reached the file is read"
+    assert len(tree.columns) - 1 >= pages, "and has calls in it"
     for at in range(0, len(tree.columns), max(1, len(tree.columns) // 50)):
         tree.call(at)
+
+
+def whole_pages(data: bytes) -> tuple[int, int]:
+    """How many pages are whole, and where the last one ends: by the format's description alone."""
+    count, at = 0, 20 + int.from_bytes(data[12:16], "little")
+    while len(data) >= at + 20 and data[at : at + 4] == b"PAGE":
+        length, crc = (int.from_bytes(data[at + k : at + k + 4], "little") for k in (8, 16))
+        payload = data[at + 20 : at + 20 + length]
+        if len(payload) < length or zlib.crc32(payload) != crc:
+            break
+        count, at = count + 1, at + 20 + length
+    return count, at
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -16,18 +16,17 @@ from conftest import Suite, differences, from_junit
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 
-# Each pinned: what is compared is whence, not a new release.
+# Each pinned: what is compared is whence, not a new release. All need nothing but pytest, and have
+# their tests in their source distribution. (Version, what goes on the path, where the tests are.)
 PACKAGES = {
     "sqlparse": ("0.5.3", ".", "tests"),
     "toolz": ("1.0.0", ".", "toolz/tests"),
     "more-itertools": ("10.7.0", ".", "tests"),
-    "sortedcontainers": ("2.4.0", ".", "tests"),
-    "packaging": ("25.0", "src", "tests"),
-    "markdown": ("3.8", ".", "tests"),
-}
-_LEFT_OUT = {
-    # These compare timings, or inspect the very frames that a recording adds to.
-    "sortedcontainers": ["--deselect", "tests/test_coverage.py"],
+    "cachetools": ("5.5.0", "src", "tests"),
+    "tabulate": ("0.9.0", ".", "test"),
+    "mistune": ("3.0.2", "src", "tests"),
+    "inflection": ("0.5.1", ".", "test_inflection.py"),
+    "idna": ("3.10", ".", "tests"),
 }
 
 
@@ -43,11 +42,11 @@ def test_a_packages_own_tests_pass_as_without(package: str, sources: Path, suite
     report = suite.folder / "report.xml"
     arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
     arguments += ["-p", "no:randomly", f"--rootdir={root}", f"--junitxml={report}"]
-    arguments += [*_LEFT_OUT.get(package, []), str(root / tests)]
+    arguments += [str(root / tests)]
     environ = {"PYTHONPATH": str(root / importable), "PYTHONDONTWRITEBYTECODE": "1"}
     here = Suite(suite.folder, environ)
     plain, recorded, trace = here.compare(arguments, from_junit(report), [], "native")
-    assert len(plain) > 50, "tests were run"
+    assert len(plain) > 20, "tests were run"
     assert differences(plain, recorded) == {}
     assert len(open_trace(trace).columns) > len(plain)
 
@@ -55,7 +54,7 @@ def test_a_packages_own_tests_pass_as_without(package: str, sources: Path, suite
 def unpacked(package: str, version: str, sources: Path) -> Path:
     """The source distribution, which holds the tests."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "-q"]
-    wanted = ["--no-deps", "--no-binary", ":all:", "-d", str(sources), f"{package}=={version}"]
+    wanted = ["--no-deps", "--no-binary", package, "-d", str(sources), f"{package}=={version}"]
     subprocess.run([*pip, *wanted], check=True, stdin=subprocess.DEVNULL)
     stem = package.replace("-", "_")
     (archive,) = [*sources.glob(f"{stem}-*.tar.gz"), *sources.glob(f"{package}-*.tar.gz")][:1]

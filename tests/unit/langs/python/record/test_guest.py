@@ -144,6 +144,14 @@ class A(metaclass=Meta):
 def f(a, b): return [a, {1: b}]
 f(A(), [A()])
 """,
+    "thread without a call": """
+import threading
+def f(): print("here")
+for target in (bytes, f):
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+""",
     "debugger": """
 import io, pdb
 shown = io.StringIO()

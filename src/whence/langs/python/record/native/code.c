@@ -234,10 +234,43 @@ static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
     return entry;
 }
 
+#if PYTHON_312
+
+static _PyCoCached kept_by(const PyCodeObject *code)
+{
+    return code->_co_cached != NULL ? *code->_co_cached : (_PyCoCached){NULL, NULL, NULL, NULL};
+}
+
+/* A code object keeps its names and bytes once they were asked for: a program that counts the
+ * objects there are would see ours. */
+static void forget_since(PyCodeObject *code, const _PyCoCached *before)
+{
+    if (code->_co_cached == NULL) {
+        return;
+    }
+    if (before->_co_code == NULL) {
+        Py_CLEAR(code->_co_cached->_co_code);
+    }
+    if (before->_co_varnames == NULL) {
+        Py_CLEAR(code->_co_cached->_co_varnames);
+    }
+    if (before->_co_cellvars == NULL) {
+        Py_CLEAR(code->_co_cached->_co_cellvars);
+    }
+    if (before->_co_freevars == NULL) {
+        Py_CLEAR(code->_co_cached->_co_freevars);
+    }
+}
+
+#endif
+
 CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread)
 {
     CodeEntry *entry = map_get(&code_map, code);
     if (entry == NULL) {
+#if PYTHON_312
+        _PyCoCached before = kept_by(code);
+#endif
         OwnCode own = own_code_begin(thread);
         Py_INCREF(code);
         PyObject *description =
@@ -249,6 +282,9 @@ CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread
             entry = code_add(code, description);
         }
         Py_XDECREF(description);
+#if PYTHON_312
+        forget_since(code, &before);
+#endif
         Py_DECREF(code);
         own_code_end(&own);
     }

@@ -19,7 +19,7 @@ enum {
     PAGE_SIZE = 1 << 20,
     SMALLEST_PAGE = 4096,
     PAGE_HEADER = 20,
-    CLOCK_EVERY = 4096, /* records between two looks at the clock */
+    CLOCK_EVERY = 64,   /* records between two looks at the clock */
     NUMBERED = 8,       /* bytes from which on a root value has a number */
     /* Bytes from which on it pays to look for an equal one before it: what is shorter, and what is
      * no longer known, is left to the compression. The table stays in the processor's cache. */
@@ -37,6 +37,10 @@ typedef struct {
     Hash hash;
     uint64_t number;
 } Known;
+
+static uint32_t *numbers; /* of threads in the file, 0: none yet */
+static size_t number_capacity;
+static uint32_t last_number;
 
 static Known *known; /* root values by content: the newest of each place */
 
@@ -84,6 +88,10 @@ bool page_reset(void)
 {
     recorder.page.length = recorder.tables.length = 0;
     since_clock = 0;
+    last_number = 0;
+    if (numbers != NULL) {
+        memset(numbers, 0, number_capacity * sizeof *numbers);
+    }
     last_flush = seconds();
     set_page_limit();
     struct stat file;
@@ -179,6 +187,26 @@ void page_flush(void)
     errno = saved_errno;
 }
 
+/* The number of a thread in the file: in the order of their first records, which is not that in
+ * which they were met, and some never write one. 0 if there is no memory. */
+static uint32_t written_number(uint32_t thread)
+{
+    if (thread >= number_capacity) {
+        size_t capacity = 2 * (size_t)thread + 64;
+        uint32_t *more = PyMem_RawRealloc(numbers, capacity * sizeof *more);
+        if (more == NULL) {
+            return 0;
+        }
+        memset(more + number_capacity, 0, (capacity - number_capacity) * sizeof *more);
+        numbers = more;
+        number_capacity = capacity;
+    }
+    if (numbers[thread] == 0) {
+        numbers[thread] = ++last_number;
+    }
+    return numbers[thread];
+}
+
 bool record_begin(uint32_t thread, size_t size)
 {
     Buffer *page = &recorder.page;
@@ -194,9 +222,14 @@ bool record_begin(uint32_t thread, size_t size)
         recorder.tables.length = 0;
     }
     if (unlikely(thread != recorder.current_thread)) {
+        uint32_t number = thread == 0 ? 0 : written_number(thread);
+        if (thread != 0 && number == 0) {
+            recorder_fail(ENOMEM);
+            return false;
+        }
         recorder.current_thread = thread;
         put_byte(page, R_THREAD);
-        put_number(page, thread);
+        put_number(page, number);
     }
     return true;
 }

@@ -1,0 +1,77 @@
+"""Runs tests of the C code under AddressSanitizer and UndefinedBehaviorSanitizer.
+
+The extensions are built into a copy of the source, so that the usual ones stay as they are, and the
+sanitizer's library is loaded before the interpreter, which was built without it. Objects come from
+malloc, so that reading a freed one is seen. Leaks are not looked for: the interpreter itself leaves
+memory to the process's end.
+
+    python tools/sanitize.py [ARGUMENTS OF PYTEST]
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTENSIONS = {
+    "whence/langs/python/record/native": "whence/langs/python/record/_recorder",
+    "whence/langs/python/trace/native": "whence/langs/python/trace/_scan",
+}
+FLAGS = (
+    "-std=c11 -g -O1 -fno-omit-frame-pointer -fPIC -shared -fvisibility=hidden "
+    "-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+)
+TESTS = [
+    "tests/unit/langs/python/record",
+    "tests/unit/langs/python/trace",
+    "tests/soak/test_threads.py",
+]
+
+
+def build(source: Path) -> None:
+    """Compiles each extension into the copy of the source."""
+    for folder, module in EXTENSIONS.items():
+        target = source / (module + sysconfig.get_config_var("EXT_SUFFIX"))
+        files = [str(path) for path in sorted((source / folder).glob("*.c"))]
+        include = "-I" + sysconfig.get_path("include")
+        compiler = os.environ.get("CC", "gcc")
+        subprocess.run(
+            [*shlex.split(compiler), *FLAGS.split(), include, *files, "-o", str(target)], check=True
+        )
+
+
+def library() -> str:
+    """Where the sanitizer's library is."""
+    compiler = shlex.split(os.environ.get("CC", "gcc"))
+    command = [*compiler, "-print-file-name=libasan.so"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main(arguments: list[str]) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "src"
+        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        build(source)
+        environ = {
+            **os.environ,
+            "PYTHONPATH": str(source),
+            "LD_PRELOAD": library(),
+            "PYTHONMALLOC": "malloc",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+            "UBSAN_OPTIONS": "print_stacktrace=1",
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "soak or not soak"]
+        command += ["-p", "no:cacheprovider", "--timeout=1800", *(arguments or TESTS)]
+        return subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
