@@ -14,6 +14,8 @@ import pytest
 
 Results = dict[str, str]
 _MINUTES = 15
+_MOST_CALLS = 2_000_000
+"""Some suites make a hundred million: past this they are counted, and traces stay small."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Suite:
     ) -> tuple[Results, Results, Path]:
         """The results without and with a recording of `python ARGUMENTS`, and the trace."""
         trace = self.folder / "run.whence"
-        options = ["-o", str(trace), "--backend", backend]
+        options = ["-o", str(trace), "--backend", backend, "--max-calls", str(_MOST_CALLS)]
         for name in user_code:
             options += ["--user-code", name]
         plain = self.run([sys.executable, *arguments], read)

@@ -148,6 +148,8 @@ else:
         opcode.opmap[name] for name in ("RESUME", "YIELD_VALUE", "RETURN_VALUE")
     )
 
+    _settrace = sys.settrace
+
     class ProfileHooks:
         """The profile function, and where it is free the trace function for exceptions."""
 
@@ -195,6 +197,8 @@ else:
 
         def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
             if event not in {"call", "return"}:
+                if event == "c_call" and argument is _settrace:
+                    self._give_back_lines(frame)
                 return
             backend = self._backend
             entry = backend.entry(frame)
@@ -220,6 +224,13 @@ else:
                 backend.guarded(backend.unwound, frame, place, None, False)
             if event == "return":
                 self._thrown.pop(id(frame), None)
+
+        def _give_back_lines(self, running: FrameType | None) -> None:
+            """A debugger sets its function: it must hear of the lines that we did without."""
+            while running is not None:
+                if self._backend.entry(running) is not None:
+                    running.f_trace_lines = True
+                running = running.f_back
 
         def _operation(self, frame: FrameType) -> tuple[int, int]:
             code = frame.f_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -143,6 +144,25 @@ class A(metaclass=Meta):
 def f(a, b): return [a, {1: b}]
 f(A(), [A()])
 """,
+    "debugger": """
+import io, pdb
+shown = io.StringIO()
+def f(n):
+    pdb.Pdb(stdin=io.StringIO("b 7\\nc\\np m\\nn\\np m\\nc\\n"), stdout=shown).set_trace()
+    m = n + 1
+    m = m * 2
+    return m
+print(f(3))
+# Where it first stops is left out: with any user of sys.monitoring 3.13 is a line late there.
+print(*shown.getvalue().split("(Pdb) ")[1:], sep="|")
+""",
+    "profiler": """
+import cProfile, pstats
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+profile = cProfile.Profile()
+print(profile.runcall(fib, 9))
+print(sorted((where[2], *times[:2]) for where, times in pstats.Stats(profile).stats.items()))
+""",
 }
 # What only a recorder in C can do: recorders in Python use what they must hide.
 NATIVE_ONLY = {
@@ -203,6 +223,24 @@ def test_a_recorded_program_behaves_as_without(name: str, folder: Path, backend:
         assert info is not None
         assert info.ended
         assert not info.unread
+
+
+def test_coverage_beside_a_recording_finds_what_it_finds_without(
+    folder: Path, backend: str
+) -> None:
+    pytest.importorskip("coverage")
+    source = "def f(n):\n    if n > 1:\n        return g()\n    return n\n"
+    source += "def g():\n    yield 1\ndef never():\n    return 2\nprint(f(1), list(f(2)))\n"
+    (folder / "program.py").write_text(source)
+    run_it = ["-m", "coverage", "run", "--branch", "--data-file", "data", "program.py"]
+    report = ["-m", "coverage", "json", "-q", "--data-file", "data", "-o", "-"]
+
+    def measured(words: list[str]) -> object:
+        status, output, _ = run(folder, words)
+        assert (status, output) == (0, "1 [1]\n")
+        return json.loads(run(folder, report)[1])["files"]
+
+    assert measured(recorded(backend, *run_it)) == measured(run_it)
 
 
 @pytest.mark.parametrize("name", NATIVE_ONLY)

@@ -191,6 +191,8 @@ static bool encode_input(Thread *thread, Buffer *out, PyObject *value, const Inp
         return true;
     }
     Snapshot snapshot;
+    /* Asked now: meanwhile another thread may rebind a closure's variable, and free its object. */
+    bool sole = value != NULL && Py_REFCNT(value) == 1;
     snapshot.held_count = 0;
     snapshot.foreign_opaque = false;
     snapshot.in_place = out == &recorder.page;
@@ -215,8 +217,7 @@ static bool encode_input(Thread *thread, Buffer *out, PyObject *value, const Inp
         encoding->hashed = true;
         encoding->hash = hash_bytes(out->bytes + start, encoding->end - start);
     }
-    *watch = (Watch){value, compared ? encoding->hash.a : 0, (uint16_t)index, compared,
-                     value != NULL && Py_REFCNT(value) == 1};
+    *watch = (Watch){value, compared ? encoding->hash.a : 0, (uint16_t)index, compared, sole};
     return true;
 }
 
@@ -760,7 +761,9 @@ void call_yielded(Thread *thread, Frame *frame, PyObject *value)
             value = unwrapped(value);
             bare = value == NULL;
         }
+        int8_t state = generator_keep(frame);
         write_end_of_step(thread, activation, R_YIELD, value, bare);
+        generator_release(frame, state);
     }
     pop(thread);
 }

@@ -167,13 +167,19 @@ void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
         return;
     }
     if (likely(is_current(code, dict))) {
-        for (uint32_t i = 0; code->walked_count > 0 && i < code->global_count; i++) {
+        /* A summary lets other threads run, which may rebind the variables that follow. */
+        bool current = true;
+        for (uint32_t i = 0; code->walked_count > 0 && current && i < code->global_count; i++) {
             if (code->globals[i].walked) {
                 check_variable(thread, &code->globals[i]);
                 code->globals[i].walked = true;
+                current = is_still_current(code, dict);
             }
         }
-        return;
+        if (likely(current)) {
+            return;
+        }
+        is_current(code, dict); /* to note the version that is looked up now */
     }
     code->walked_count = 0;
     for (uint32_t i = 0; i < code->global_count; i++) {
@@ -185,6 +191,9 @@ void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
         use->value = _PyDict_GetItem_KnownHash(dict, use->name, hash);
         check_variable(thread, use);
         code->walked_count += use->walked;
+    }
+    if (unlikely(!is_still_current(code, dict))) {
+        code->space_version = 0; /* others were here, perhaps with another namespace: look again */
     }
 }
 

@@ -99,6 +99,33 @@ static inline bool is_generator(PyObject *object)
     return PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object);
 }
 
+/* While a generator yields it counts as suspended already, though its frame still runs. If our code
+ * then let other threads run, one of them could resume it, and the interpreter would crash. So for
+ * that time it counts as running, and (up to 3.12, where the next instruction tells) as one that
+ * does not wait for another. */
+static inline int8_t generator_keep(Frame *frame)
+{
+    if (!owned_by_generator(frame)) {
+        return 0;
+    }
+    int8_t state = frame_generator(frame)->gi_frame_state;
+    frame_generator(frame)->gi_frame_state = FRAME_EXECUTING;
+#if !PYTHON_313
+    frame->prev_instr--;
+#endif
+    return state;
+}
+
+static inline void generator_release(Frame *frame, int8_t state)
+{
+    if (owned_by_generator(frame)) {
+        frame_generator(frame)->gi_frame_state = state;
+#if !PYTHON_313
+        frame->prev_instr++;
+#endif
+    }
+}
+
 /* ---- recursion ---- */
 
 /* Lets the thread go deeper by this many frames, whatever the limit: whence's own do not count. */

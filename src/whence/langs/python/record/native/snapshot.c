@@ -439,7 +439,9 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
             }
             bool missing = values == NULL || i >= values_count(values);
             Py_ssize_t index = missing ? 0 : values_index(values, i);
-            uint32_t name = index < entry->key_count ? entry->key_names[index] : 0;
+            missing = missing || (unlikely(index >= entry->key_count) &&
+                                  !type_key_names(entry, index + 1));
+            uint32_t name = likely(!missing) ? entry->key_names[index] : name_number(NULL);
             left = write_attribute(s, name, missing ? NULL : values->values[index], missing,
                                    depth - 1, left, stored - i);
         }
@@ -454,8 +456,8 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
                                    stored - i);
         }
     }
-    for (uint32_t slot = 0; i < stored && slot < entry->slot_count; slot++) {
-        PyObject *value = s->aborted ? NULL : slot_value(object, &entry->slots[slot]);
+    for (uint32_t slot = 0; i < stored && !s->aborted && slot < entry->slot_count; slot++) {
+        PyObject *value = slot_value(object, &entry->slots[slot]);
         if (value != NULL) {
             left = write_attribute(s, entry->slots[slot].name, value, false, depth - 1, left,
                                    stored - i);

@@ -417,14 +417,32 @@ static PyObject *registered_summary(PyTypeObject *type)
     return found;
 }
 
+/* Types of the standard library whose instances cannot change: `module.name`, or a whole module. */
 static bool summary_can_change(PyTypeObject *type)
 {
     static const char *const fixed[] = {
-        "datetime.", "decimal.Decimal", "Decimal", "Fraction", "PosixPath", "PurePosixPath",
-        "Path", "UUID", "range", "slice", "re.Pattern", "re.Match", "pathlib.",
+        "datetime.",          "decimal.Decimal", "fractions.Fraction", "pathlib.",  "uuid.UUID",
+        "builtins.range",     "builtins.slice",  "re.Pattern",         "re.Match",
     };
+    PyObject *given = type->tp_flags & Py_TPFLAGS_HEAPTYPE
+                          ? PyDict_GetItemString(type->tp_dict, "__module__")
+                          : NULL;
+    const char *dot = strrchr(type->tp_name, '.');
+    const char *module = given != NULL && PyUnicode_CheckExact(given) &&
+                                 PyUnicode_IS_COMPACT_ASCII(given)
+                             ? PyUnicode_DATA(given)
+                             : NULL;
+    char name[128];
+    if (module != NULL) {
+        snprintf(name, sizeof name, "%s.%s", module, dot != NULL ? dot + 1 : type->tp_name);
+    }
+    else {
+        snprintf(name, sizeof name, "%s%s", dot != NULL ? "" : "builtins.", type->tp_name);
+    }
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
-        if (strncmp(type->tp_name, fixed[i], strlen(fixed[i])) == 0) {
+        size_t length = strlen(fixed[i]);
+        bool whole = fixed[i][length - 1] != '.';
+        if (whole ? strcmp(name, fixed[i]) == 0 : strncmp(name, fixed[i], length) == 0) {
             return false;
         }
     }
@@ -464,6 +482,11 @@ static void classify(TypeEntry *entry)
 
 static TypeEntry *type_add(PyTypeObject *type)
 {
+    PyTypeObject *opaque = first_opaque(type);
+    if (opaque != NULL && opaque != type && !(type->tp_flags & Py_TPFLAGS_BASE_EXC_SUBCLASS) &&
+        builtin_of(type) == 0) {
+        type_entry(opaque); /* so that nobody else runs once the entry can be seen, half made */
+    }
     PyObject *summary = registered_summary(type);
     TypeEntry *entry = map_get(&types, type); /* another thread may have been here meanwhile */
     if (entry != NULL) {
