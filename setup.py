@@ -9,7 +9,7 @@ from setuptools import Extension, setup
 
 RECORDER = Path("src/whence/langs/python/record/native")
 SCANNER = Path("src/whence/langs/python/trace/native")
-FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-semantic-interposition"]
+FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
 setup(
     ext_modules=[

@@ -1,6 +1,6 @@
 """What recording costs: in time, bytes and memory, beside what a user would pick instead.
 
-    python bench/record.py [--all-pythons] [--only WORKLOAD…] [--repeat 7]
+    python bench/record.py [--all-pythons] [--only WORKLOAD…] [--tools TOOL…] [--repeat 7]
     python bench/record.py --growth        # 10^4 … 10^7 calls; values of 10 … 10^6 parts
 
 Each cell is a process of its own, in which untraced and traced runs of one workload alternate; the
@@ -289,7 +289,7 @@ def grown_cost(
 # --- the table ----------------------------------------------------------------------------------
 
 
-def table(python: str, workloads: list[str], repeat: int) -> None:
+def table(python: str, workloads: list[str], tools: list[str], repeat: int) -> None:
     version = subprocess.run(
         [python, "-c", "import sys; print('.'.join(map(str, sys.version_info[:3])))"],
         capture_output=True,
@@ -300,7 +300,7 @@ def table(python: str, workloads: list[str], repeat: int) -> None:
     print(f"{'':24}" + "".join(f"{name:>13}" for name in workloads) + f"{'mean':>8}{'most':>7}")
     added: dict[str, list[float]] = {}
     calls: dict[str, float] = {}
-    for tool in ("whence full", *(each for each in TOOLS if each != "whence full")):
+    for tool in sorted(tools, key=lambda each: each != "whence full"):
         cells = [cell(python, name, tool, repeat) for name in workloads]
         for name, found in zip(workloads, cells, strict=True):
             if found and found["calls"]:
@@ -362,6 +362,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--all-pythons", action="store_true")
     parser.add_argument("--only", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--backend", default="native")
@@ -373,7 +374,7 @@ def main() -> int:
         growth(options.backend)
     else:
         for python in pythons(options.all_pythons):
-            table(python, options.only, options.repeat)
+            table(python, options.only, options.tools, options.repeat)
     return 0
 
 

@@ -31,12 +31,12 @@ class Bound:
     budget: int = 12
 
 
-# How much is chosen by what a person can read in a question and by what it costs, which is nearly in
-# proportion to the values that are looked at, twice for what can change. A question has a line or
-# two for each argument: an object's eight attributes or a list's eight items and how many more there
-# are. One level is enough to tell calls apart; the first calls of a function, which are the likeliest
-# to be looked at, have three.
-# Shallow is for the shape of a long run, so four of each: about half of the cost of full.
+# How much is chosen by what a person can read in a question and by what it costs, which is about in
+# proportion to the values that are looked at, twice for those that can change. A question has a
+# line or two for each argument: eight attributes of an object or eight items of a list, and how
+# many more there are. One level is enough to tell calls apart; the first calls of a function, which
+# are the likeliest to be looked at, have three. Shallow is for the shape of a long run: four of
+# each.
 SHALLOW_BOUND = Bound(depth=1, width=4, attributes=4, text=40, budget=9)
 FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
 

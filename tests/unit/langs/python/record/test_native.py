@@ -209,7 +209,12 @@ def go():
 
 
 @pytest.mark.parametrize(
-    ("go_on", "record_byte"), [("next(it)", b"\x07"), ("it.throw(KeyError)", b"\x08")]
+    ("go_on", "record_byte"),
+    [
+        ("next(it)", b"\x07"),
+        # The hook of 3.11 does not tell that a generator goes on with an exception.
+        ("it.throw(KeyError)", b"\x08" if sys.version_info >= (3, 12) else b"\x07"),
+    ],
 )
 def test_what_others_changed_stands_right_before_a_generator_goes_on(
     tmp_path: Path, go_on: str, record_byte: bytes

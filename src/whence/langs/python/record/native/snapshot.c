@@ -439,8 +439,9 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
             }
             bool missing = values == NULL || i >= values_count(values);
             Py_ssize_t index = missing ? 0 : values_index(values, i);
-            missing = missing || (index >= entry->key_count && !type_key_names(entry, index + 1));
-            uint32_t name = missing ? name_number(NULL) : entry->key_names[index];
+            missing = missing || (unlikely(index >= entry->key_count) &&
+                                  !type_key_names(entry, index + 1));
+            uint32_t name = likely(!missing) ? entry->key_names[index] : name_number(NULL);
             left = write_attribute(s, name, missing ? NULL : values->values[index], missing,
                                    depth - 1, left, stored - i);
         }
