@@ -154,6 +154,15 @@ print("done")
     assert known.size <= 20_000
 
 
+def test_a_program_that_switches_stacks_by_itself_is_noted(folder: Path, backend: str) -> None:
+    (folder / "greenlet.py").write_text("")
+    (folder / "program.py").write_text("import greenlet\nprint('55 2 2')\n")
+    recorded(folder, backend)
+    known = about(open_trace(folder / "t.whence"))
+    assert known is not None
+    assert [note[:31] for note in known.notes] == ["the program loaded greenlet: a "]
+
+
 # --- bounds --------------------------------------------------------------------------------------
 
 

@@ -31,6 +31,10 @@ from whence.langs.python.trace.format import MAGIC, MAIN
 from whence.langs.python.trace.writing import header_bytes
 
 _HIGHEST_DESCRIPTOR = 1024
+_GREENLETS = (
+    "the program loaded greenlet: a call that switched to another greenlet counts as not ended, "
+    "and what it called later as called by nobody"
+)
 _LONG_COMMAND = 80
 """More of a child's command is not made part of the name of its node."""
 
@@ -133,7 +137,11 @@ class Recording:
             if len(command) > _LONG_COMMAND:
                 command = command[:_LONG_COMMAND] + "…"
             header["root"] = f"process {self._process}: {command}{how}"
-            header["parent"] = {"file": family.parent, "call": family.call}
+            header["parent"] = {
+                "pid": os.getppid(),
+                "file": family.parent,
+                "call": family.call,
+            }
         return header
 
     @property
@@ -174,6 +182,8 @@ class Recording:
         """Record no further, and close the file."""
         self._ended = True
         self._backend.stop()
+        if "greenlet" in sys.modules:
+            self._backend.note(_GREENLETS)
         self._backend.end(how, value)
         size = 0
         with contextlib.suppress(OSError):

@@ -11,6 +11,7 @@ import pytest
 from recorded import Node, as_node, environment
 
 from whence.langs.python.trace.opening import about, open_trace
+from whence.langs.python.trace.pages import TraceFile
 
 
 def run(
@@ -60,6 +61,15 @@ def test_a_forked_child_hangs_below_the_call_that_forked(tmp_path: Path, backend
     assert processes(soft)[0].outcome == "→ 3"
     if backend == "native":  # the other one does not see a hard exit
         assert processes(hard)[0].outcome == "→ 3"
+
+
+def test_a_childs_header_names_its_parent(tmp_path: Path, backend: str) -> None:
+    recorded(tmp_path, FORKED + "HOW = [os._exit]\nmain()\n", backend)
+    (path,) = (tmp_path / "t.whence.d").glob("*.whence")
+    child, program = TraceFile(path).header, TraceFile(tmp_path / "t.whence").header
+    assert path.name == f"{child.pid}.whence"
+    assert (child.run, child.parent, child.parent_call) == (program.run, "", 3)
+    assert f'"parent": {{"pid": {program.pid},'.encode() in path.read_bytes()
 
 
 def test_a_child_of_a_child_hangs_below_it(tmp_path: Path, backend: str) -> None:

@@ -12,9 +12,9 @@
 
 enum { MOST_CHARACTERS = 10000, MORE_SIZE = 48 };
 
-static Passage write_text;
+static Passage text_write;
 static PyObject *sys_namespace; /* borrowed: it lives as long as the interpreter */
-static PyObject *stream_names[2];      /* of what it holds under the descriptors 1 and 2 */
+static PyObject *stream_names[2]; /* of what it holds under the descriptors 1 and 2 */
 
 /* The descriptor of a standard stream as the interpreter made it; 0 for any other stream. */
 static uint8_t descriptor_of(PyObject *stream)
@@ -55,9 +55,9 @@ static void record_output(Thread *thread, uint8_t descriptor, PyObject *text)
     scratch->length = 0;
 }
 
-static PyObject *through_text_write(PyObject *stream, PyObject *text)
+static PyObject *through_write_text(PyObject *stream, PyObject *text)
 {
-    PyObject *result = write_text.original(stream, text);
+    PyObject *result = text_write.original(stream, text);
     if (result == NULL || recorder.full || !passage_is_watched() || !PyUnicode_Check(text) ||
         PyUnicode_GET_LENGTH(text) == 0) {
         return result;
@@ -73,7 +73,7 @@ static PyObject *through_text_write(PyObject *stream, PyObject *text)
 void output_watch(bool on)
 {
     if (!on) {
-        passage_close(&write_text);
+        passage_close(&text_write);
         return;
     }
     if (stream_names[0] == NULL) {
@@ -87,7 +87,7 @@ void output_watch(bool on)
     PyObject *type = io == NULL ? NULL : PyObject_GetAttrString(io, "TextIOWrapper");
     PyObject *method = type == NULL ? NULL : PyObject_GetAttrString(type, "write");
     if (stream_names[0] != NULL && stream_names[1] != NULL && sys_namespace != NULL) {
-        passage_open(&write_text, method, METH_O, through_text_write);
+        passage_open(&text_write, method, METH_O, through_write_text);
     }
     Py_XDECREF(method);
     Py_XDECREF(type);

@@ -91,7 +91,7 @@ static Start start_now(void)
     return start;
 }
 
-static PyObject *started(Start start, PyObject *process)
+static PyObject *process_started(Start start, PyObject *process)
 {
     if (process == NULL || start.time.tv_sec == 0 || !PyLong_CheckExact(process)) {
         return process;
@@ -115,14 +115,14 @@ static PyObject *started(Start start, PyObject *process)
 static PyObject *through_fork_plain(PyObject *module, PyObject *arguments)
 {
     Start start = start_now();
-    return started(start, fork_plain.original(module, arguments));
+    return process_started(start, fork_plain.original(module, arguments));
 }
 
 static PyObject *through_fork_fast(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     Start start = start_now();
     Fast original = (Fast)(void (*)(void))fork_fast.original;
-    return started(start, original(module, arguments, count));
+    return process_started(start, original(module, arguments, count));
 }
 
 static PyObject *through_spawn(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
@@ -130,7 +130,7 @@ static PyObject *through_spawn(PyObject *module, PyObject *const *arguments, Py_
 {
     Start start = start_now();
     FastKeywords original = (FastKeywords)(void (*)(void))spawn.original;
-    return started(start, original(module, arguments, count, names));
+    return process_started(start, original(module, arguments, count, names));
 }
 
 static PyObject *through_spawn_by_path(PyObject *module, PyObject *const *arguments,
@@ -138,12 +138,12 @@ static PyObject *through_spawn_by_path(PyObject *module, PyObject *const *argume
 {
     Start start = start_now();
     FastKeywords original = (FastKeywords)(void (*)(void))spawn_by_path.original;
-    return started(start, original(module, arguments, count, names));
+    return process_started(start, original(module, arguments, count, names));
 }
 
 /* ---- processes that end, or tell others something ---- */
 
-static Passage hard_exit, write_to_file;
+static Passage hard_exit, pipe_write;
 
 /* os._exit runs nothing at the end, so that what is in memory would be lost. */
 static PyObject *through_exit(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
@@ -166,12 +166,12 @@ static PyObject *through_exit(PyObject *module, PyObject *const *arguments, Py_s
     return ((FastKeywords)(void (*)(void))hard_exit.original)(module, arguments, count, names);
 }
 
-static PyObject *through_file_write(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+static PyObject *through_write_bytes(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     if (recorder.page.length > 0 && passage_is_watched()) {
         page_flush();
     }
-    return ((Fast)(void (*)(void))write_to_file.original)(module, arguments, count);
+    return ((Fast)(void (*)(void))pipe_write.original)(module, arguments, count);
 }
 
 /* ---- all of them ---- */
@@ -201,7 +201,7 @@ void passages_open(void)
                       FUNCTION(through_spawn_by_path));
     }
     if (is_child) {
-        open_function(&write_to_file, posix, "write", METH_FASTCALL, FUNCTION(through_file_write));
+        open_function(&pipe_write, posix, "write", METH_FASTCALL, FUNCTION(through_write_bytes));
     }
     Py_XDECREF(posix);
     output_watch(recorder.detail == DETAIL_FULL);
@@ -210,7 +210,7 @@ void passages_open(void)
 
 void passages_close(void)
 {
-    Passage *every[] = {&fork_plain, &fork_fast, &spawn, &spawn_by_path, &hard_exit, &write_to_file};
+    Passage *every[] = {&fork_plain, &fork_fast, &spawn, &spawn_by_path, &hard_exit, &pipe_write};
     for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
         passage_close(every[i]);
     }
