@@ -6,4 +6,4 @@ def fib(n):
 
 
 def run():
-    return fib(24)
+    return fib(26)
