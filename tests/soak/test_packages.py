@@ -8,11 +8,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from suites import Suite, differences, from_junit
 
 from whence.langs.python.trace.opening import open_trace
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conftest import Suite, differences, from_junit
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 

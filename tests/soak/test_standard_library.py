@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
+from suites import Suite, differences, from_unittest
 
 from whence.langs.python.trace.opening import open_trace
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conftest import Suite, differences, from_unittest
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 

@@ -226,19 +226,16 @@ class SearchSpace:
         self.top = 0
         if not self._verdicts:
             return
-        wrong = self._judged_positions(wrong=True)
-        covers = self._cover(self._judged_positions(wrong=False))
+        wrong = self._said(Verdict.WRONG)
+        covers = self._cover(self._said(*_FINE))
         self.top = self._find_top()
         self.flags[wrong] = (self.flags[wrong] | JUDGED) & ~_LOOKED_THROUGH
         area = slice(self.top + 1, self.stop)
         self.flags[area][covers[area] > covers[self.top]] |= REMOVED
 
-    def _judged_positions(self, *, wrong: bool) -> Int64s:
-        found = [
-            self._positions(key)
-            for key, verdict in self._verdicts.items()
-            if (verdict is Verdict.WRONG) == wrong
-        ]
+    def _said(self, *verdicts: Verdict) -> Int64s:
+        """The calls that one of these was said of, themselves or by an equal call."""
+        found = [self._positions(key) for key, said in self._verdicts.items() if said in verdicts]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
     def _positions(self, key: int) -> Int64s:
@@ -381,8 +378,7 @@ class SearchSpace:
 
     def judged(self, verdict: Verdict) -> Int64s:
         """All calls that this was said of, in preorder."""
-        found = [self._positions(key) for key, said in self._verdicts.items() if said is verdict]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+        return np.unique(self._said(verdict))
 
     def single_rule(self) -> bool:
         """Whether all that can be at fault, the top included, has one rule.
@@ -432,7 +428,7 @@ class SearchSpace:
                 (self._callers[area] == position) & (self.flags[area] & _LOOKED_THROUGH == 0)
             )
         )
-        said = np.concatenate([self.judged(verdict) for verdict in _DEFINITE])
+        said = self._said(*_DEFINITE)
         said = said[(said > position) & (said < area.stop)]
         return np.union1d(found, said[self._callers[said] == position])
 
@@ -457,6 +453,10 @@ class SearchSpace:
             found.append(inner)
             inner = int(end[inner])
         return np.array(found, dtype=np.int64)
+
+    def is_trusted(self, position: int) -> bool:
+        """Whether a call's own code cannot be at fault, whatever was said of the call."""
+        return bool(self._trusted[self.columns.function[position]])
 
     def is_suspect(self, positions: Int64s) -> npt.NDArray[np.bool_]:
         """For each of the positions, whether that call can still be at fault."""

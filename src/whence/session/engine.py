@@ -94,7 +94,9 @@ def _changed(state: State, event: Event) -> Facts:
                 known = ", ".join(facts.switches.__dataclass_fields__)
                 raise UsageError(f"there is no switch {name!r}; there is {known}")
             facts = replace(facts, switches=replace(facts.switches, **{name: on}))
-            return _compared(state, facts) if name == "duplicates" and on else facts
+            if name == "duplicates" and on and facts.clash is None:
+                return _compared(state, facts, facts.answers)
+            return facts
         case Resolved(keep_earlier):
             return _resolved(state, facts, keep_earlier)
         case Rejected():
@@ -115,11 +117,9 @@ def _changed(state: State, event: Event) -> Facts:
             raise AssertionError(f"no rule for {event}")
 
 
-def _compared(state: State, facts: Facts) -> Facts:
-    """All answers anew, now that equal equations get equal ones: they may contradict each other."""
-    if facts.clash is not None:
-        return facts
-    return _with_answers(state, replace(facts, answers=()), facts.answers, again=True)
+def _compared(state: State, facts: Facts, answers: tuple[Answer, ...]) -> Facts:
+    """The facts with these answers alone, each compared anew with those before it."""
+    return _with_answers(state, replace(facts, answers=()), answers, again=True)
 
 
 def _with_answers(
@@ -181,7 +181,7 @@ def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:
     else:
         answers = (*_without(state, facts, earlier.node), later, *waiting)
     # All of them: there may be more contradictions, if a switch was turned in between.
-    return _with_answers(state, replace(facts, answers=()), answers, again=True)
+    return _compared(state, facts, answers)
 
 
 def _without(state: State, facts: Facts, node: int) -> tuple[Answer, ...]:

@@ -20,7 +20,7 @@ from whence.ports import Choice, Expansion, Int64s
 from whence.search.registry import find_strategy
 from whence.search.space import SearchSpace
 from whence.session.events import Ask, Exhausted, Expand, Found, Outcome, Revise
-from whence.session.state import State, covered_functions, earlier_answers, trusted_functions
+from whence.session.state import State, covered_functions, earlier_answers
 from whence.tree.reading import readable_call
 from whence.tree.weights import questions_left
 
@@ -55,7 +55,7 @@ def _next_question(state: State, space: SearchSpace) -> Outcome:
     if (
         space.top_is_open
         and ask_top
-        and not (space.skips(space.top) or _top_is_trusted(state, space))
+        and not (space.skips(space.top) or space.is_trusted(space.top))
     ):
         return Ask(_question(state, space, Choice(space.top, "the search starts at the top")))
     chosen = strategy.choose(space)
@@ -74,7 +74,7 @@ def _next_question(state: State, space: SearchSpace) -> Outcome:
 def _ask_top(state: State, space: SearchSpace) -> Ask | None:
     """Before the top is blamed, somebody must have said that it is wrong."""
     needed = space.top_is_open and state.options.confirm_top
-    if not needed or space.skips(space.top) > 1 or _top_is_trusted(state, space):
+    if not needed or space.skips(space.top) > 1 or space.is_trusted(space.top):
         return None
     why = "all that it called is right; if it is wrong, it is at fault"
     return Ask(_question(state, space, Choice(space.top, why)))
@@ -111,7 +111,7 @@ def _one_rule_is_left(state: State, space: SearchSpace) -> bool:
     return (
         state.facts.switches.single_rule
         and not space.top_is_acquitted
-        and not _top_is_trusted(state, space)
+        and not space.is_trusted(space.top)
         and not (space.top_is_open and space.skips(space.top))
         and space.suspects_left()
         and space.single_rule()
@@ -151,7 +151,7 @@ def _nothing_to_ask(state: State, space: SearchSpace) -> Outcome:
         return asked
     if len(hidden):
         return _below_unrecorded(state, space, int(hidden[0]))
-    if _top_is_trusted(state, space):
+    if space.is_trusted(space.top):
         return _trusted_top(state, space)
     if space.top_is_open and state.options.confirm_top:
         reason = "all that it called is right, but nobody could say whether it is"
@@ -190,11 +190,6 @@ def _trusted_top(state: State, space: SearchSpace) -> Outcome:
         f"{cure}, or take back an answer"
     )
     return Exhausted(Diagnosis(Status.UNDETERMINED, candidates=(top,), reason=reason), rest=False)
-
-
-def _top_is_trusted(state: State, space: SearchSpace) -> bool:
-    function = int(state.tree.columns.function[space.top])
-    return function in trusted_functions(state.tree, state.facts.trusts)
 
 
 def _trust_of(state: State, position: int) -> Trust | None:
@@ -237,7 +232,7 @@ def left_to_blame(state: State, most: int | None = None) -> tuple[int, ...]:
     """The ids of the calls that can be at fault as things stand, the first `most` of them."""
     space = state.space()
     below = space.left()[:most]
-    if space.top_is_acquitted or _top_is_trusted(state, space):
+    if space.top_is_acquitted or space.is_trusted(space.top):
         return _ids(state, below)
     return (state.tree.id(space.top), *_ids(state, below))
 

@@ -16,6 +16,7 @@ def start(
     detail: int,
     bound: tuple[int, int, int, int, int],
     first_bound: tuple[int, int, int, int, int],
+    global_bound: tuple[int, int, int, int, int],
     first_calls: int,
     max_calls: int,
     max_bytes: int,

@@ -18,9 +18,14 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from whence.langs.python.record.backend import CodeDescription
-from whence.langs.python.record.code_reader import ASYNC_GENERATOR, COROUTINE, GENERATOR
 from whence.langs.python.record.frame_values import UNBOUND
-from whence.langs.python.record.options import SHALLOW_BOUND, Bound, Detail, RecordOptions
+from whence.langs.python.record.options import (
+    GLOBAL_BOUND,
+    SHALLOW_BOUND,
+    Bound,
+    Detail,
+    RecordOptions,
+)
 from whence.langs.python.record.snapshot import (
     Snapshots,
     Tables,
@@ -31,11 +36,9 @@ from whence.langs.python.record.summaries import Summary
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace import writing as w
 
-GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
 _FLUSH_AFTER_SECONDS = 1.0
 _RECORDS_BETWEEN_CLOCKS = 512
 _INPUT = bytes((f.INPUT,))
-_GENERATORS = GENERATOR | COROUTINE | ASYNC_GENERATOR
 # The references to an input that nobody but the call holds, while it is looked at: by the frame,
 # by the list of inputs, and by whoever counts them.
 _SOLE = 3
@@ -283,7 +286,7 @@ class CallStream:
             return SHALLOW_BOUND
         options = self._options
         # Not for a generator: each of its steps is compared with the one before.
-        first = code.calls <= options.first_calls and not code.description.flags & _GENERATORS
+        first = code.calls <= options.first_calls and not code.description.flags & f.STEPPED
         return options.first_bound if first else options.bound
 
     # --- values ---

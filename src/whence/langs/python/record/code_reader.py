@@ -16,13 +16,20 @@ from typing import Any
 
 from whence.langs.python.record.backend import CodeDescription
 from whence.langs.python.record.user_code import UserCode, module_name
-
-HAS_ARGS, HAS_KWARGS, GENERATOR, COROUTINE, ASYNC_GENERATOR = 1, 2, 4, 8, 16
-MODULE_BODY, CLASS_BODY, LAMBDA = 32, 64, 128
+from whence.langs.python.trace.format import (
+    ASYNC_GENERATOR,
+    CLASS_BODY,
+    COROUTINE,
+    GENERATOR,
+    LAMBDA,
+    MODULE_BODY,
+    STAR_ARGS,
+    STAR_KWARGS,
+)
 
 _COMPILER_FLAGS = (
-    (inspect.CO_VARARGS, HAS_ARGS),
-    (inspect.CO_VARKEYWORDS, HAS_KWARGS),
+    (inspect.CO_VARARGS, STAR_ARGS),
+    (inspect.CO_VARKEYWORDS, STAR_KWARGS),
     (inspect.CO_GENERATOR, GENERATOR),
     (inspect.CO_COROUTINE, COROUTINE),
     (inspect.CO_ASYNC_GENERATOR, ASYNC_GENERATOR),

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import astuple
 from typing import Any
 
 from whence.errors import WhenceError
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.backend import CodeReader
-from whence.langs.python.record.options import SHALLOW_BOUND, Bound, Detail, RecordOptions
+from whence.langs.python.record.options import GLOBAL_BOUND, SHALLOW_BOUND, Detail, RecordOptions
 
 _NO_LIMIT = 2**64 - 1
 _DETAILS = {Detail.IDS: 0, Detail.SHALLOW: 1, Detail.FULL: 2}
@@ -69,8 +70,9 @@ class NativeBackend:
             _recorder.start(
                 descriptor=self._descriptor,
                 detail=_DETAILS[options.detail],
-                bound=_numbers(SHALLOW_BOUND if shallow else options.bound),
-                first_bound=_numbers(SHALLOW_BOUND if shallow else options.first_bound),
+                bound=astuple(SHALLOW_BOUND if shallow else options.bound),
+                first_bound=astuple(SHALLOW_BOUND if shallow else options.first_bound),
+                global_bound=astuple(GLOBAL_BOUND),
                 first_calls=options.first_calls,
                 max_calls=_limit(options.max_calls),
                 max_bytes=_limit(options.max_bytes),
@@ -96,10 +98,6 @@ class NativeBackend:
         """A NOTE record."""
         if self._started:
             _recorder.note(text)
-
-
-def _numbers(bound: Bound) -> tuple[int, int, int, int, int]:
-    return bound.depth, bound.width, bound.attributes, bound.text, bound.budget
 
 
 def _limit(limit: int | None) -> int:

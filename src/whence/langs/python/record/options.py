@@ -38,6 +38,8 @@ class Bound:
 # are the likeliest to be looked at, have three. Shallow is for the shape of a long run: four of
 # each.
 SHALLOW_BOUND = Bound(depth=1, width=4, attributes=4, text=40, budget=9)
+# Of module variables, as docs/trace-format.md has it for every recorder.
+GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
 FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
 
 

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-from whence.langs.python.record import code_reader as kinds
 from whence.langs.python.record.backend import CodeReader
 from whence.langs.python.record.call_stream import CallStream, CodeEntry, OpenCall
+from whence.langs.python.record.code_reader import rebound_names
 from whence.langs.python.record.created import Creations, unwrapped
 from whence.langs.python.record.frame_values import variable
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.summaries import Summary
+from whence.langs.python.trace import format as f
 
-_SUSPENDABLE = kinds.GENERATOR | kinds.COROUTINE | kinds.ASYNC_GENERATOR
 _ROOM = 40
 _THREAD_START = threading.Thread.start.__code__
 _THREAD_BOOTSTRAP = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]
@@ -168,7 +168,7 @@ class PureBackend:
             if description is not None:
                 inputs = (*description.parameters, *description.free_variables)
                 first_free = len(description.parameters)
-                entry = CodeEntry(description, inputs, first_free, kinds.rebound_names(code))
+                entry = CodeEntry(description, inputs, first_free, rebound_names(code))
             # With the code object, whose number is its own only while it lives.
             known = self._codes[id(code)] = (code, entry)
         found[0] = known[1]
@@ -225,7 +225,7 @@ class PureBackend:
             known.started = True
             self._run_on(thread, known, frame, None)
             return
-        if code.description.flags & _SUSPENDABLE:
+        if code.description.flags & f.STEPPED:
             # Who created it is not known: whoever makes it run counts as its caller.
             known = self._new(thread, frame, code, frame)
             self._suspended[id(frame)] = known
@@ -259,8 +259,8 @@ class PureBackend:
         if activation is None or activation.call is None:
             return
         flags = activation.code.description.flags
-        bare = bool(flags & kinds.COROUTINE)
-        if flags & kinds.ASYNC_GENERATOR:
+        bare = bool(flags & f.COROUTINE)
+        if flags & f.ASYNC_GENERATOR:
             # What it awaits passes through it too; its own values come wrapped.
             value, is_its_own = unwrapped(value)
             bare = not is_its_own

@@ -16,7 +16,7 @@ import stat
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from whence.errors import WhenceError
@@ -206,8 +206,8 @@ def _told(settings: Settings) -> dict[str, Any]:
     options, rules = settings.options, settings.rules
     return {
         "detail": options.detail.value,
-        "bound": _bound(options.bound),
-        "first_bound": _bound(options.first_bound),
+        "bound": astuple(options.bound),
+        "first_bound": astuple(options.first_bound),
         "first_calls": options.first_calls,
         "max_calls": options.max_calls,
         "max_bytes": options.max_bytes,
@@ -239,10 +239,6 @@ def _working_folder() -> str:
         return os.getcwd()
     except OSError:  # it was removed
         return ""
-
-
-def _bound(bound: Bound) -> list[int]:
-    return [bound.depth, bound.width, bound.attributes, bound.text, bound.budget]
 
 
 def _opened(output: str) -> int:

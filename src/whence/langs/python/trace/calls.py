@@ -36,7 +36,6 @@ from whence.tree.memory import ColumnTree
 MOST_YIELDED = 2000
 """Of a generator that yielded more, this many values are read."""
 MOST_EFFECTS = 100
-_STEPPED = f.GENERATOR | f.COROUTINE | f.ASYNC_GENERATOR
 _AFTER = 2**32
 """Roots from here on are no inputs, but what became of them, and outcomes."""
 _GLOBALS = 2**33
@@ -185,7 +184,7 @@ class TraceSource:
         head = self._head(number)
         code = self.tables.code(head.code)
         reading = _Reading(number, code, identities)
-        if not code.flags & _STEPPED:
+        if not code.flags & f.STEPPED:
             reading.begin(int(self._places.call_at[number]))
         arguments = self._inputs(reading, head)
         for position in self._events(number):

@@ -35,7 +35,6 @@ _MOST_SHOWN = 300
 _FRAME = 6
 _MAX_EFFORT = 2**31 - 1
 _MAX_LINE = 2**31 - 1
-_STEPPED = f.GENERATOR | f.COROUTINE | f.ASYNC_GENERATOR
 UNIQUE = 0x55
 _CONTAINERS = frozenset((*range(f.LIST, f.SUMMARY + 1), f.BYTEARRAY, f.METHOD))
 _CONTENTS = frozenset((*range(f.WHOLE, f.BYTEARRAY + 1), *range(f.LIST, f.DICT + 1), f.OPAQUE))
@@ -453,7 +452,7 @@ class Scanner:
             variables.append(variable)
         place = self._text(place)
         self._code_at.append(self._base | at)
-        stepped = bool(flags & _STEPPED)
+        stepped = bool(flags & f.STEPPED)
         self._codes.append(_Code(parameters + free, stepped, tuple(variables), effort))
         return place
 

@@ -15,18 +15,17 @@ from typing import Any
 import pytest
 
 from whence.langs.python.record.backend import CodeDescription
-from whence.langs.python.record.code_reader import (
+from whence.langs.python.record.code_reader import PythonCodeReader, global_names
+from whence.langs.python.record.user_code import UserCode, UserCodeRules
+from whence.langs.python.trace.format import (
     CLASS_BODY,
     COROUTINE,
     GENERATOR,
-    HAS_ARGS,
-    HAS_KWARGS,
     LAMBDA,
     MODULE_BODY,
-    PythonCodeReader,
-    global_names,
+    STAR_ARGS,
+    STAR_KWARGS,
 )
-from whence.langs.python.record.user_code import UserCode, UserCodeRules
 
 USER_MODULE: dict[str, Any] = {"__name__": "program", "__file__": "/home/me/program.py"}
 
@@ -55,7 +54,7 @@ def described(source: str, name: str) -> CodeDescription:
 def test_parameters_come_in_the_order_of_the_format() -> None:
     found = described("def f(a, /, b, *args, c, d=1, **kw): pass", "f")
     assert found.parameters == ("a", "b", "c", "d", "args", "kw")
-    assert found.flags == HAS_ARGS | HAS_KWARGS
+    assert found.flags == STAR_ARGS | STAR_KWARGS
     assert found.module == "program"
     assert found.first_line == 1
 

@@ -70,15 +70,17 @@ static int read_bound(PyObject *tuple, void *bound)
 
 static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"descriptor", "detail", "bound", "first_bound", "first_calls",
-                            "max_calls", "max_bytes", "max_depth", "describe", "summaries", NULL};
+    static char *names[] = {"descriptor",  "detail",    "bound",     "first_bound",
+                            "global_bound", "first_calls", "max_calls", "max_bytes",
+                            "max_depth",    "describe",    "summaries", NULL};
     Recorder fresh = {.next_call = 1, .next_thread = 0, .process = getpid(), .page = recorder.page,
                       .tables = recorder.tables};
     int detail;
     unsigned long long first_calls, max_calls, max_bytes, max_depth;
-    PyObject *bound, *first_bound;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!KKKKOO", names, &fresh.descriptor,
-                                     &detail, &PyTuple_Type, &bound, &PyTuple_Type, &first_bound,
+    PyObject *bound, *first_bound, *global_bound;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!KKKKOO", names,
+                                     &fresh.descriptor, &detail, &PyTuple_Type, &bound,
+                                     &PyTuple_Type, &first_bound, &PyTuple_Type, &global_bound,
                                      &first_calls, &max_calls, &max_bytes, &max_depth,
                                      &fresh.describe, &fresh.summaries)) {
         return NULL;
@@ -92,10 +94,10 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
         return NULL;
     }
     if (!read_bound(bound, &fresh.bounds[BOUND_USUAL]) ||
-        !read_bound(first_bound, &fresh.bounds[BOUND_FIRST])) {
+        !read_bound(first_bound, &fresh.bounds[BOUND_FIRST]) ||
+        !read_bound(global_bound, &fresh.bounds[BOUND_GLOBAL])) {
         return NULL;
     }
-    fresh.bounds[BOUND_GLOBAL] = (Bound){1, 8, 8, 40, 12};
     fresh.detail = (enum detail)detail;
     fresh.first_calls = first_calls;
     fresh.max_calls = max_calls;
