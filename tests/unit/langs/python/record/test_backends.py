@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from recorded import Node
 
 from whence.langs.python.record.options import Detail, RecordOptions
+from whence.langs.python.record.recording import Recording, Settings
+from whence.langs.python.record.user_code import UserCodeRules
 
 Run = Callable[..., Node]
 
@@ -373,3 +377,19 @@ def f():
 f()
 """)
     assert [call.name for call in body.walk() if call.name == "g"]
+
+
+def test_what_was_not_user_code_in_one_recording_can_be_in_the_next(
+    tmp_path: Path, backend: str
+) -> None:
+    def calls(*added: str) -> int:
+        settings = Settings(
+            str(tmp_path / "run.whence"), rules=UserCodeRules(added=added), backend=backend
+        )
+        recording = Recording(settings, ["test"])
+        recording.start()
+        textwrap.dedent("  a")
+        return recording.finish(0, None).calls
+
+    assert calls() == 0
+    assert calls("textwrap") == 1

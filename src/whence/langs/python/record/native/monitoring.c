@@ -210,7 +210,8 @@ bool hook_start(void)
                           strcmp(name, "PY_UNWIND") == 0;
         all |= everywhere ? bit : 0;
     }
-    return set_events(all);
+    /* What an earlier recording switched off, because it was not user code then, would stay so. */
+    return set_events(all) && call("restart_events", NULL, NULL, NULL);
 }
 
 void hook_stop(void)
