@@ -8,6 +8,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 RECORDER = Path("src/whence/langs/python/record/native")
+IDENTITY = Path("src/whence/langs/python/replay/native")
 SCANNER = Path("src/whence/langs/python/trace/native")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
@@ -17,6 +18,12 @@ setup(
             "whence.langs.python.record._recorder",
             [str(RECORDER / "whole.c")],
             depends=sorted(str(path) for path in RECORDER.glob("*.[ch]")),
+            extra_compile_args=FLAGS,
+            optional=True,
+        ),
+        Extension(
+            "whence.langs.python.replay._identity",
+            [str(IDENTITY / "identity.c")],
             extra_compile_args=FLAGS,
             optional=True,
         ),

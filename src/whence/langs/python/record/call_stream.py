@@ -22,6 +22,7 @@ from whence.langs.python.record.frame_values import UNBOUND
 from whence.langs.python.record.options import (
     GLOBAL_BOUND,
     SHALLOW_BOUND,
+    WHOLE_BOUND,
     Bound,
     Detail,
     RecordOptions,
@@ -285,6 +286,10 @@ class CallStream:
         if self._detail is Detail.SHALLOW:
             return SHALLOW_BOUND
         options = self._options
+        if options.whole_calls is not None:
+            first_whole, last_whole = options.whole_calls
+            if first_whole <= self._next <= last_whole:
+                return WHOLE_BOUND
         # Not for a generator: each of its steps is compared with the one before.
         first = code.calls <= options.first_calls and not code.description.flags & f.STEPPED
         return options.first_bound if first else options.bound

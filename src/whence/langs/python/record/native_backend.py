@@ -14,7 +14,13 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.backend import CodeReader
-from whence.langs.python.record.options import GLOBAL_BOUND, SHALLOW_BOUND, Detail, RecordOptions
+from whence.langs.python.record.options import (
+    GLOBAL_BOUND,
+    SHALLOW_BOUND,
+    WHOLE_BOUND,
+    Detail,
+    RecordOptions,
+)
 
 _NO_LIMIT = 2**64 - 1
 _DETAILS = {Detail.IDS: 0, Detail.SHALLOW: 1, Detail.FULL: 2}
@@ -74,6 +80,8 @@ class NativeBackend:
                 first_bound=astuple(SHALLOW_BOUND if shallow else options.first_bound),
                 global_bound=astuple(GLOBAL_BOUND),
                 first_calls=options.first_calls,
+                whole_bound=astuple(WHOLE_BOUND),
+                whole_calls=options.whole_calls or (_NO_LIMIT, 0),
                 max_calls=_limit(options.max_calls),
                 max_bytes=_limit(options.max_bytes),
                 max_depth=_limit(options.depth),

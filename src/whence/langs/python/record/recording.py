@@ -209,6 +209,7 @@ def _told(settings: Settings) -> dict[str, Any]:
         "bound": astuple(options.bound),
         "first_bound": astuple(options.first_bound),
         "first_calls": options.first_calls,
+        "whole_calls": options.whole_calls,
         "max_calls": options.max_calls,
         "max_bytes": options.max_bytes,
         "depth": options.depth,
@@ -226,6 +227,7 @@ def _settings(told: Mapping[str, Any]) -> Settings:
         bound=Bound(*told["bound"]),
         first_bound=Bound(*told["first_bound"]),
         first_calls=told["first_calls"],
+        whole_calls=None,  # a number is that of a call of the program, not of its children
         max_calls=told["max_calls"],
         max_bytes=told["max_bytes"],
         depth=told["depth"],

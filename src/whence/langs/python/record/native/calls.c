@@ -270,6 +270,10 @@ static const Bound *bound_of_next_call(CodeEntry *code, uint8_t *which)
 {
     bool first = code->calls < recorder.first_calls && recorder.detail == DETAIL_FULL;
     *which = first && !code->is_generator ? BOUND_FIRST : BOUND_USUAL;
+    if (unlikely(recorder.next_call >= recorder.first_whole &&
+                 recorder.next_call <= recorder.last_whole)) {
+        *which = BOUND_WHOLE;
+    }
     code->calls++;
     return &recorder.bounds[*which];
 }
@@ -438,7 +442,7 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
     }
     const Activation *top = &thread->stack[count - 1];
     if (unlikely(top->frame != frame->previous || top->kind != RECORDED || recorder.full ||
-                 recorder.next_call > recorder.max_calls || top->depth >= recorder.max_depth ||
+                 recorder.next_call > recorder.quick_calls || top->depth >= recorder.max_depth ||
                  code->calls < recorder.first_calls) ||
         !globals_settled(frame, code)) {
         return false;

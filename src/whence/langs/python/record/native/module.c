@@ -71,16 +71,18 @@ static int read_bound(PyObject *tuple, void *bound)
 static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"descriptor",  "detail",    "bound",     "first_bound",
-                            "global_bound", "first_calls", "max_calls", "max_bytes",
-                            "max_depth",    "describe",    "summaries", NULL};
+                            "global_bound", "whole_bound", "whole_calls", "first_calls",
+                            "max_calls",    "max_bytes",   "max_depth",   "describe",
+                            "summaries",    NULL};
     Recorder fresh = {.next_call = 1, .next_thread = 0, .process = getpid(), .page = recorder.page,
                       .tables = recorder.tables};
     int detail;
-    unsigned long long first_calls, max_calls, max_bytes, max_depth;
-    PyObject *bound, *first_bound, *global_bound;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!KKKKOO", names,
+    unsigned long long first_calls, max_calls, max_bytes, max_depth, first_whole, last_whole;
+    PyObject *bound, *first_bound, *global_bound, *whole_bound;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!O!(KK)KKKKOO", names,
                                      &fresh.descriptor, &detail, &PyTuple_Type, &bound,
                                      &PyTuple_Type, &first_bound, &PyTuple_Type, &global_bound,
+                                     &PyTuple_Type, &whole_bound, &first_whole, &last_whole,
                                      &first_calls, &max_calls, &max_bytes, &max_depth,
                                      &fresh.describe, &fresh.summaries)) {
         return NULL;
@@ -95,12 +97,19 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     }
     if (!read_bound(bound, &fresh.bounds[BOUND_USUAL]) ||
         !read_bound(first_bound, &fresh.bounds[BOUND_FIRST]) ||
-        !read_bound(global_bound, &fresh.bounds[BOUND_GLOBAL])) {
+        !read_bound(global_bound, &fresh.bounds[BOUND_GLOBAL]) ||
+        !read_bound(whole_bound, &fresh.bounds[BOUND_WHOLE])) {
         return NULL;
     }
     fresh.detail = (enum detail)detail;
     fresh.first_calls = first_calls;
     fresh.max_calls = max_calls;
+    fresh.first_whole = first_whole;
+    fresh.last_whole = last_whole;
+    fresh.quick_calls = max_calls;
+    if (first_whole > 0 && first_whole - 1 < max_calls) {
+        fresh.quick_calls = first_whole - 1;
+    }
     fresh.max_bytes = max_bytes;
     fresh.max_depth = max_depth;
     Py_INCREF(fresh.describe);

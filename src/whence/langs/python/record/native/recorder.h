@@ -95,7 +95,7 @@ typedef struct {
     int32_t depth, width, attributes, text, budget;
 } Bound;
 
-enum { BOUND_USUAL, BOUND_FIRST, BOUND_GLOBAL, BOUND_COUNT };
+enum { BOUND_USUAL, BOUND_FIRST, BOUND_GLOBAL, BOUND_WHOLE, BOUND_COUNT };
 
 /* The recording of this process. There is at most one at a time. */
 typedef struct {
@@ -107,6 +107,8 @@ typedef struct {
     enum detail detail;
     Bound bounds[BOUND_COUNT];
     uint64_t first_calls, max_calls, max_bytes, max_depth;
+    uint64_t first_whole, last_whole; /* the calls whose values are recorded whole */
+    uint64_t quick_calls;             /* up to this one a call may take the short way */
     uint64_t next_call;
     uint64_t next_value;
     uint64_t bytes_written;
