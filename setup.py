@@ -8,7 +8,6 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 RECORDER = Path("src/whence/langs/python/record/native")
-IDENTITY = Path("src/whence/langs/python/replay/native")
 SCANNER = Path("src/whence/langs/python/trace/native")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
@@ -22,8 +21,8 @@ setup(
             optional=True,
         ),
         Extension(
-            "whence.langs.python.replay._identity",
-            [str(IDENTITY / "identity.c")],
+            "whence.langs.python.record._identity",
+            [str(RECORDER / "identity.c")],
             extra_compile_args=FLAGS,
             optional=True,
         ),

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from whence.errors import UsageError
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE
+from whence.langs.python.record.executed_lines import LineWatch, Wanted
 from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.options import Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
@@ -55,6 +56,7 @@ def configure(commands: Any) -> None:
     )
     _configure_trace(command.add_argument_group("the trace"))
     _configure_choice(command.add_argument_group("which code is recorded"))
+    _configure_rerun(command)
     command.set_defaults(run=run)
 
 
@@ -113,6 +115,13 @@ def _configure_choice(group: Any) -> None:
     )  # fmt: skip
 
 
+def _configure_rerun(command: argparse.ArgumentParser) -> None:
+    """What whence itself asks for when it starts a program, or runs one again."""
+    for option in ("--repeatable", "--lines-of", "--lines-to"):
+        command.add_argument(option, help=argparse.SUPPRESS)
+    command.add_argument("--whole-calls", type=_range, help=argparse.SUPPRESS)
+
+
 def run(options: argparse.Namespace) -> NoReturn:
     """Run the program; the process ends as it does."""
     target = _target(options)
@@ -125,24 +134,37 @@ def run(options: argparse.Namespace) -> NoReturn:
             max_calls=options.max_calls,
             max_bytes=options.max_bytes,
             depth=options.depth,
+            whole_calls=options.whole_calls,
         ),
         rules=UserCodeRules(
             tuple(options.user_code), tuple(options.only), tuple(options.leave_out)
         ),
         backend=options.backend,
         children=options.children,
+        repeatable=options.repeatable,
     )
     leave()
     recording = Recording(settings, target.words)
     verbose = options.verbose
 
+    watch = None
+    if options.lines_of:
+        watch = LineWatch(Wanted.from_text(options.lines_of), options.lines_to)
+
+    def start() -> None:
+        recording.start()
+        if watch is not None:
+            watch.start()
+
     def finished(how: int, value: object) -> None:
+        if watch is not None and recording.is_here:
+            watch.finish()
         if recording.is_here:  # and not a child that was forked off
             written = recording.finish(how, value)
             if not recording.is_of_child:
                 _tell(written, verbose)
 
-    launch(target, recording.start, finished)
+    launch(target, start, finished)
 
 
 def _target(options: argparse.Namespace) -> Target:
@@ -192,6 +214,11 @@ def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, _, last = text.partition(":")
+    return _count(first), _count(last)
 
 
 def _size(text: str) -> int:

@@ -17,6 +17,8 @@ def start(
     bound: tuple[int, int, int, int, int],
     first_bound: tuple[int, int, int, int, int],
     global_bound: tuple[int, int, int, int, int],
+    whole_bound: tuple[int, int, int, int, int],
+    whole_calls: tuple[int, int],
     first_calls: int,
     max_calls: int,
     max_bytes: int,

@@ -20,12 +20,17 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.record.backend import Backend
+from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.children import Family, new_family
 from whence.langs.python.record.choose import chosen, make
 from whence.langs.python.record.code_reader import PythonCodeReader
 from whence.langs.python.record.options import Bound, Detail, RecordOptions
-from whence.langs.python.record.summaries import SUMMARIES
+from whence.langs.python.record.repeatable import (
+    AsideReader,
+    AsideSummaries,
+    make_repeatable,
+)
+from whence.langs.python.record.summaries import SUMMARIES, Summary
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.trace.format import MAGIC, MAIN
 from whence.langs.python.trace.writing import header_bytes
@@ -47,6 +52,8 @@ class Settings:
     options: RecordOptions = RecordOptions()
     rules: UserCodeRules = UserCodeRules()
     backend: str | None = None
+    repeatable: str | None = None
+    """If the program is to be run again in the same way: by whom the seed of hashes was chosen."""
     children: bool = False
     """Whether the processes that the program starts are recorded too."""
 
@@ -74,7 +81,14 @@ class Recording:
         self._output = os.path.abspath(settings.output)
         self._family: Family | None = None
         self._backend_name = chosen(settings.backend).name
-        self._reader = PythonCodeReader(UserCode(settings.rules))
+        self._reader: CodeReader = PythonCodeReader(UserCode(settings.rules))
+        self._summaries: Mapping[type, Summary] = SUMMARIES
+        self._repeatable: dict[str, Any] = {}
+        if settings.repeatable is not None:
+            self._repeatable = make_repeatable(settings.repeatable)
+        if self._repeatable.get("identity"):
+            self._reader = AsideReader(self._reader)
+            self._summaries = AsideSummaries(SUMMARIES)
         self._run = os.urandom(8).hex()
         self._descriptor = _opened(settings.output)
         if settings.children:
@@ -89,6 +103,8 @@ class Recording:
         self._command = tuple(command)
         self._backend_name = chosen(self._settings.backend).name
         self._reader = PythonCodeReader(UserCode(self._settings.rules))
+        self._summaries = SUMMARIES
+        self._repeatable = {}
         self._run = family.run
         self._open_child(family, None)
         return self
@@ -111,7 +127,7 @@ class Recording:
                 self._descriptor,
                 self._settings.options,
                 self._reader,
-                SUMMARIES,
+                self._summaries,
             )
             _write(self._descriptor, header_bytes(self._header()))
         except OSError as problem:
@@ -130,6 +146,8 @@ class Recording:
             "run": self._run,
             "clock": time.time_ns(),
         }
+        if self._repeatable:
+            header["repeatable"] = self._repeatable
         family = self._family
         if family is not None and family.is_child:
             how = "" if family.call is None else ", forked"

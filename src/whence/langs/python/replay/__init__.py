@@ -1,0 +1,1 @@
+"""Runs a recorded program again, to learn what its recording does not say."""

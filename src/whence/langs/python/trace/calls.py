@@ -184,7 +184,7 @@ class TraceSource:
         head = self._head(number)
         code = self.tables.code(head.code)
         reading = _Reading(number, code, identities)
-        if not code.flags & f.STEPPED:
+        if not code.is_stepped:
             reading.begin(int(self._places.call_at[number]))
         arguments = self._inputs(reading, head)
         for position in self._events(number):
@@ -213,6 +213,10 @@ class TraceSource:
             printed="".join(reading.printed),
             site=self._site(head),
         )
+
+    def code(self, detail: int) -> CodeEntry:
+        """The code that a call runs."""
+        return self.tables.code(self._head(detail).code)
 
     def _head(self, number: int) -> _Head:
         record, fields, values = self._fields(int(self._places.call_at[number]), 3)

@@ -59,6 +59,10 @@ class Header:
     parent: str = ""
     """The trace of the process that started this one."""
     parent_call: int | None = None
+    words: tuple[str, ...] = ()
+    """The command as it was given: not for a screen."""
+    repeatable: Mapping[str, Any] = field(default_factory=dict)
+    """What was done so that the program can be run again in the same way."""
 
     @property
     def knows_effects(self) -> bool:
@@ -228,6 +232,7 @@ def _header(about: Any) -> Header:
         return shown(found) if isinstance(found, str) else ""
 
     parent, clock = about.get("parent"), about.get("clock")
+    repeatable = about.get("repeatable")
     if not isinstance(parent, dict):
         parent = {}
     by, call = parent.get("file"), parent.get("call")
@@ -243,6 +248,8 @@ def _header(about: Any) -> Header:
         options=options if isinstance(options, dict) else {},
         run=text("run"),
         clock=clock if isinstance(clock, int) else 0,
+        words=tuple(map(str, command)) if isinstance(command, list) else (),
+        repeatable=repeatable if isinstance(repeatable, dict) else {},
         parent=shown(by) if isinstance(by, str) else "",
         parent_call=call if isinstance(call, int) else None,
     )

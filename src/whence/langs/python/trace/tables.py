@@ -52,6 +52,11 @@ class CodeEntry:
     line_table: bytes
 
     @property
+    def is_stepped(self) -> bool:
+        """Whether its calls run in steps: generators and coroutines."""
+        return bool(self.flags & f.STEPPED)
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The names of its inputs."""
         return self.parameters + self.free_variables

@@ -1,0 +1,79 @@
+"""In the process of the program: which lines one of its calls runs.
+
+The call is named by its code and by how many calls of this code start before it, which is the same
+when the program is run again. Generators and coroutines are not followed: they start at their first
+step, not when they are called.
+
+Invariant: a program that traces itself is left alone, and then the lines are not known.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call: its code, and the how manieth call of that it is, counted from 1."""
+
+    file: str
+    first_line: int
+    name: str
+    count: int
+
+    def text(self) -> str:
+        """As a word of a command line."""
+        return json.dumps([self.file, self.first_line, self.name, self.count])
+
+    @classmethod
+    def from_text(cls, text: str) -> Wanted:
+        """What `text` made."""
+        file, first_line, name, count = json.loads(text)
+        return cls(str(file), int(first_line), str(name), int(count))
+
+
+class LineWatch:
+    """Follows the one call, by the interpreter's own tracing."""
+
+    def __init__(self, wanted: Wanted, output: str):
+        self._wanted = wanted
+        self._output = os.path.abspath(output)
+        self._seen = 0
+        self._lines: set[int] = set()
+
+    def start(self) -> None:
+        """Watch from here on, in all threads."""
+        threading.settrace(self._called)
+        sys.settrace(self._called)
+
+    def finish(self) -> None:
+        """Write what was seen; nothing if the program took the tracing for itself."""
+        ours = sys.gettrace() == self._called
+        sys.settrace(None)
+        threading.settrace(None)
+        if ours and self._seen >= self._wanted.count:
+            with open(self._output, "w", encoding="utf-8") as file:
+                json.dump(sorted(self._lines), file)
+
+    def _called(self, frame: FrameType, event: str, argument: object) -> Any:
+        code, wanted = frame.f_code, self._wanted
+        if (
+            event != "call"
+            or code.co_firstlineno != wanted.first_line
+            or code.co_qualname != wanted.name
+            or code.co_filename != wanted.file
+        ):
+            return None
+        self._seen += 1
+        return self._ran if self._seen == wanted.count else None
+
+    def _ran(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "line":
+            self._lines.add(frame.f_lineno)
+        return self._ran

@@ -1,0 +1,162 @@
+"""Whether two recordings are of the same run: call by call, by number.
+
+Call N of the one is call N of the other if all calls up to it have the same function and caller,
+and if what is known of it from both does not contradict. The first difference is named; from there
+on nothing of the second run is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.model.call import Call, Function, Location
+from whence.model.value import Kind, Limits, Value, show
+from whence.ports import Int32s, Int64s
+from whence.tree.memory import ColumnTree
+
+_BRIEF = Limits(depth=2, parts=4, characters=80)
+_LEFT_OUT = "…"
+_CUT = "…"
+_DEEPEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first call at which two runs differ, and how."""
+
+    call: int
+    recorded: str
+    again: str
+
+    def __str__(self) -> str:
+        return f"at call {self.call}, recorded: {self.recorded}; now: {self.again}"
+
+
+def first_divergence(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
+    """The first call up to number `last` that another function made, or another caller."""
+    ours, theirs = _by_number(recorded, last), _by_number(again, last)
+    numbers = _matched(recorded.functions, again.functions)
+    same = (numbers[ours.function] == theirs.function) & (ours.parent == theirs.parent)
+    same[0] = True  # the run as a whole
+    different = np.flatnonzero(~same)
+    if not len(different):
+        return None
+    call = int(different[0])
+    return Divergence(call, _told(recorded, ours, call), _told(again, theirs, call))
+
+
+@dataclass(frozen=True, slots=True)
+class _ByNumber:
+    """For each call by its number: function and caller, -1 if there is no such call."""
+
+    function: Int32s
+    parent: Int64s
+
+
+def _by_number(tree: ColumnTree, last: int) -> _ByNumber:
+    count = len(tree.columns)
+    ids = np.arange(count) + tree.first_id if tree.ids is None else tree.ids
+    # What stands for calls that were skipped is no call, and has a number behind all of them.
+    known = (ids <= last) & (tree.details >= 0)
+    function = np.full(last + 1, -1, dtype=np.int32)
+    parent = np.full(last + 1, -1, dtype=np.int64)
+    function[ids[known]] = tree.columns.function[known]
+    above = tree.columns.parent[known]
+    parent[ids[known]] = np.where(above < 0, -1, ids[np.maximum(above, 0)])
+    return _ByNumber(function, parent)
+
+
+def _matched(ours: Sequence[Function], theirs: Sequence[Function]) -> Int32s:
+    """For each of our functions the number of theirs; the last entry stands for no function."""
+    found = {_key(function): number for number, function in enumerate(theirs)}
+    matched = [found.get(_key(function), -2) for function in ours]
+    return np.array([*matched, -1], dtype=np.int32)
+
+
+def _key(function: Function) -> tuple[str, Location | None]:
+    return function.short(), function.location
+
+
+def _told(tree: ColumnTree, calls: _ByNumber, call: int) -> str:
+    if calls.function[call] < 0:
+        return "no such call"
+    function = tree.functions[int(calls.function[call])]
+    place = f" ({function.location})" if function.location else ""
+    parent = int(calls.parent[call])
+    caller = tree.functions[int(calls.function[parent])].short() if parent >= 0 else "nobody"
+    return f"{function.short()}{place}, called by {caller}"
+
+
+# --- one call, seen twice ------------------------------------------------------------------------
+
+
+def contradiction(recorded: Call, again: Call) -> str | None:
+    """How two recordings of one call differ in what it was given, as far as both tell it."""
+    for ours, theirs in zip(recorded.arguments, again.arguments, strict=False):
+        if ours.name != theirs.name:
+            return f"{ours.name} was given, now {theirs.name}"
+        if not _Comparison(recorded, again).agrees(ours.value, theirs.value):
+            return f"{ours.name} was {show(ours.value, _BRIEF)}, now {show(theirs.value, _BRIEF)}"
+    if len(recorded.arguments) != len(again.arguments):
+        return f"{len(recorded.arguments)} arguments were given, now {len(again.arguments)}"
+    return None
+
+
+class _Comparison:
+    """Of two values of two calls, one of which may know more of them than the other."""
+
+    def __init__(self, ours: Call, theirs: Call):
+        self._ours, self._theirs = _shared(ours), _shared(theirs)
+        self._compared: set[tuple[int, int]] = set()
+
+    def agrees(self, ours: Value, theirs: Value, depth: int = 0) -> bool:
+        """Whether nothing that both know differs."""
+        if ours.kind is Kind.SHARED:
+            ours = self._ours.get(ours.identity or 0, ours)
+        if theirs.kind is Kind.SHARED:
+            theirs = self._theirs.get(theirs.identity or 0, theirs)
+        if Kind.SHARED in (ours.kind, theirs.kind) or depth > _DEEPEST:
+            return True
+        if _LEFT_OUT in (ours.text, theirs.text):
+            return True
+        pair = (id(ours), id(theirs))
+        if pair in self._compared:
+            return True
+        self._compared.add(pair)
+        if ours.kind is not theirs.kind or not _texts_agree(ours.text, theirs.text):
+            return False
+        if len(ours.parts) + ours.omitted != len(theirs.parts) + theirs.omitted:
+            return False
+        if ours.kind is Kind.SET:  # in an order of its own
+            return True
+        return all(
+            step == other_step and self.agrees(part, other, depth + 1)
+            for (step, part), (other_step, other) in zip(ours.parts, theirs.parts, strict=False)
+        )
+
+
+def _texts_agree(ours: str, theirs: str) -> bool:
+    """Equal, or one is the beginning of the other and says so."""
+    if ours == theirs:
+        return True
+    if _CUT not in ours and _CUT not in theirs:
+        return False
+    start = min(ours.find(_CUT) % (len(ours) + 1), theirs.find(_CUT) % (len(theirs) + 1))
+    # The quote before the mark ends the text that was cut off, and no other.
+    return ours[: max(0, start - 1)] == theirs[: max(0, start - 1)]
+
+
+def _shared(call: Call) -> dict[int, Value]:
+    """The values of a call that others refer to, by their numbers."""
+    roots = [each.value for each in (*call.arguments, *call.reads)]
+    roots += [value for effect in call.effects for value in (effect.before, effect.after) if value]
+    roots += [value for value in (call.outcome.value, *call.outcome.yielded) if value is not None]
+    found: dict[int, Value] = {}
+    for root in roots:
+        for _, value in root.paths(100_000):
+            if value.identity is not None and value.kind is not Kind.SHARED:
+                found.setdefault(value.identity, value)
+    return found
