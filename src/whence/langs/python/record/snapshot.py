@@ -25,7 +25,7 @@ from types import (
 )
 from typing import Any
 
-from whence.langs.python.record.options import Bound
+from whence.langs.python.record.options import LARGE_ROOT, SHORT_TEXT, Bound
 from whence.langs.python.record.summaries import Summary
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace import writing as w
@@ -207,7 +207,7 @@ class Snapshots:
         return self._container(value, kind, depth, budget)
 
     def _atom(self, value: Any, kind: type) -> None:
-        out, text = self._out, self._bound.text
+        out, text = self._out, self._text_limit()
         if value is None:
             out.append(f.NONE)
         elif kind is bool:
@@ -222,6 +222,11 @@ class Snapshots:
             w.add_string(out, value, text)
         else:
             w.add_blob(out, value, text)
+
+    def _text_limit(self) -> int:
+        """How much of a text is written; only the beginning where the root is large already."""
+        text = self._bound.text
+        return min(text, SHORT_TEXT) if len(self._out) > LARGE_ROOT else text
 
     def _named(self, byte: int, module: Any, name: Any) -> None:
         tables = self._tables
@@ -299,7 +304,7 @@ class Snapshots:
         if kind is bytearray:
             self._containers += 1
             self.mutable = True
-            head = bytearray.__getitem__(value, slice(0, self._bound.text))
+            head = bytearray.__getitem__(value, slice(0, self._text_limit()))
             out = self._out
             w.add_record(out, f.BYTEARRAY, max(bytearray.__len__(value), len(head)), len(head))
             out += head

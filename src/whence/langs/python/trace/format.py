@@ -24,9 +24,11 @@ HEADER: Final = struct.Struct("<8sIII")
 PAGE_MAGIC: Final = b"PAGE"
 PAGE: Final = struct.Struct("<4sB3xIII")
 """Magic, codec, length as stored, length once decoded, CRC-32 as stored."""
-MAX_PAGE: Final = 16 * 2**20
+MAX_PAGE: Final = 256 * 2**20
 """The most bytes of one decoded page."""
-PAGE_BITS: Final = 24
+MAX_RATIO: Final = 1100
+"""No codec packs more bytes than this into one: a page that says so is not sound."""
+PAGE_BITS: Final = 28
 """A position in a trace is `page << PAGE_BITS | offset in the decoded page`."""
 MAX_NESTING: Final = 100
 """How many levels a value may have."""

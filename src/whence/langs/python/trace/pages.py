@@ -29,7 +29,7 @@ from whence.langs.python.trace.twins import decode_page
 _MAX_HEADER: Final = 16 * 2**20
 _KEPT_BYTES: Final = 32 * 2**20
 """How much of decoded pages is kept in memory."""
-_MAX_PAGES: Final = 2**38
+_MAX_PAGES: Final = 2**34
 DAMAGED: Final = "a page is damaged: its bytes do not fit its check sum"
 
 
@@ -200,7 +200,8 @@ class TraceFile:
                 why = "the last page is cut short"
                 break
             magic, codec, stored, length, check = f.PAGE.unpack(frame)
-            if magic != f.PAGE_MAGIC or length > f.MAX_PAGE:
+            packed = length > (stored + 1) * f.MAX_RATIO
+            if magic != f.PAGE_MAGIC or length > f.MAX_PAGE or packed:
                 why = "what follows is not a page"
                 break
             if stored > self.size - place - f.PAGE.size:

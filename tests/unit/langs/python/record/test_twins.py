@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,7 @@ BOUNDS = [
     RecordOptions(first_bound=Bound(depth=1, width=2, attributes=1, text=1, budget=2)),
     RecordOptions(first_bound=Bound(depth=3, width=4, attributes=2, text=9, budget=7)),
     RecordOptions(first_bound=Bound(depth=9, width=99, attributes=99, text=999, budget=999)),
+    RecordOptions(whole_calls=(1, 10_000)),
 ]
 
 
@@ -125,6 +127,16 @@ def test_a_zoo_of_values_is_told_alike(tmp_path: Path, options: RecordOptions) -
     if options.first_calls:
         options = replace(options, first_calls=10_000)
     both(ZOO, tmp_path, options, sys=sys)
+
+
+def test_whole_values_of_many_containers_and_of_long_texts_are_told_alike(tmp_path: Path) -> None:
+    source = """
+        def look(value): return value
+        rows = [[n, (n,)] for n in range(700)]
+        look(rows + rows[::-1])
+        look([letter * 900_000 for letter in "abcdefgh"] + ["é" * 40, b"b" * 40, 10**400])
+    """
+    both(textwrap.dedent(source), tmp_path, RecordOptions(whole_calls=(2, 3)))
 
 
 class Thing:

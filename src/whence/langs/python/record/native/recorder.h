@@ -295,6 +295,7 @@ typedef struct {
     Buffer scratch;  /* encodings of values, until their record is written */
     Buffer changes;  /* whole CHANGED and LOST entries, likewise */
     PyObject **seen; /* containers of the root being encoded */
+    Map seen_places; /* where they stand there, counted from 1, once there are many */
     size_t seen_capacity;
     struct InputEncoding *ends; /* of each input of the call that begins */
     size_t ends_capacity;
@@ -439,7 +440,13 @@ typedef struct {
     bool mutable;        /* something in it can change and would be seen to */
     bool aborted;        /* a container that was walked is gone */
     bool failed;         /* no memory */
+    size_t start;        /* where it begins in `out` */
 } Snapshot;
+
+enum {
+    LARGE_ROOT = 4 << 20, /* in a root that has taken so many bytes, texts are cut off at */
+    SHORT_TEXT = 32,
+};
 
 enum { MAX_DEPTH = 60 };
 

@@ -25,6 +25,17 @@ static inline bool room(Snapshot *s, size_t more)
     return true;
 }
 
+/* How much of a text of this length is written. */
+static inline Py_ssize_t text_stored(const Snapshot *s, Py_ssize_t length)
+{
+    Py_ssize_t limit = s->bound->text;
+    if (unlikely(length > SHORT_TEXT && s->out->length - s->start > LARGE_ROOT) &&
+        limit > SHORT_TEXT) {
+        limit = SHORT_TEXT;
+    }
+    return likely(length <= limit) ? length : limit;
+}
+
 static void write_large(Snapshot *s, PyObject *number)
 {
     const digit *digits = number_digit(number);
@@ -34,7 +45,7 @@ static void write_large(Snapshot *s, PyObject *number)
         bits++;
     }
     uint64_t bytes = (bits + 7) / 8;
-    uint64_t stored = bytes < (uint64_t)s->bound->text ? bytes : (uint64_t)s->bound->text;
+    uint64_t stored = (uint64_t)text_stored(s, (Py_ssize_t)bytes);
     if (!room(s, ATOM_ROOM + stored)) {
         return;
     }
@@ -71,10 +82,7 @@ static inline void write_number(Snapshot *s, PyObject *number)
 static void write_string(Snapshot *s, PyObject *text)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
-    Py_ssize_t stored = length;
-    if (unlikely(length > s->bound->text)) {
-        stored = s->bound->text;
-    }
+    Py_ssize_t stored = text_stored(s, length);
     if (!room(s, ATOM_ROOM + (size_t)stored * 4)) {
         return;
     }
@@ -100,7 +108,7 @@ static void write_string(Snapshot *s, PyObject *text)
 
 static void write_bytes(Snapshot *s, uint8_t kind, const char *bytes, Py_ssize_t length)
 {
-    Py_ssize_t stored = length < s->bound->text ? length : s->bound->text;
+    Py_ssize_t stored = text_stored(s, length);
     if (!room(s, ATOM_ROOM + (size_t)stored)) {
         return;
     }
@@ -138,9 +146,31 @@ static inline bool write_atom(Snapshot *s, PyObject *value)
 
 /* ---- identity ---- */
 
+enum { MANY_SEEN = 256 }; /* so many are looked through one by one; more are looked up */
+
+/* The same container is written twice only as what it is, never as seen: the first place counts. */
+static bool remember_place(Thread *thread, PyObject *container, size_t place)
+{
+    return container == NULL || map_get(&thread->seen_places, container) != NULL ||
+           map_put(&thread->seen_places, container, (void *)place);
+}
+
 static bool remember(Snapshot *s, PyObject *container)
 {
     Thread *thread = s->thread;
+    if (unlikely(s->seen_count >= MANY_SEEN)) {
+        bool done = true;
+        if (s->seen_count == MANY_SEEN) { /* what is in there is from another root */
+            map_clear(&thread->seen_places);
+            for (size_t i = 0; i < MANY_SEEN && done; i++) {
+                done = remember_place(thread, thread->seen[i], i + 1);
+            }
+        }
+        if (!done || !remember_place(thread, container, s->seen_count + 1)) {
+            s->failed = true;
+            return false;
+        }
+    }
     if (unlikely(s->seen_count == thread->seen_capacity)) {
         size_t capacity = thread->seen_capacity ? thread->seen_capacity * 2 : 256;
         PyObject **seen = PyMem_RawRealloc(thread->seen, capacity * sizeof *seen);
@@ -160,6 +190,20 @@ static inline uint64_t filter_bit(const PyObject *container)
     return (uint64_t)1 << ((uintptr_t)container * 0x9E3779B97F4A7C15u >> 58);
 }
 
+/* Where a container stands among those seen, counted from 1; 0 if it is new. */
+static size_t place_seen(const Snapshot *s, const PyObject *container)
+{
+    if (unlikely(s->seen_count > MANY_SEEN)) {
+        return (size_t)map_get(&s->thread->seen_places, container);
+    }
+    for (size_t i = s->seen_count; i-- > 0;) {
+        if (s->thread->seen[i] == container) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
 /* Writes a container that was met before as such; else remembers it and returns false. */
 static inline bool write_known(Snapshot *s, PyObject *container)
 {
@@ -171,13 +215,11 @@ static inline bool write_known(Snapshot *s, PyObject *container)
         }
     }
     uint64_t bit = filter_bit(container);
-    PyObject **seen = s->thread->seen;
-    for (size_t i = s->seen_filter & bit ? s->seen_count : 0; i-- > 0;) {
-        if (seen[i] == container) {
-            put_byte(s->out, V_SAME);
-            put_number(s->out, s->seen_count - i);
-            return true;
-        }
+    size_t place = s->seen_filter & bit ? place_seen(s, container) : 0;
+    if (place > 0) {
+        put_byte(s->out, V_SAME);
+        put_number(s->out, s->seen_count - (place - 1));
+        return true;
     }
     s->seen_filter |= bit;
     remember(s, container);
@@ -746,6 +788,7 @@ static void snapshot_begin(Snapshot *s, Thread *thread, Buffer *out, const Bound
     s->thread = thread;
     s->out = out;
     s->bound = bound;
+    s->start = out->length;
     s->seen_count = 0;
     s->seen_filter = 0;
     s->chain_length = 0;

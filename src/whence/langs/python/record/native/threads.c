@@ -33,6 +33,7 @@ static void thread_free(Thread *thread)
     PyMem_RawFree(thread->scratch.bytes);
     PyMem_RawFree(thread->changes.bytes);
     PyMem_RawFree(thread->seen);
+    map_clear(&thread->seen_places);
     PyMem_RawFree(thread->ends);
     PyMem_RawFree(thread);
 }

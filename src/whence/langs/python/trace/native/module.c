@@ -94,7 +94,7 @@ static PyObject *scanner_feed(PyObject *object, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "ny*", &page, &data)) {
         return NULL;
     }
-    bool fits = page >= 0 && page < (Py_ssize_t)1 << 38 && data.len <= (Py_ssize_t)1 << PAGE_BITS;
+    bool fits = page >= 0 && page < (Py_ssize_t)1 << 34 && data.len <= (Py_ssize_t)1 << PAGE_BITS;
     bool done = false;
     if (!fits || self->failed) {
         PyErr_SetString(PyExc_ValueError, "there is no such page");

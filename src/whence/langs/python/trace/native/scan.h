@@ -22,7 +22,7 @@ enum {
 /* How far a call has come. */
 enum { CREATED, RUNNING, SUSPENDED, RETURNED, RAISED, CLOSED };
 
-#define PAGE_BITS 24
+#define PAGE_BITS 28
 #define MAX_NESTING 100
 #define NUMBERED 8
 #define MAX_CALLS (INT32_MAX - (1 << 20))
