@@ -12,6 +12,7 @@ from dataclasses import replace
 from whence.errors import UsageError, WhenceError
 from whence.model.question import Question
 from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.report.source import source_lines
 from whence.report.text import lines as report_lines
 from whence.session.events import (
     Answered,
@@ -43,7 +44,6 @@ from whence.ui.terminal.listing import calls_of, find_function, listing_lines
 from whence.ui.terminal.question import opening, prompt, question_lines
 from whence.ui.terminal.saving import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
-from whence.ui.terminal.source import source_lines
 from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
 from whence.ui.terminal.whole import whole_lines
 
@@ -350,7 +350,8 @@ class _Conversation:
                 if topic:
                     out = [line for each in out for line in wrapped(each, width)]
             case commands.Do("source"):
-                out = source_lines(state.tree.call(state.tree.position(self._node())))
+                call = state.tree.call(state.tree.position(self._node()))
+                out = source_lines(call, self.debugging.sources)
             case _:
                 out = info_lines(self.debugging, self._node(), self._question())
         self.screen.say(*out)
