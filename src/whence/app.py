@@ -69,7 +69,7 @@ class Debugging:
     """All that happened since the session began, in this process or an earlier one."""
     failures: list[str] = field(default_factory=list)
     """What oracles did wrong. One that fails is not asked again."""
-    sources: Sources = Sources()
+    sources: Sources = field(default_factory=Sources)
     """Where the source of the program is."""
 
     def __post_init__(self) -> None:

@@ -57,7 +57,7 @@ class Sources:
 
     def shown(self, where: Location) -> str:
         """A place as one would type it here: inside this directory without the way to it."""
-        if self.folder is None or not os.path.isabs(where.file):
+        if self.folder is None or not Path(where.file).is_absolute():
             return str(where)
         try:
             inside = Path(where.file).relative_to(Path.cwd())
