@@ -17,6 +17,7 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.ports import Oracle
+from whence.report.source import Sources
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, step
 from whence.session.events import (
@@ -68,6 +69,8 @@ class Debugging:
     """All that happened since the session began, in this process or an earlier one."""
     failures: list[str] = field(default_factory=list)
     """What oracles did wrong. One that fails is not asked again."""
+    sources: Sources = field(default_factory=Sources)
+    """Where the source of the program is."""
 
     def __post_init__(self) -> None:
         """The tree may grow; a journal is about the tree that the session began with."""

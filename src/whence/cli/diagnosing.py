@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from whence.app import Debugging
+from whence.cli.opening import sources_of
 from whence.errors import WhenceError
 from whence.model.diagnosis import Status
 from whence.model.verdict import Scope, Trust
@@ -95,6 +96,7 @@ def diagnose(
         oracles=oracles,
         journal=journal,
         notify=screen.note,
+        sources=sources_of(tree),
     )
     try:
         if journal is not None and journal.entries:

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import is_trace
 from whence.ports import Provenance, Tree
+from whence.report.source import Sources
 from whence.slicing.art_file import read_art
 from whence.slicing.art_provenance import ArtProvenance
 from whence.slicing.art_tree import execution_tree
 from whence.slicing.in_file import InFileProvenance
+from whence.tree.memory import ColumnTree
 from whence.tree.store import open_tree, origins_of
 
 _START = 4096
@@ -34,6 +36,16 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
         return art_tree.tree, ArtProvenance(art_tree)
     tree = open_tree(path, progress=_progress(path))
     return tree, InFileProvenance(tree, origins_of)
+
+
+def sources_of(tree: Tree) -> Sources:
+    """Where the source of the program is that a tree was recorded from."""
+    recording = about(tree) if isinstance(tree, ColumnTree) else None
+    if recording is None:
+        return Sources()
+    header = recording.header
+    folder = Path(header.cwd) if header.cwd else None
+    return Sources(folder, header.clock / 1e9 if header.clock else None)
 
 
 def _start(path: Path) -> bytes:

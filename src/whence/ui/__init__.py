@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from whence.report.source import Sources
 from whence.session.events import Event, Outcome
 from whence.session.journal import Journal
 from whence.session.state import State
@@ -24,6 +25,10 @@ class Debugging(Protocol):
     @property
     def journal(self) -> Journal | None:
         """Where the session is kept, if it is."""
+
+    @property
+    def sources(self) -> Sources:
+        """Where the source of the program is."""
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""

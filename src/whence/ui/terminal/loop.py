@@ -12,6 +12,7 @@ from dataclasses import replace
 from whence.errors import UsageError, WhenceError
 from whence.model.question import Question
 from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.report.source import source_lines
 from whence.report.text import lines as report_lines
 from whence.session.events import (
     Answered,
@@ -43,7 +44,6 @@ from whence.ui.terminal.listing import calls_of, find_function, listing_lines
 from whence.ui.terminal.question import opening, prompt, question_lines
 from whence.ui.terminal.saving import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
-from whence.ui.terminal.source import source_lines
 from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
 from whence.ui.terminal.whole import whole_lines
 
@@ -245,10 +245,13 @@ class _Conversation:
         if isinstance(self.outcome, Revise):
             raise UsageError("first say which of the two holds: 1 or 2, or undo")
         if command.nodes:
-            answers = tuple(Answer(node, command.verdict) for node in command.nodes)
+            answers = tuple(
+                Answer(node, command.verdict, expected=command.expected) for node in command.nodes
+            )
             self._send(Answered(answers))
             if not isinstance(self.outcome, Revise):
                 self.screen.note(telling.noted(answers))
+                self._tell_expected(answers[0])
             return
         question = self._question()
         if isinstance(self.outcome, Found) and command.verdict is Verdict.RIGHT:
@@ -258,10 +261,15 @@ class _Conversation:
         mark = None
         if command.part:
             mark = check_mark(question.call, command.part, command.verdict).mark
-        answer = Answer(question.node, command.verdict, mark)
+        answer = Answer(question.node, command.verdict, mark, expected=command.expected)
         self._send(Answered((answer,)))
         if mark is not None and not isinstance(self.outcome, Revise):
             self.screen.note(telling.origin(self.debugging.state, answer))
+        self._tell_expected(answer)
+
+    def _tell_expected(self, answer: Answer) -> None:
+        if answer.expected is not None and not isinstance(self.outcome, Revise):
+            self.screen.note(telling.expected(self.debugging.state, answer))
 
     def _accept(self) -> None:
         if isinstance(self.outcome, Found | Exhausted):
@@ -350,7 +358,8 @@ class _Conversation:
                 if topic:
                     out = [line for each in out for line in wrapped(each, width)]
             case commands.Do("source"):
-                out = source_lines(state.tree.call(state.tree.position(self._node())))
+                call = state.tree.call(state.tree.position(self._node()))
+                out = source_lines(call, self.debugging.sources)
             case _:
                 out = info_lines(self.debugging, self._node(), self._question())
         self.screen.say(*out)

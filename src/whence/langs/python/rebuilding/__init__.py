@@ -1,0 +1,1 @@
+"""A recorded call as source text that makes it again."""

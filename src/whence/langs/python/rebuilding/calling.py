@@ -1,0 +1,227 @@
+"""How a recorded call is written: the function by its name, its arguments as it takes them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from whence.langs.python.rebuilding.definitions import (
+    NOT_LITERAL,
+    Function,
+    Module,
+    is_literal,
+    is_wrapped,
+    kind_of,
+    literal,
+)
+from whence.langs.python.rebuilding.expressions import CannotRebuild, Writer, plain, same
+from whence.langs.python.rebuilding.layout import Group, Text, flat
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.call_recipes import CallRecipe
+from whence.langs.python.trace.recipes import (
+    ClassItself,
+    Entries,
+    Instance,
+    Items,
+    Literal,
+    Name,
+    Recipe,
+    Shared,
+)
+from whence.langs.python.trace.tables import CodeEntry
+from whence.model.call import OutcomeKind
+
+_MAY_CHANGE = (Instance, Shared)
+"""What gets a variable of its own even where the call left it as it was."""
+_POSITIONAL = 2
+"""How many arguments stand without their names, where they may stand with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A call as source: the expression, and the variables that hold its arguments.
+
+    `makes` is the parameter that the expression gives rather than takes: `self` of an `__init__`.
+    """
+
+    call: Text
+    variables: dict[str, str]
+    makes: str = ""
+    statement: bool = False
+    """It assigns rather than calls, so that it has no value."""
+
+
+def definition(code: CodeEntry, module: Module) -> Function:
+    """The definition of what was called; `CannotRebuild` if it cannot be called from outside."""
+    if code.flags & (f.MODULE_BODY | f.CLASS_BODY):
+        what = "module" if code.flags & f.MODULE_BODY else "class"
+        raise CannotRebuild(f"it is the body of a {what}, which runs when it is defined")
+    if "<" in code.qualname:
+        outer = code.qualname.partition(".<locals>")[0]
+        inner = "a lambda" if code.flags & f.LAMBDA else "a function"
+        raise CannotRebuild(f"it is {inner} inside {outer}, to which no name leads from outside")
+    if code.flags & f.ASYNC_GENERATOR:
+        raise CannotRebuild("it is an async generator, for which no test can be written yet")
+    found = module.function(code.qualname, code.first_line)
+    if found is None:
+        raise CannotRebuild(
+            f"{code.qualname} is not in line {code.first_line} of {code.file}: it was changed"
+        )
+    if code.flags & f.GENERATOR and _is_sent_to(found):
+        raise CannotRebuild("it takes what is sent to it, which was not recorded")
+    return found
+
+
+def _is_sent_to(node: Function) -> bool:
+    dropped = {id(each.value) for each in ast.walk(node) if isinstance(each, ast.Expr)}
+    return any(isinstance(e, ast.Yield) and id(e) not in dropped for e in ast.walk(node))
+
+
+def written_call(writer: Writer, call: CallRecipe, module: Module) -> Written:
+    """The call; statements that prepare it are the writer's."""
+    node = definition(call.code, module)
+    if call.disturbed:
+        raise CannotRebuild(call.disturbed)
+    owner = call.code.qualname.rpartition(".")[0]
+    # A changed argument is looked at after the call, and so needs a name.
+    variables: dict[str, str] = {}
+    given = dict(call.arguments)
+    name = Name(call.code.module, call.code.qualname)
+    if owner and module.is_class(owner):
+        return _of_class(writer, call, node, name, variables)
+    function: Text = writer.imports.name(name)
+    if is_wrapped(node):
+        function = f"{writer.imports.module('inspect')}.unwrap({function})"
+    made = Group(f"{function}(", _arguments(writer, call, node, given, variables), ")")
+    return Written(_run(writer, call, made), variables)
+
+
+def _of_class(
+    writer: Writer, call: CallRecipe, node: Function, name: Name, variables: dict[str, str]
+) -> Written:
+    given = dict(call.arguments)
+    kind = kind_of(node)
+    owner = Name(name.module, name.qualname.rpartition(".")[0])
+    last = name.qualname.rpartition(".")[2]
+    if last.startswith("__") and not last.endswith("__"):
+        last = f"_{owner.qualname.rpartition('.')[2].lstrip('_')}{last}"
+    if kind == "staticmethod":
+        function = f"{writer.imports.name(owner)}.{last}"
+        made = Group(f"{function}(", _arguments(writer, call, node, given, variables), ")")
+        return Written(_run(writer, call, made), variables)
+    own = next(iter(given), None)
+    if own is None:
+        raise CannotRebuild("what it was called on was not recorded")
+    first = given.pop(own)
+    if last == "__init__":
+        if not isinstance(first, Instance):
+            raise CannotRebuild("what it was called on was not recorded")
+        parts = _arguments(writer, call, node, given, variables, skip=1)
+        return Written(Group(f"{writer.imports.name(first.of)}(", parts, ")"), variables, own)
+    if kind == "classmethod":
+        if not isinstance(first, ClassItself):
+            raise CannotRebuild("the class that it was called on was not recorded")
+        same_class = first.name == owner
+        parts = _arguments(writer, call, node, given, variables, skip=1)
+        function = f"{writer.imports.name(owner)}.{last}"
+        if not same_class:
+            function = f"{function}.__func__"
+            parts = (("", writer.imports.name(first.name)), *parts)
+        return Written(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
+    wish = own if own not in ("self", "this") else _snake(first, owner)
+    variable = variables[own] = writer.variable(wish, first)
+    if kind == "property":
+        return Written(f"{variable}.{last}", variables)
+    parts = _arguments(writer, call, node, given, variables, skip=1)
+    if kind == "setter":
+        return Written(f"{variable}.{last} = {flat(parts[0][1])}", variables, statement=True)
+    inherited = not isinstance(first, Instance | Shared) or getattr(first, "of", owner) != owner
+    if is_wrapped(node) or inherited:
+        function = f"{writer.imports.name(owner)}.{last}"
+        if is_wrapped(node):
+            function = f"{writer.imports.module('inspect')}.unwrap({function})"
+        made = Group(f"{function}(", (("", variable), *parts), ")")
+    else:
+        made = Group(f"{variable}.{last}(", parts, ")")
+    return Written(_run(writer, call, made), variables)
+
+
+def _snake(recipe: Recipe, owner: Name) -> str:
+    of = getattr(recipe, "of", owner)
+    last = of.qualname.rpartition(".")[2].lstrip("_")
+    return "".join(f"_{c.lower()}" if c.isupper() and n else c.lower() for n, c in enumerate(last))
+
+
+def _run(writer: Writer, call: CallRecipe, made: Text) -> Text:
+    """What makes a coroutine or generator run."""
+    if call.code.flags & f.COROUTINE:
+        writer.imports.module("asyncio")
+        return Group("asyncio.run(", (("", made),), ")")
+    if not call.code.flags & f.GENERATOR:
+        return made
+    if call.outcome.kind is OutcomeKind.YIELDED or call.outcome.closed:
+        count = str(len(call.outcome.yielded))
+        writer.imports.module("itertools")
+        made = Group("itertools.islice(", (("", made), ("", count)), ")")
+    return Group("list(", (("", made),), ")")
+
+
+Parts = tuple[tuple[str, Text], ...]
+
+
+def _arguments(
+    writer: Writer,
+    call: CallRecipe,
+    node: Function,
+    given: dict[str, Recipe],
+    variables: dict[str, str],
+    skip: int = 0,
+) -> Parts:
+    """The arguments, without those that are what they would be anyway."""
+    signature = node.args
+    ordered = [each.arg for each in (*signature.posonlyargs, *signature.args)][skip:]
+    required = {each.arg for each in signature.posonlyargs}
+    defaults = dict(
+        zip(reversed(ordered), map(literal, reversed(signature.defaults)), strict=False)
+    )
+    star = given.get(signature.vararg.arg) if signature.vararg else None
+    spread = isinstance(star, Items) and bool(star.items)
+
+    def value(name: str) -> Text:
+        recipe = given[name]
+        changes = name in call.changed and not isinstance(recipe, Literal)
+        if changes or isinstance(recipe, _MAY_CHANGE):
+            text = variables[name] = writer.variable(name, recipe)
+            return text
+        return writer.expression(recipe)
+
+    def left_out(name: str, default: object) -> bool:
+        return is_literal(default) and same(plain(given[name]), default)
+
+    parts: list[tuple[str, Text]] = []
+    named = False
+    for index, name in enumerate(ordered):
+        if name not in given:
+            raise CannotRebuild(f"{name} was not recorded")
+        if left_out(name, defaults.get(name, NOT_LITERAL)) and name not in required and not spread:
+            named = True
+            continue
+        label = named or (index >= _POSITIONAL and name not in required and not spread)
+        parts.append((f"{name}=" if label else "", value(name)))
+    if isinstance(star, Items):
+        parts += [("", writer.expression(each)) for each in star.items]
+    elif star is not None:
+        parts.append(("*", writer.expression(star)))
+    for each, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):
+        if not left_out(each.arg, literal(default)):
+            parts.append((f"{each.arg}=", value(each.arg)))
+    more = given.get(signature.kwarg.arg) if signature.kwarg else None
+    if isinstance(more, Entries):
+        for key, recipe in more.entries:
+            word = plain(key)
+            if not isinstance(word, str) or not word.isidentifier():
+                raise CannotRebuild("it was given a keyword that is no name")
+            parts.append((f"{word}=", writer.expression(recipe)))
+    elif more is not None:
+        parts.append(("**", writer.expression(more)))
+    return tuple(parts)

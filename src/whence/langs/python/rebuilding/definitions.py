@@ -1,0 +1,361 @@
+"""What the text of a module says about its functions, classes and variables, without running it.
+
+Whoever writes source that uses the module asks here how its functions are called and how its
+objects are made. What the text does not say plainly is not known, and never guessed.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+NOT_LITERAL = object()
+_DATACLASS = ("dataclass", "dataclasses.dataclass")
+_TRANSPARENT = {
+    "staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod",
+    "override", "typing.override", "final", "typing.final", "cached_property",
+    "functools.cached_property",
+}  # fmt: skip
+"""Decorators that leave the function such that a call of its name is a call of it."""
+
+
+def literal(node: ast.expr | None) -> object:
+    """The value of an expression that is written out; `NOT_LITERAL` for any other."""
+    if node is None:
+        return NOT_LITERAL
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return NOT_LITERAL
+
+
+def is_literal(value: object) -> bool:
+    """Whether `literal` found a value."""
+    return value is not NOT_LITERAL
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How an instance is made: by its constructor, which puts each parameter in an attribute.
+
+    `parameters`: for each parameter the attribute that it ends in, and the literal that it is when
+    left out (`is_literal`). `given`: the attributes that the constructor sets to literals by
+    itself. `frozen`: attributes cannot be set afterwards.
+    """
+
+    parameters: tuple[tuple[str, str, object], ...]
+    given: Mapping[str, object] = field(default_factory=dict)
+    frozen: bool = False
+
+
+class Module:
+    """The definitions in one module's text."""
+
+    def __init__(self, text: str) -> None:
+        """`SyntaxError` or `ValueError` if the text is not Python."""
+        self.tree = ast.parse(text)
+        self._functions: dict[str, list[Function]] = {}
+        self._classes: dict[str, ast.ClassDef] = {}
+        self._collect(self.tree.body, "")
+        self.variables = _variables(self.tree.body)
+        self.rebound = {
+            name for node in ast.walk(self.tree) if isinstance(node, ast.Global)
+            for name in node.names
+        }  # fmt: skip
+        """Names that some function binds anew."""
+
+    def _collect(self, body: list[ast.stmt], prefix: str) -> None:
+        for node in _flat(body):
+            if isinstance(node, Function):
+                self._functions.setdefault(prefix + node.name, []).append(node)
+            elif isinstance(node, ast.ClassDef):
+                self._classes[prefix + node.name] = node
+                self._collect(node.body, f"{prefix}{node.name}.")
+
+    def function(self, qualname: str, line: int) -> Function | None:
+        """The function of this name that starts in this line, its decorators included."""
+        found = self._functions.get(qualname, [])
+        here = [each for each in found if _first_line(each) == line]
+        return here[0] if here else None
+
+    def is_class(self, qualname: str) -> bool:
+        """Whether a class of this name is defined."""
+        return qualname in self._classes
+
+    @property
+    def names(self) -> set[str]:
+        """What can be imported from it by name."""
+        top = {name for name in (*self._functions, *self._classes) if "." not in name}
+        for node in _flat(self.tree.body):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                top |= {(each.asname or each.name).split(".")[0] for each in node.names}
+        return top | set(self.variables)
+
+    @property
+    def runs_when_imported(self) -> bool:
+        """Whether importing it does more than to define: no `if __name__ == "__main__"`."""
+        local = {name for name in self._functions if "." not in name}
+        return any(_runs(node, local) for node in self.tree.body)
+
+    # --- classes ---------------------------------------------------------------------------------
+
+    def has_value_equality(self, qualname: str) -> bool:
+        """Whether two instances of a class are known to be equal if their contents are."""
+        found = self._classes.get(qualname)
+        if found is None:
+            return False
+        if any(isinstance(each, Function) and each.name == "__eq__" for each in found.body):
+            return True
+        decorator = _dataclass_decorator(found)
+        if decorator is not None:
+            return _option(decorator, "eq", default=True) is True
+        bases = [ast.unparse(base) for base in found.bases]
+        return bool(bases) and all(self.has_value_equality(base) for base in bases)
+
+    def making(self, qualname: str) -> Making | None:
+        """How instances of a class are made; None if only their raw state is known."""
+        found = self._classes.get(qualname)
+        if found is None or found.keywords or _own(found, "__new__", "__setattr__"):
+            return None
+        if _dataclass_decorator(found) is not None:
+            return self._dataclass(found)
+        if found.decorator_list or any(ast.unparse(base) != "object" for base in found.bases):
+            return None
+        methods = [each for each in found.body if isinstance(each, Function)]
+        maker = next((each for each in methods if each.name == "__init__"), None)
+        if maker is None:
+            return Making(())
+        return None if isinstance(maker, ast.AsyncFunctionDef) else _by_init(maker)
+
+    def tuple_fields(self, qualname: str) -> list[str] | None:
+        """The fields of a named tuple; None if the class is none."""
+        found = self._classes.get(qualname)
+        if found is not None:
+            bases = [ast.unparse(base).rpartition(".")[2] for base in found.bases]
+            if bases != ["NamedTuple"] or _own(found, "__new__"):
+                return None
+            fields = [each for each in found.body if isinstance(each, ast.AnnAssign)]
+            return [each.target.id for each in fields if isinstance(each.target, ast.Name)]
+        values = self.variables.get(qualname, [])
+        made = values[0] if len(values) == 1 else None
+        if not isinstance(made, ast.Call) or len(made.args) != 2:
+            return None
+        if ast.unparse(made.func).rpartition(".")[2] != "namedtuple":
+            return None
+        names = literal(made.args[1])
+        if isinstance(names, str):
+            return names.replace(",", " ").split()
+        return list(names) if isinstance(names, list | tuple) else None
+
+    def extends_plainly(self, qualname: str) -> bool:
+        """Whether a subclass of a builtin is made as the builtin is."""
+        found = self._classes.get(qualname)
+        if found is None or found.keywords or found.decorator_list:
+            return False
+        if _own(found, "__init__", "__new__"):
+            return False
+        return all(
+            self.extends_plainly(name) or hasattr(builtins, name)
+            for name in map(ast.unparse, found.bases)
+        )
+
+    def sets_plainly(self, qualname: str) -> bool:
+        """Whether an attribute can be set on an instance by assigning to it."""
+        found = self._classes.get(qualname)
+        if found is None or _own(found, "__setattr__"):
+            return False
+        decorator = _dataclass_decorator(found)
+        if decorator is not None and _option(decorator, "frozen", default=False) is not False:
+            return False
+        return all(
+            self.sets_plainly(name) or name in ("object", "Exception", "list", "dict", "str")
+            for name in map(ast.unparse, found.bases)
+        )
+
+    def _dataclass(self, found: ast.ClassDef) -> Making | None:
+        decorator = _dataclass_decorator(found)
+        assert decorator is not None
+        if _own(found, "__init__", "__post_init__") or len(found.decorator_list) > 1:
+            return None
+        parameters: dict[str, tuple[str, str, object]] = {}
+        frozen = _option(decorator, "frozen", default=False) is not False
+        for base in found.bases:
+            above = self._classes.get(ast.unparse(base))
+            if above is None or _dataclass_decorator(above) is None:
+                return None
+            inherited = self._dataclass(above)
+            if inherited is None:
+                return None
+            frozen = frozen or inherited.frozen
+            parameters |= {each[0]: each for each in inherited.parameters}
+        for node in found.body:
+            if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+                continue
+            annotation = ast.unparse(node.annotation)
+            if "ClassVar" in annotation:
+                continue
+            if "InitVar" in annotation or "KW_ONLY" in annotation:
+                return None
+            name = node.target.id
+            default, in_init = _field_default(node.value)
+            if in_init:
+                parameters[name] = (name, name, default)
+        return Making(tuple(parameters.values()), frozen=frozen)
+
+
+def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements, with those in `if` and `try`."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If):
+            yield from _flat([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try):
+            handlers = [each for handler in node.handlers for each in handler.body]
+            yield from _flat([*node.body, *handlers, *node.orelse, *node.finalbody])
+
+
+def _variables(body: list[ast.stmt]) -> dict[str, list[ast.expr | None]]:
+    """The variables of a module: for each the values it is bound to, None for one unknown."""
+    found: dict[str, list[ast.expr | None]] = {}
+    for statement in body:
+        if isinstance(statement, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
+            continue
+        plain = isinstance(statement, ast.Assign | ast.AnnAssign)
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+                targets: list[ast.expr] = []
+                value: ast.expr | None = None
+                if isinstance(statement, ast.Assign):
+                    targets, value = statement.targets, statement.value
+                elif isinstance(statement, ast.AnnAssign):
+                    targets, value = [statement.target], statement.value
+                known = plain and any(target is node for target in targets)
+                found.setdefault(node.id, []).append(value if known else None)
+    return found
+
+
+def _first_line(node: Function) -> int:
+    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
+
+
+def _runs(node: ast.stmt, local: set[str]) -> bool:
+    """Whether a statement does some of the program's work."""
+    if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Pass):
+        return False
+    if isinstance(node, ast.If):
+        if any(isinstance(e, ast.Name) and e.id == "__name__" for e in ast.walk(node.test)):
+            return any(_runs(each, local) for each in node.orelse)
+        return any(_runs(each, local) for each in (*node.body, *node.orelse))
+    if isinstance(node, ast.Try):
+        return any(_runs(each, local) for each in _flat([node]) if each is not node)
+    if isinstance(node, ast.For | ast.While | ast.With | ast.Raise | ast.Assert):
+        return True
+    working = local | {"print", "input", "open", "exit"}
+    return any(
+        isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in working
+        for each in ast.walk(node)
+    )
+
+
+def _own(node: ast.ClassDef, *names: str) -> bool:
+    return any(isinstance(each, Function) and each.name in names for each in node.body)
+
+
+def _dataclass_decorator(node: ast.ClassDef) -> ast.expr | None:
+    for each in node.decorator_list:
+        called = each.func if isinstance(each, ast.Call) else each
+        if ast.unparse(called) in _DATACLASS:
+            return each
+    return None
+
+
+def _option(decorator: ast.expr, name: str, *, default: bool) -> object:
+    for each in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        if each.arg == name:
+            return literal(each.value)
+    return default
+
+
+_FACTORIES: dict[str, object] = {"list": [], "dict": {}, "set": set(), "tuple": ()}
+
+
+def _field_default(value: ast.expr | None) -> tuple[object, bool]:
+    """What a dataclass field is when it is left out, and whether it is a parameter."""
+    if isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] == "field":
+        default: object = NOT_LITERAL
+        in_init = True
+        for each in value.keywords:
+            if each.arg == "default":
+                default = literal(each.value)
+            elif each.arg == "default_factory":
+                default = _FACTORIES.get(ast.unparse(each.value), NOT_LITERAL)
+            elif each.arg == "init":
+                in_init = literal(each.value) is True
+        return default, in_init
+    return literal(value), True
+
+
+def _by_init(maker: ast.FunctionDef) -> Making | None:
+    """An `__init__` that does nothing but to put parameters and literals in attributes."""
+    arguments = maker.args
+    if arguments.vararg or arguments.kwarg or arguments.posonlyargs or maker.decorator_list:
+        return None
+    if not arguments.args:
+        return None
+    own, *names = [each.arg for each in arguments.args]
+    defaults = dict(zip(reversed(names), map(literal, reversed(arguments.defaults)), strict=False))
+    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        names.append(each.arg)
+        defaults[each.arg] = literal(default)
+    attribute_of: dict[str, str] = {}
+    given: dict[str, object] = {}
+    for index, node in enumerate(maker.body):
+        if index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            target, value = node.target, node.value
+        else:
+            return None
+        if not (
+            isinstance(target, ast.Attribute)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == own
+        ):
+            return None
+        private = target.attr.startswith("__") and not target.attr.endswith("__")
+        if private or target.attr in given or target.attr in attribute_of.values():
+            return None
+        if isinstance(value, ast.Name) and value.id in names and value.id not in attribute_of:
+            attribute_of[value.id] = target.attr
+        elif is_literal(literal(value)):
+            given[target.attr] = literal(value)
+        else:
+            return None
+    if set(attribute_of) != set(names):
+        return None
+    parameters = [(name, attribute_of[name], defaults.get(name, NOT_LITERAL)) for name in names]
+    return Making(tuple(parameters), given)
+
+
+def kind_of(node: Function) -> str:
+    """How a function in a class is reached: method, class method, static method or property."""
+    names = [ast.unparse(each) for each in node.decorator_list]
+    for name in names:
+        if name in ("staticmethod", "classmethod"):
+            return name
+        if name == "property" or name.endswith("cached_property"):
+            return "property"
+        if name.endswith((".setter", ".deleter")):
+            return "setter"
+    return "method"
+
+
+def is_wrapped(node: Function) -> bool:
+    """Whether a decorator may have put something else in the function's place."""
+    names = [ast.unparse(each) for each in node.decorator_list]
+    return any(name not in _TRANSPARENT for name in names)

@@ -1,0 +1,432 @@
+"""What a test asserts: that the expected came of a call, or at least not what was wrong.
+
+Invariant: an assertion that is written fails for what was recorded. Where that is not certain (an
+object without equality, a value of which less was recorded than there is), `CannotRebuild` says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from whence.langs.python.rebuilding.calling import Written as WrittenCall
+from whence.langs.python.rebuilding.definitions import Module
+from whence.langs.python.rebuilding.expressions import (
+    NOT_PLAIN,
+    CannotRebuild,
+    Writer,
+    plain,
+    same,
+    written_literal,
+)
+from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.call_recipes import CallRecipe
+from whence.langs.python.trace.recipes import (
+    Bytearray,
+    Entries,
+    Extended,
+    Instance,
+    Items,
+    Literal,
+    Name,
+    Raised,
+    Recipe,
+    Shared,
+    Unknown,
+    Written,
+    walk,
+)
+from whence.model.call import Mark, OutcomeKind
+
+_SECONDS = 10
+_ROOT = re.compile(r"([^\W\d]\w*)(.*)\Z", re.DOTALL)
+_MUTABLE = (Items, Entries, Instance, Bytearray, Extended)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was said to be wrong about a call: which part, and what it should have been."""
+
+    expected: str | None = None
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """An expected value as source, or an exception that should have been raised."""
+
+    text: str
+    value: object = NOT_PLAIN
+    raises: str = ""
+
+
+class Assertion:
+    """Writes the call together with what is asserted of it, as the lines of a test's body."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        call: CallRecipe,
+        written: WrittenCall,
+        module: Callable[[str], Module | None],
+    ) -> None:
+        self._writer = writer
+        self._call = call
+        self._written = written
+        self._module = module
+        self.fixtures: list[str] = []
+        self._result = ""
+
+    def lines(self, said: Said, *, prints: bool) -> list[str]:
+        """The lines. `prints`: what the call printed is all that is printed in it."""
+        expected, words = self._expected(said.expected)
+        comment = [f"# It should be: {words}"] if words else []
+        if expected is not None and expected.raises:
+            return self._raises(expected)
+        kind = self._call.outcome.kind
+        if kind is OutcomeKind.RAISED:
+            return comment + self._should_return(expected, said.mark)
+        if kind is OutcomeKind.NOT_TERMINATED:
+            return self._should_end(expected, comment)
+        if expected is not None:
+            return self._equals(expected, said.mark)
+        return self._differs(said.mark, comment, prints=prints)
+
+    # --- what was expected -----------------------------------------------------------------------
+
+    def _expected(self, text: str | None) -> tuple[_Expected | None, str]:
+        """The expected value as source; as words if it is not an expression that the test knows."""
+        if text is None:
+            return None, ""
+        bare = text.strip()
+        raising = re.match(r"(?:raises?)\s+(.+)\Z", bare)
+        try:
+            tree = ast.parse(raising[1] if raising else bare, mode="eval")
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return None, bare
+        source = self._resolved(tree)
+        if source is None:
+            return None, bare
+        called = tree.body.func if isinstance(tree.body, ast.Call) else tree.body
+        if raising or self._is_exception(called):
+            return _Expected(source, raises=self._raised(tree.body, source)), ""
+        try:
+            value = ast.literal_eval(tree)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            value = NOT_PLAIN
+        return _Expected(source, value), ""
+
+    def _resolved(self, tree: ast.Expression) -> str | None:
+        """The text with every name in it imported; None if the program has no such name."""
+        own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_bound(n)}
+        own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+        module = self._call.code.module
+        known = self._module(module)
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Name) or node.id in own or hasattr(builtins, node.id):
+                continue
+            if known is None or node.id not in known.names:
+                return None
+            found = self._writer.imports.name(Name(module, node.id))
+            node.id = found
+        return ast.unparse(tree)
+
+    def _is_exception(self, called: ast.expr) -> bool:
+        name = ast.unparse(called).rpartition(".")[2]
+        found = getattr(builtins, name, None)
+        if isinstance(found, type) and issubclass(found, BaseException):
+            return True
+        return bool(re.search(r"(Error|Exception)\Z", name))
+
+    def _raised(self, node: ast.expr, source: str) -> str:
+        if not isinstance(node, ast.Call):
+            return source
+        kind = ast.unparse(node.func)
+        if len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
+            text = node.args[0].value
+            if isinstance(text, str):
+                return f"{kind}, match={written_literal(re.escape(text))}"
+        return kind
+
+    # --- what is asserted ------------------------------------------------------------------------
+
+    def _raises(self, expected: _Expected) -> list[str]:
+        pytest = self._writer.imports.module("pytest")
+        return [f"with {pytest}.raises({expected.raises}):", *self._bare(indent=4)]
+
+    def _should_return(self, expected: _Expected | None, mark: Mark | None) -> list[str]:
+        if expected is not None and not self._written.statement:
+            return self._equals(expected, mark)
+        raised = self._call.outcome.value
+        name = getattr(raised, "of", None)
+        what = f"It raised {name.qualname}" if isinstance(name, Name) else "It raised"
+        return [f"# {what}, which it should not.", *self._bare()]
+
+    def _should_end(self, expected: _Expected | None, comment: list[str]) -> list[str]:
+        signal = self._writer.imports.module("signal")
+        alarm = [
+            f"# It did not end: after {_SECONDS} seconds the signal stops it.",
+            f"{signal}.signal({signal}.SIGALRM, {signal}.default_int_handler)",
+            f"{signal}.alarm({_SECONDS})",
+        ]
+        inner = self._bare() if expected is None else self._equals(expected, None)
+        return [*comment, *alarm, "try:", *(f"    {each}" for each in inner), "finally:",
+                f"    {signal}.alarm(0)"]  # fmt: skip
+
+    def _bare(self, indent: int = 0) -> list[str]:
+        return laid_out(self._written.call, indent=indent)
+
+    def _value(self) -> list[str]:
+        """The call, whose value gets a name."""
+        if self._written.statement:
+            return self._bare()
+        wish = "result"
+        if self._written.makes:
+            made = self._call.arguments[self._written.makes]
+            of = getattr(made, "of", None)
+            wish = of.qualname.rpartition(".")[2].lower() if isinstance(of, Name) else wish
+        self._result = self._writer.imports.variable(wish)
+        return laid_out(self._written.call, before=f"{self._result} = ")
+
+    def _equals(self, expected: _Expected, mark: Mark | None) -> list[str]:
+        if mark is None or (mark.root in ("result", "raised") and not mark.steps):
+            recorded = self._outcome()
+            self._check_differs(recorded, expected)
+            if self._written.makes or self._written.statement:
+                raise CannotRebuild(
+                    "it gives back nothing; say which part is wrong, as in: n self.name = 3"
+                )
+            lines = self._compared(self._written.call, expected, recorded)
+            if len(lines) == 1:
+                return lines
+            return [*self._value(), *self._compared(self._result, expected, recorded)]
+        prepared = self._value()
+        target, recorded = self._part(mark)
+        self._check_differs(recorded, expected)
+        return prepared + self._compared(target, expected, recorded)
+
+    def _check_differs(self, recorded: Recipe | None, expected: _Expected) -> None:
+        found = NOT_PLAIN if recorded is None else plain(recorded)
+        known = found is not NOT_PLAIN and expected.value is not NOT_PLAIN
+        if known and _equal(found, expected.value):
+            raise CannotRebuild(f"what was expected, {expected.text}, is what it gave")
+
+    def _compared(self, left: Text, expected: _Expected, recorded: Recipe | None) -> list[str]:
+        text, value = expected.text, expected.value
+        if value is None or value is True or value is False:
+            return laid_out(left, before="assert ", after=f" is {text}")
+        if isinstance(recorded, Written) and recorded.text.startswith("array("):
+            numpy = self._writer.imports.module("numpy")
+            return [f"assert {numpy}.array_equal({flat(left)}, {text})"]
+        if isinstance(value, float):
+            found = NOT_PLAIN if recorded is None else plain(recorded)
+            near = isinstance(found, float | int) and math.isclose(found, value, rel_tol=1e-5)
+            if not near:
+                pytest = self._writer.imports.module("pytest")
+                return laid_out(left, before="assert ", after=f" == {pytest}.approx({text})")
+        return laid_out(left, before="assert ", after=f" == {text}")
+
+    # --- parts -----------------------------------------------------------------------------------
+
+    def _outcome(self) -> Recipe | None:
+        outcome = self._call.outcome
+        if self._call.code.flags & f.GENERATOR:
+            return Items("list", outcome.yielded)
+        if outcome.kind is OutcomeKind.RAISED:
+            return None
+        return outcome.value
+
+    def _part(self, mark: Mark) -> tuple[str, Recipe | None]:
+        """A marked part as an expression, and what was recorded of it."""
+        found = _ROOT.match(mark.root)
+        if found is None:
+            raise CannotRebuild(f"{mark} cannot be written in Python")
+        name, path = found[1], found[2] + "".join(mark.steps)
+        try:
+            steps = _steps(path)
+        except (SyntaxError, ValueError):
+            raise CannotRebuild(f"{mark} cannot be written in Python") from None
+        if name in ("result", "raised", "yielded") and name not in self._call.arguments:
+            return self._result + path, _reached(self._outcome(), steps)
+        if name == self._written.makes:
+            return self._result + path, _reached(self._call.changed.get(name), steps)
+        if name in self._written.variables:
+            after = self._call.changed.get(name, self._call.arguments[name])
+            return self._written.variables[name] + path, _reached(after, steps)
+        for variable, recipe in self._call.changed_reads.items():
+            if variable.qualname == name:
+                return self._global(variable) + path, _reached(recipe, steps)
+        raise CannotRebuild(f"{mark} cannot be reached from a test")
+
+    def _global(self, variable: Name) -> str:
+        return f"{self._writer.imports.module(variable.module)}.{variable.qualname}"
+
+    # --- not what was wrong ----------------------------------------------------------------------
+
+    def _differs(self, mark: Mark | None, comment: list[str], *, prints: bool) -> list[str]:
+        if not comment:
+            comment = ["# This is what was wrong; write here what it should be."]
+        prepared = self._value()
+        if mark is not None:
+            target, recorded = self._part(mark)
+            if recorded is None:
+                raise CannotRebuild(f"what {mark} was is not known; say what it should be")
+            pairs = self._comparable(target, recorded)
+        else:
+            pairs = self._all_that_came(prints=prints)
+        statements = self._writer.statements
+        count = len(statements)
+        written = [(left, self._writer.expression(recipe)) for left, recipe in pairs]
+        # What the values need is made after the call, with the values that it was given untouched.
+        more, statements[count:] = statements[count:], []
+        return [*prepared, *more, *comment, *self._unequal(pairs, written)]
+
+    def _unequal(
+        self, pairs: list[tuple[str, Recipe]], written: list[tuple[str, Text]]
+    ) -> list[str]:
+        if len(written) > 1:
+            lefts = Group("(", tuple(("", each) for each, _ in written), ")")
+            rights = Group("(", tuple(("", each) for _, each in written), ")")
+            line = f"assert {flat(lefts)} != {flat(rights)}"
+            if len(line) <= 84:
+                return [line]
+            checks = [f"{each} == {flat(value)}" for each, value in written]
+            joined = [f"    {'and ' if n else ''}{each}" for n, each in enumerate(checks)]
+            return ["assert not (", *joined, ")"]
+        (left, recipe), (_, value) = pairs[0], written[0]
+        if isinstance(recipe, Literal):
+            if recipe.value is None or isinstance(recipe.value, bool):
+                return [f"assert {left} is not {recipe.value}"]
+            if isinstance(recipe.value, float) and math.isnan(recipe.value):
+                return [f"assert {left} == {left}  # it was nan"]
+        if isinstance(recipe, Written) and recipe.text.startswith("array("):
+            numpy = self._writer.imports.module("numpy")
+            return [f"assert not {numpy}.array_equal({left}, {flat(value)})"]
+        return laid_out(value, before=f"assert {left} != ")
+
+    def _all_that_came(self, *, prints: bool) -> list[tuple[str, Recipe]]:
+        """Everything that the call gave back and changed: something of it was wrong."""
+        outcome, call = self._outcome(), self._call
+        pairs: list[tuple[str, Recipe]] = []
+        nothing = isinstance(outcome, Literal) and outcome.value is None
+        if self._result and not self._written.makes and not nothing:
+            shared = isinstance(outcome, Shared)
+            if outcome is None or isinstance(outcome, Unknown):
+                raise CannotRebuild("what it gave back was not recorded; say what it should be")
+            if not (shared and call.changed):
+                target = self._resolved_recipe(outcome)
+                pairs += self._comparable(self._result, target)
+        for name, after in call.changed.items():
+            variable = self._written.variables.get(name, "")
+            if name == self._written.makes:
+                variable = self._result
+            if variable:
+                pairs += self._changed(variable, call.arguments[name], after)
+        for changed, after in call.changed_reads.items():
+            pairs += self._comparable(self._global(changed), after)
+        printed = "".join(text for stream, text in call.printed if stream == 1)
+        if printed and prints:
+            self.fixtures.append("capsys")
+            pairs.append(("capsys.readouterr().out", Literal(printed)))
+        if not pairs and call.printed:
+            raise CannotRebuild("what it printed is all that came of it; say what it should be")
+        if pairs or not self._result:
+            return pairs
+        for name, variable in self._written.variables.items():
+            given = call.arguments[name]
+            if isinstance(given, _MUTABLE):
+                pairs += self._comparable(variable, given)
+        return [(self._result, Literal(None)), *pairs]
+
+    def _resolved_recipe(self, recipe: Recipe) -> Recipe:
+        if not isinstance(recipe, Shared):
+            return recipe
+        for each in self._call.recipes():
+            for part in walk(each):
+                if getattr(part, "label", None) == recipe.label and not isinstance(part, Shared):
+                    return part
+        raise CannotRebuild("what it gave back was not recorded; say what it should be")
+
+    def _changed(self, target: str, before: Recipe, after: Recipe) -> list[tuple[str, Recipe]]:
+        if not isinstance(before, Instance) or not isinstance(after, Instance):
+            return self._comparable(target, after)
+        old, new = dict(before.state), dict(after.state)
+        pairs: list[tuple[str, Recipe]] = []
+        for name, value in new.items():
+            if old.get(name) != value:
+                pairs += self._comparable(f"{target}.{name}", value)
+        return pairs or self._comparable(target, after)
+
+    def _comparable(self, target: str, recipe: Recipe) -> list[tuple[str, Recipe]]:
+        """A value that `!=` can tell from another; of an object without equality its attributes."""
+        if isinstance(recipe, Instance) and not self._has_equality(recipe):
+            pairs: list[tuple[str, Recipe]] = []
+            for name, value in recipe.state:
+                pairs += self._comparable(f"{target}.{name}", value)
+            return pairs
+        for each in walk(recipe):
+            if isinstance(each, Unknown):
+                raise CannotRebuild(f"{each.reason}; say what it should be")
+            if isinstance(each, Shared):
+                raise CannotRebuild("it shares parts with others; say what it should be")
+            if isinstance(each, Raised) or (
+                isinstance(each, Instance) and not self._has_equality(each)
+            ):
+                raise CannotRebuild(
+                    f"objects of {each.of.qualname} cannot be compared; mark the part that is "
+                    "wrong, or say what it should be"
+                )
+        return [(target, recipe)]
+
+    def _has_equality(self, recipe: Instance) -> bool:
+        known = self._module(recipe.of.module)
+        return known is not None and known.has_value_equality(recipe.of.qualname)
+
+
+def _is_bound(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _equal(one: object, other: object) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:
+        return False
+
+
+def _steps(path: str) -> list[tuple[str, object]]:
+    """The keys and attribute names (as ast nodes' values) that a path leads through."""
+    node = ast.parse(f"x{path}", mode="eval").body
+    steps: list[tuple[str, object]] = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            steps.append(("attribute", node.attr))
+        elif isinstance(node, ast.Subscript):
+            steps.append(("item", ast.literal_eval(node.slice)))
+        else:
+            raise ValueError(path)
+        node = node.value
+    return steps[::-1]
+
+
+def _reached(recipe: Recipe | None, steps: list[tuple[str, object]]) -> Recipe | None:
+    """The part that steps lead to, if it was recorded."""
+    for kind, key in steps:
+        found: Recipe | None = None
+        if isinstance(recipe, Extended | Raised) and kind == "item":
+            recipe = recipe.content if isinstance(recipe, Extended) else recipe.args
+        if isinstance(recipe, Items) and kind == "item" and isinstance(key, int):
+            found = recipe.items[key] if -len(recipe.items) <= key < len(recipe.items) else None
+        elif isinstance(recipe, Entries) and kind == "item":
+            found = next((v for k, v in recipe.entries if same(plain(k), key)), None)
+        elif isinstance(recipe, Instance | Extended | Raised) and kind == "attribute":
+            found = dict(recipe.state).get(str(key))
+        if found is None:
+            return None
+        recipe = found
+    return recipe

@@ -1,0 +1,421 @@
+"""Recorded values as Python source: literals, constructor calls, variables for what is shared.
+
+Invariant: what is written makes the value that was recorded. What cannot be written so raises
+`CannotRebuild` with the reason; there is never a half value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from functools import singledispatchmethod
+
+from whence.errors import WhenceError
+from whence.langs.python.rebuilding.definitions import Making, Module, is_literal
+from whence.langs.python.rebuilding.imports import Imports
+from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
+from whence.langs.python.trace.recipes import (
+    Bytearray,
+    ClassItself,
+    Entries,
+    Extended,
+    FunctionItself,
+    Instance,
+    Items,
+    Literal,
+    Member,
+    Method,
+    ModuleItself,
+    Name,
+    Raised,
+    Recipe,
+    Shared,
+    State,
+    Unbound,
+    Unknown,
+    Written,
+    literal_arguments,
+    walk,
+)
+
+NOT_PLAIN = object()
+_BRACKETS = {"list": ("[", "]"), "tuple": ("(", ")"), "set": ("{", "}")}
+_SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class CannotRebuild(WhenceError):
+    """A value cannot be written as source; says which and why."""
+
+
+def plain(recipe: Recipe) -> object:
+    """The value of a recipe that consists of literals; `NOT_PLAIN` for any other."""
+    match recipe:
+        case Literal(value):
+            return value
+        case Items("list" | "tuple" | "set" as kind, items):
+            found = [plain(each) for each in items]
+            if any(each is NOT_PLAIN for each in found):
+                return NOT_PLAIN
+            try:
+                return {"list": list, "tuple": tuple, "set": set}[kind](found)
+            except TypeError:
+                return NOT_PLAIN
+        case Entries(entries):
+            pairs = [(plain(key), plain(value)) for key, value in entries]
+            if any(key is NOT_PLAIN or value is NOT_PLAIN for key, value in pairs):
+                return NOT_PLAIN
+            return dict(pairs)
+        case _:
+            return NOT_PLAIN
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two plain values are the same in every respect, their types included."""
+    return repr(one) == repr(other)
+
+
+class Writer:
+    """Writes the values of one call. Statements come about where an expression is not enough."""
+
+    def __init__(self, imports: Imports, module: Callable[[str], Module | None]) -> None:
+        """`module` gives the definitions of a module, if its text is to be had."""
+        self.imports = imports
+        self.statements: list[str] = []
+        self._module = module
+        self._named: dict[int, str] = {}
+        self._known: dict[int, Recipe] = {}
+        self._shared: set[int] = set()
+        self._open: set[int] = set()
+
+    def know(self, recipes: Iterable[Recipe]) -> None:
+        """All values that will be written, so that what they share is found."""
+        for recipe in recipes:
+            for each in walk(recipe):
+                if isinstance(each, Shared):
+                    self._shared.add(each.label)
+                else:
+                    label = getattr(each, "label", None)
+                    if label is not None:
+                        self._known.setdefault(label, each)
+
+    def variable(self, wish: str, recipe: Recipe) -> str:
+        """A variable that holds the value."""
+        target = self._target(recipe)
+        label = getattr(target, "label", None)
+        if label in self._named:
+            return self._named[label]
+        text = self._cyclic(target, wish) if self._contains_itself(target) else None
+        if text is not None:
+            return text
+        if isinstance(target, Instance):
+            return self._instance_variable(target, wish)
+        value = self._new(target)
+        return self._assigned(wish, value, label)
+
+    def expression(self, recipe: Recipe) -> Text:
+        """The value as an expression; what is shared or takes statements becomes a variable."""
+        target = self._target(recipe)
+        label = getattr(target, "label", None)
+        if label is not None and label in self._named:
+            return self._named[label]
+        if label is not None and label in self._shared:
+            return self.variable(_wish(target), target)
+        return self._new(target)
+
+    def _target(self, recipe: Recipe) -> Recipe:
+        if not isinstance(recipe, Shared):
+            return recipe
+        found = self._known.get(recipe.label)
+        if found is None:
+            raise CannotRebuild("something refers to an object that was not recorded")
+        return found
+
+    def _assigned(self, wish: str, value: Text, label: int | None) -> str:
+        name = self.imports.variable(wish)
+        self.statements += laid_out(value, before=f"{name} = ")
+        if label is not None:
+            self._named[label] = name
+        return name
+
+    # --- what contains itself --------------------------------------------------------------------
+
+    def _contains_itself(self, recipe: Recipe) -> bool:
+        label = getattr(recipe, "label", None)
+        if label is None or label not in self._shared:
+            return False
+        left, seen = [recipe], {label}
+        while left:
+            for each in walk(left.pop()):
+                if isinstance(each, Shared):
+                    if each.label == label:
+                        return True
+                    if each.label not in seen and each.label in self._known:
+                        seen.add(each.label)
+                        left.append(self._known[each.label])
+        return False
+
+    def _cyclic(self, recipe: Recipe, wish: str) -> str:
+        """An empty object first, which its own contents can then refer to."""
+        match recipe:
+            case Instance(of, state, label):
+                name = self._assigned(wish, self._raw(of), label)
+                self._set_state(name, of, state)
+            case Items("list", items, label):
+                name = self._assigned(wish, "[]", label)
+                whole = Group("[", tuple(("", self.expression(each)) for each in items), "]")
+                self.statements += laid_out(whole, before=f"{name} += ")
+            case Entries(entries, label):
+                name = self._assigned(wish, "{}", label)
+                self.statements += laid_out(self._entries(entries), before=f"{name} |= ")
+            case _:
+                raise CannotRebuild(f"{_wish(recipe)} contains itself")
+        return name
+
+    # --- kinds of values -------------------------------------------------------------------------
+
+    @singledispatchmethod
+    def _new(self, recipe: Recipe) -> Text:
+        raise CannotRebuild(f"nobody knows how to write {type(recipe).__name__}")
+
+    @_new.register
+    def _(self, recipe: Literal) -> Text:
+        return written_literal(recipe.value)
+
+    @_new.register
+    def _(self, recipe: Unknown) -> Text:
+        raise CannotRebuild(recipe.reason)
+
+    @_new.register
+    def _(self, recipe: Unbound) -> Text:
+        raise CannotRebuild("a variable without a value")
+
+    @_new.register
+    def _(self, recipe: Items) -> Text:
+        parts = tuple(("", self.expression(each)) for each in recipe.items)
+        if recipe.kind == "frozenset":
+            return f"frozenset({flat(Group('{', parts, '}'))})" if parts else "frozenset()"
+        if recipe.kind == "set" and not parts:
+            return "set()"
+        return Group(_BRACKETS[recipe.kind][0], parts, _BRACKETS[recipe.kind][1])
+
+    @_new.register
+    def _(self, recipe: Entries) -> Text:
+        return self._entries(recipe.entries)
+
+    def _entries(self, entries: tuple[tuple[Recipe, Recipe], ...]) -> Group:
+        parts = [(flat(self.expression(k)) + ": ", self.expression(v)) for k, v in entries]
+        return Group("{", tuple(parts), "}")
+
+    @_new.register
+    def _(self, recipe: Bytearray) -> Text:
+        return f"bytearray({recipe.content!r})"
+
+    @_new.register
+    def _(self, recipe: Member) -> Text:
+        return f"{self.imports.name(recipe.of)}.{recipe.name}"
+
+    @_new.register
+    def _(self, recipe: ClassItself | FunctionItself) -> Text:
+        return self.imports.name(recipe.name)
+
+    @_new.register
+    def _(self, recipe: ModuleItself) -> Text:
+        return self.imports.module(recipe.name)
+
+    @_new.register
+    def _(self, recipe: Method) -> Text:
+        method = recipe.qualname.rpartition(".")[2]
+        owner = self._target(recipe.owner)
+        if isinstance(owner, ClassItself | ModuleItself):
+            return f"{flat(self.expression(owner))}.{method}"
+        return f"{self.variable(_wish(owner), owner)}.{method}"
+
+    @_new.register
+    def _(self, recipe: Written) -> Text:
+        return written_summary(self.imports, recipe)
+
+    @_new.register
+    def _(self, recipe: Extended) -> Text:
+        name = self.imports.name(recipe.of)
+        known = self._module(recipe.of.module)
+        if recipe.of in _PLAIN_MAPPINGS and not recipe.state:
+            return Group(f"{name}(", (("", self.expression(recipe.content)),), ")")
+        fields = known.tuple_fields(recipe.of.qualname) if known else None
+        content = self._target(recipe.content)
+        if fields is not None and isinstance(content, Items) and len(fields) == len(content.items):
+            parts = zip(fields, content.items, strict=True)
+            named = tuple((f"{field}=", self.expression(each)) for field, each in parts)
+            return Group(f"{name}(", named, ")")
+        if known is None or not known.extends_plainly(recipe.of.qualname):
+            raise CannotRebuild(f"an object of {recipe.of}: how it is made is not known")
+        made = Group(f"{name}(", (("", self._new(content)),), ")")
+        if not recipe.state:
+            return made
+        variable = self._assigned(_wish(recipe), made, recipe.label)
+        self._set_state(variable, recipe.of, recipe.state)
+        return variable
+
+    @_new.register
+    def _(self, recipe: Raised) -> Text:
+        name = self.imports.name(recipe.of)
+        args = self._target(recipe.args)
+        if not isinstance(args, Items):
+            raise CannotRebuild(f"the exception {recipe.of}: its arguments are not known")
+        parts = tuple(("", self.expression(each)) for each in args.items)
+        known = self._module(recipe.of.module)
+        simple = recipe.of.module == "builtins" or (
+            known is not None and known.extends_plainly(recipe.of.qualname)
+        )
+        made = Group(f"{name}(", parts, ")")
+        if not simple:
+            made = Group(f"{name}.__new__(", (("", name), *parts), ")")
+        if not recipe.state:
+            return made
+        variable = self._assigned("error", made, recipe.label)
+        self._set_state(variable, recipe.of, recipe.state)
+        return variable
+
+    # --- instances -------------------------------------------------------------------------------
+
+    @_new.register
+    def _(self, recipe: Instance) -> Text:
+        made = self._constructed(recipe)
+        if made is not None and not made[1]:
+            return made[0]
+        return self._instance_variable(recipe, _wish(recipe))
+
+    def _instance_variable(self, recipe: Instance, wish: str) -> str:
+        made = self._constructed(recipe)
+        if made is None:
+            name = self._assigned(wish, self._raw(recipe.of), recipe.label)
+            self._set_state(name, recipe.of, recipe.state)
+            return name
+        name = self._assigned(wish, made[0], recipe.label)
+        self._set_state(name, recipe.of, made[1])
+        return name
+
+    def _constructed(self, recipe: Instance) -> tuple[Text, State] | None:
+        """A constructor call, and the state that has to be set after it."""
+        known = self._module(recipe.of.module)
+        making = known.making(recipe.of.qualname) if known else None
+        state = dict(recipe.state)
+        if making is None or not _fits(making, state):
+            return None
+        parts = []
+        for parameter, attribute, default in making.parameters:
+            value = state.pop(attribute)
+            if not (is_literal(default) and same(plain(value), default)):
+                parts.append((f"{parameter}=", self.expression(value)))
+        for attribute, given in making.given.items():
+            if same(plain(state[attribute]), given):
+                del state[attribute]
+        if state and making.frozen:
+            return None
+        name = self.imports.name(recipe.of)
+        return Group(f"{name}(", tuple(parts), ")"), tuple(state.items())
+
+    def _raw(self, of: Name) -> str:
+        if of.module in ("builtins", ""):
+            raise CannotRebuild(f"an object of {of}: how it is made is not known")
+        name = self.imports.name(of)
+        # A comment on the line before says why this is no constructor call.
+        comment = f"# The constructor of {of.qualname} does more than to take its attributes."
+        if comment not in self.statements:
+            self.statements.append(comment)
+        return f"object.__new__({name})"
+
+    def _set_state(self, variable: str, of: Name, state: State) -> None:
+        known = self._module(of.module)
+        plainly = known is not None and known.sets_plainly(of.qualname)
+        for attribute, recipe in state:
+            value = self.expression(recipe)
+            if plainly and attribute.isidentifier():
+                self.statements += laid_out(value, before=f"{variable}.{attribute} = ")
+            else:
+                before = f"object.__setattr__({variable}, {written_literal(attribute)}, "
+                self.statements += laid_out(value, before=before, after=")")
+
+
+def _fits(making: Making, state: dict[str, Recipe]) -> bool:
+    wanted = {attribute for _, attribute, _ in making.parameters} | set(making.given)
+    return wanted <= set(state)
+
+
+def _wish(recipe: Recipe) -> str:
+    """A name for a variable that holds such a value."""
+    of = getattr(recipe, "of", None)
+    if isinstance(of, Name):
+        last = of.qualname.rpartition(".")[2]
+        return _SNAKE.sub("_", last).lower()
+    return {"Items": "items", "Entries": "table"}.get(type(recipe).__name__, "value")
+
+
+# --- atoms ---------------------------------------------------------------------------------------
+
+
+def written_literal(value: object) -> str:
+    """A literal as people write it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if isinstance(value, complex) and not (math.isfinite(value.real + value.imag)):
+        return f"complex({written_literal(value.real)}, {written_literal(value.imag)})"
+    text = repr(value)
+    if isinstance(value, str) and "'" not in value and '"' not in value:
+        return f'"{text[1:-1]}"'
+    return text
+
+
+_PLAIN_MAPPINGS = {Name("collections", "OrderedDict"), Name("collections", "Counter")}
+_IN_MODULE = {
+    "decimal": {"Decimal"},
+    "fractions": {"Fraction"},
+    "uuid": {"UUID"},
+    "collections": {"deque"},
+    "array": {"array"},
+}
+_DTYPES = set("biufcSU")
+
+
+def written_summary(imports: Imports, recipe: Written) -> Text:
+    """What `record/summaries.py` wrote of a value, as an expression that makes it."""
+    of, text = recipe.of, recipe.text
+    package = of.module.partition(".")[0]
+    if package in ("datetime", "zoneinfo"):
+        imports.module("datetime")
+        if "zoneinfo." in text:
+            imports.module("zoneinfo")
+        return text
+    if package == "pathlib":
+        # The program's Path is the one of the machine it runs on.
+        name = of.qualname.removeprefix("Posix") if of.qualname == "PosixPath" else of.qualname
+        return imports.name(Name("pathlib", name)) + text.removeprefix(of.qualname)
+    if package == "re":
+        imports.module("re")
+        return text
+    if package == "builtins" and of.qualname == "slice":
+        return text
+    if package in _IN_MODULE and of.qualname in _IN_MODULE[package]:
+        arguments = text[len(of.qualname) :]
+        if literal_arguments(text) is not None:
+            return imports.name(Name(package, of.qualname)) + arguments
+    if package == "numpy":
+        return _numpy(imports, recipe)
+    raise CannotRebuild(f"an object of {of}: {text[:60]}")
+
+
+def _numpy(imports: Imports, recipe: Written) -> Text:
+    found = literal_arguments(recipe.text)
+    if found is None:
+        raise CannotRebuild(f"an object of {recipe.of}: {recipe.text[:60]}")
+    called, positional, named = found
+    numpy = imports.module("numpy")
+    if called != "array":
+        return f"{numpy}.{called}({', '.join(map(written_literal, positional))})"
+    dtype = named.get("dtype")
+    if not isinstance(dtype, str) or dtype.strip("<>|=")[:1] not in _DTYPES:
+        raise CannotRebuild(f"an array of {dtype}")
+    values = positional[0] if positional else []
+    made = f"{numpy}.array({values!r}, dtype={written_literal(dtype)})"
+    shape = named.get("shape")
+    return made if shape is None else f"{made}.reshape({shape!r})"

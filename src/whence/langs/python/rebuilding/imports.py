@@ -1,0 +1,74 @@
+"""The imports that a written test needs, and the names that things have in it."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Mapping
+
+from whence.langs.python.trace.recipes import Name
+
+
+class Imports:
+    """Gives each thing a name, and tells at the end what has to be imported for it.
+
+    `modules` says how modules are named where the test runs: a script that was run as `__main__`
+    has a name of its own there. `held` are modules that are made in another way, each by the name
+    of a variable: their things are reached through it.
+    """
+
+    def __init__(self, modules: Mapping[str, str], held: Mapping[str, str]) -> None:
+        self._modules = modules
+        self._held = held
+        self._whole: set[str] = set()
+        self._from: dict[str, dict[str, str]] = {}
+        self.taken: set[str] = set(held.values())
+
+    def module(self, name: str) -> str:
+        """A module as a whole."""
+        name = self._modules.get(name, name)
+        if name in self._held:
+            return self._held[name]
+        self._whole.add(name)
+        self.taken.add(name.partition(".")[0])
+        return name
+
+    def name(self, name: Name) -> str:
+        """A class or function."""
+        if name.module in ("builtins", ""):
+            return name.qualname
+        module = self._modules.get(name.module, name.module)
+        if module in self._held:
+            return f"{self._held[module]}.{name.qualname}"
+        top, dot, rest = name.qualname.partition(".")
+        known = self._from.setdefault(module, {})
+        if top not in known:
+            if self.is_taken(top):
+                # Another thing of this name is here already: this one is reached by its module.
+                return f"{self.module(module)}.{name.qualname}"
+            known[top] = top
+            self.taken.add(top)
+        return known[top] + dot + rest
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a name stands for something already."""
+        return name in self.taken or hasattr(builtins, name) or keyword.iskeyword(name)
+
+    def variable(self, wish: str) -> str:
+        """A name of its own for a variable."""
+        base = wish if wish.isidentifier() else "value"
+        name, number = base, 1
+        while self.is_taken(name):
+            number += 1
+            name = f"{base}_{number}"
+        self.taken.add(name)
+        return name
+
+    def lines(self) -> list[str]:
+        """The import statements."""
+        out = [f"import {name}" for name in sorted(self._whole)]
+        for module in sorted(self._from):
+            names = sorted(self._from[module])
+            if names:
+                out.append(f"from {module} import {', '.join(names)}")
+        return out

@@ -1,0 +1,116 @@
+"""Where the modules of a recorded program are found again, and how a test gets hold of them.
+
+A script has no module name of its own while it runs: it is `__main__`. A test imports it by the
+name of its file. One that does its work as soon as it is imported is loaded by a few lines of the
+test instead, which take the names that it defined until it came to its end.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.errors import WhenceError
+from whence.langs.python.rebuilding.definitions import Module
+from whence.langs.python.rebuilding.expressions import CannotRebuild
+
+MAIN = "__main__"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A recorded program: its files by module, its command, the way to a file's text."""
+
+    files: Mapping[str, str]
+    read: Callable[[str], str]
+    folder: Path
+    command: tuple[str, ...] = ()
+    ended: bool = True
+    """Whether the run came to an end by itself."""
+
+    def module(self, name: str) -> Module | None:
+        """The definitions of a module, if its text is to be had."""
+        file = self.files.get(name)
+        try:
+            return None if file is None else Module(self.read(file))
+        except (WhenceError, SyntaxError, ValueError, RecursionError):
+            return None
+
+    def own_name(self, module: str) -> str:
+        """What a module is called by others."""
+        if module != MAIN:
+            return module
+        if self.command[:1] == ("-m",) and len(self.command) > 1:
+            name = self.command[1]
+            file = Path(self.files.get(MAIN, ""))
+            return f"{name}.__main__" if file.name == "__main__.py" else name
+        return Path(self.files.get(MAIN, MAIN)).stem
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a test gets hold of a module: the folder to be searched, or the file to be loaded."""
+
+    module: str
+    root: Path | None
+    script: Path | None = None
+    variable: str = ""
+
+
+def access(program: Program, module: str, known: Module) -> Access:
+    """The way to a module; `CannotRebuild` if there is none."""
+    name = program.own_name(module)
+    path = program.folder / program.files[module]
+    parts = name.split(".")
+    importable = all(part.isidentifier() for part in parts)
+    if module == MAIN and (known.runs_when_imported or not importable or _is_known(name, path)):
+        if known.runs_when_imported and not program.ended:
+            raise CannotRebuild(
+                f"{path.name} runs its program as soon as it is imported, and that did not end: "
+                'put what it does below `if __name__ == "__main__":` first'
+            )
+        variable = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in path.stem)
+        return Access(name, None, path, variable if variable.isidentifier() else "script")
+    if not importable:
+        raise CannotRebuild(f"{name} cannot be imported by its name")
+    folder = path.parent.parent if path.name == "__init__.py" else path.parent
+    for part in reversed(parts[:-1]):
+        if folder.name != part:
+            raise CannotRebuild(f"{program.files[module]} is not where {name} would be imported")
+        folder = folder.parent
+    return Access(name, None if _is_installed(parts[0], folder) else folder)
+
+
+def _is_known(name: str, path: Path) -> bool:
+    """Whether another module has this name, which an import would find first."""
+    return name in sys.stdlib_module_names or path.stem.startswith("test_")
+
+
+def _is_installed(top: str, folder: Path) -> bool:
+    """Whether a package is found there without the help of a search path."""
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError, AttributeError):
+        return False
+    origins = [spec.origin] if spec and spec.origin else []
+    origins += list(spec.submodule_search_locations or ()) if spec else []
+    here = folder.resolve()
+    # The working directory is on the path only because of how this process was started.
+    return here != Path.cwd().resolve() and any(
+        Path(origin).resolve().is_relative_to(here) for origin in origins
+    )
+
+
+def way_to(target: Path, test: Path) -> str:
+    """A path as an expression in a test file."""
+    folder = test.absolute().parent
+    target = target.absolute()
+    for up, parent in enumerate([folder, *folder.parents]):
+        if target == parent or target.is_relative_to(parent):
+            start = "Path(__file__).resolve()." + ("parent" if up == 0 else f"parents[{up}]")
+            rest = target.relative_to(parent).as_posix()
+            return start if rest == "." else f'{start} / "{rest}"'
+    return f'Path("{target.as_posix()}")'

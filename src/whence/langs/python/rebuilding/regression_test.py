@@ -1,0 +1,170 @@
+"""A failing test in pytest style, written from a recorded call.
+
+The test makes the call's inputs again with literals and constructor calls, makes the call, and
+asserts what was said of it. It is text: nothing of the program is run to write it. Where a part of
+the call cannot be made again, there is no test but the reason (`CannotRebuild`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.langs.python.rebuilding.calling import written_call
+from whence.langs.python.rebuilding.definitions import Module, is_literal, literal
+from whence.langs.python.rebuilding.expectation import Assertion, Said
+from whence.langs.python.rebuilding.expressions import CannotRebuild, Writer, plain, same
+from whence.langs.python.rebuilding.imports import Imports
+from whence.langs.python.rebuilding.layout import Text, flat
+from whence.langs.python.rebuilding.program import MAIN, Access, Program, access, way_to
+from whence.langs.python.trace.call_recipes import CallRecipe
+from whence.langs.python.trace.recipes import (
+    ClassItself,
+    FunctionItself,
+    Items,
+    Literal,
+    Member,
+    Method,
+    ModuleItself,
+    Name,
+    Recipe,
+    Unknown,
+    Written,
+)
+
+_UNCHANGING = (Literal, Member, Written)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be written: a call, what was said of it, where the test will be, what it is."""
+
+    call: CallRecipe
+    said: Said
+    test: Path
+    about: str
+    prints: bool
+    """Whether what the call printed is all that was printed while it ran."""
+
+
+def test_name(call: CallRecipe) -> str:
+    """The name of the test's function."""
+    words = re.sub(r"\W+", "_", call.code.qualname).strip("_").lower()
+    return f"test_{words}"
+
+
+def write(order: Order, program: Program) -> str:
+    """The text of a test file; `CannotRebuild` if there can be none."""
+    call = order.call
+    module = program.module(call.code.module)
+    if module is None:
+        raise CannotRebuild(f"the source of {call.code.qualname} is not to be had")
+    way = access(program, call.code.module, module)
+    held = {way.module: way.variable} if way.script else {}
+    imports = Imports({MAIN: program.own_name(MAIN)}, held)
+    writer = Writer(imports, program.module)
+    settings = _settings(order, module)
+    writer.know([*call.arguments.values(), *settings.values()])
+    written = written_call(writer, call, module)
+    patches = [
+        f'monkeypatch.setattr({imports.module(name.module)}, "{name.qualname}", '
+        f"{flat(_value(writer, name, recipe))})"
+        for name, recipe in settings.items()
+    ]
+    assertion = Assertion(writer, call, written, program.module)
+    ending = assertion.lines(order.said, prints=order.prints)
+    body = [*writer.statements, *patches, *ending]
+    fixtures = [*assertion.fixtures, *(["monkeypatch"] if patches else [])]
+    head = f"def {test_name(call)}({', '.join(fixtures)}):"
+    opening = _opening(order, way, imports)
+    return "\n".join([*opening, "", "", head, *(f"    {line}" for line in body)]) + "\n"
+
+
+def _value(writer: Writer, name: Name, recipe: Recipe) -> Text:
+    try:
+        return writer.expression(recipe)
+    except CannotRebuild as problem:
+        raise CannotRebuild(f"it reads {name.qualname}: {problem}") from None
+
+
+def _settings(order: Order, module: Module) -> dict[Name, Recipe]:
+    """The module variables that may hold something else after an import, as they were."""
+    found: dict[Name, Recipe] = {}
+    for name, recipe in order.call.reads.items():
+        if isinstance(recipe, ClassItself | FunctionItself | ModuleItself | Method):
+            continue
+        if name.qualname.startswith("__") or name.module != order.call.code.module:
+            continue
+        values = module.variables.get(name.qualname, [])
+        once = len(values) == 1 and name.qualname not in module.rebound
+        if once:
+            default = literal(values[0])
+            if is_literal(default) and same(plain(recipe), default):
+                continue
+            if isinstance(recipe, _UNCHANGING) or _is_constant(recipe):
+                continue
+        if not values and name.qualname in module.names:
+            continue  # imported from elsewhere
+        if once and isinstance(recipe, Unknown):
+            raise CannotRebuild(f"it reads {name.qualname}: {recipe.reason}")
+        found[name] = recipe
+    return found
+
+
+def _is_constant(recipe: Recipe) -> bool:
+    if isinstance(recipe, Items) and recipe.kind in ("tuple", "frozenset"):
+        return all(_is_constant(each) for each in recipe.items)
+    return isinstance(recipe, _UNCHANGING)
+
+
+def _opening(order: Order, way: Access, imports: Imports) -> list[str]:
+    """The docstring, the imports, and how the module is found."""
+    about = order.about.replace("\\", "\\\\").replace('"""', "'''")
+    out = [f'"""{about}"""', ""]
+    own = [line for line in imports.lines() if _is_of(line, way.module)]
+    others = [line for line in imports.lines() if line not in own]
+    if way.script is not None:
+        return out + _loaded(order, way, others)
+    if way.root is None or way.root == order.test.parent:
+        return out + _sorted(others) + ([""] if others and own else []) + own
+    path = way_to(way.root, order.test)
+    return [
+        *out,
+        *_sorted([*others, "import sys", "from pathlib import Path"]),
+        "",
+        f"sys.path.insert(0, str({path}))",
+        "",
+        *(f"{line}  # noqa: E402" for line in own),
+    ]
+
+
+def _loaded(order: Order, way: Access, others: list[str]) -> list[str]:
+    assert way.script is not None
+    needed = [
+        "import contextlib",
+        "import importlib.util",
+        "import sys",
+        "from pathlib import Path",
+    ]
+    return [
+        *_sorted([*others, *needed]),
+        "",
+        f"SCRIPT = {way_to(way.script, order.test)}",
+        f'spec = importlib.util.spec_from_file_location("{way.variable}", SCRIPT)',
+        f'{way.variable} = sys.modules["{way.variable}"] = importlib.util.module_from_spec(spec)',
+        "# The script does its work as soon as it is loaded; only what it defines is needed.",
+        "with contextlib.suppress(Exception, SystemExit):",
+        f"    spec.loader.exec_module({way.variable})",
+    ]
+
+
+def _is_of(line: str, module: str) -> bool:
+    """Whether an import is of the program's own package."""
+    top = module.partition(".")[0]
+    return re.match(rf"(import|from) {re.escape(top)}\b", line) is not None
+
+
+def _sorted(lines: list[str]) -> list[str]:
+    unique = list(dict.fromkeys(lines))
+    return sorted(unique, key=lambda line: (line.startswith("from"), line))

@@ -1,0 +1,149 @@
+"""A regression test for a diagnosis: of the call at fault, or of a wrong caller of it.
+
+Chooses the call and the file; how a test is written is the language's business. A file that exists
+is never overwritten.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.errors import UsageError, WhenceError
+from whence.langs.python.rebuilding.expectation import Said
+from whence.langs.python.rebuilding.expressions import CannotRebuild
+from whence.langs.python.rebuilding.program import Program
+from whence.langs.python.rebuilding.regression_test import Order, write
+from whence.langs.python.trace.call_recipes import call_recipe
+from whence.langs.python.trace.opening import about
+from whence.model.call import Call, OutcomeKind
+from whence.model.diagnosis import Diagnosis, Status
+from whence.model.value import Limits
+from whence.model.verdict import Answer, Verdict
+from whence.report.source import Sources
+from whence.session.state import State
+from whence.tree.memory import ColumnTree
+from whence.tree.reading import readable_call
+
+_MOST_LOOKED_AT = 300
+"""How many calls below one are looked at for what they printed."""
+_BRIEF = Limits(depth=2, parts=4, characters=70)
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionTest:
+    """A test and where it belongs; `note` says why it is not of the call at fault."""
+
+    text: str
+    path: Path
+    note: str = ""
+
+
+def regression_test(
+    state: State, diagnosis: Diagnosis, sources: Sources, path: Path | None = None
+) -> RegressionTest:
+    """A test that fails as long as the fault is there; `WhenceError` says why there is none."""
+    if diagnosis.status is not Status.FOUND or diagnosis.node is None:
+        raise UsageError("a test can be written once a call was found to be at fault")
+    tree = state.tree
+    recording = about(tree) if isinstance(tree, ColumnTree) else None
+    if recording is None:
+        raise WhenceError("a test can be written of what was recorded of a Python program only")
+    files = {each.module: each.location.file for each in tree.functions if each.location}
+    ended = int(tree.columns.outcome[0]) != OutcomeKind.NOT_TERMINATED
+    folder = sources.folder or Path.cwd()
+    program = Program(files, sources.read, folder, tuple(recording.header.command), ended)
+    problems: list[str] = []
+    for node in [diagnosis.node, *_wrong_callers(state, diagnosis.node)]:
+        call, unreadable = readable_call(tree, tree.position(node))
+        name = call.function.short()
+        try:
+            if unreadable:
+                raise CannotRebuild(unreadable)
+            test = path or default_path(name)
+            order = Order(
+                call=call_recipe(tree, tree.position(node)),
+                said=_said(state, node),
+                test=test.absolute(),
+                about=f"Fails as long as this is so: {_one_line(call)}.",
+                prints=_only_own_output(state, node),
+            )
+            text = write(order, program)
+        except (CannotRebuild, RecursionError, TypeError) as problem:
+            problems.append(f"{name}: {problem}")
+            continue
+        note = "" if not problems else f"of {name}, a caller; not of {'; not of '.join(problems)}"
+        return RegressionTest(text, test, note)
+    raise WhenceError(
+        f"no test can be written of {'; nor of '.join(problems)}. "
+        "What was cut off is recorded in full with --whole-values"
+    )
+
+
+def default_path(name: str) -> Path:
+    """Where a test of a function is put if nobody says."""
+    words = re.sub(r"\W+", "_", name).strip("_").lower()
+    return Path("tests") / f"test_regression_{words}.py"
+
+
+def write_test(test: RegressionTest) -> str:
+    """Write the test to its file, and say so."""
+    path = test.path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(test.text)
+    except FileExistsError:
+        raise UsageError(f"{path} exists already; name another file") from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise WhenceError(f"{path} cannot be written ({reason}); name another file") from problem
+    note = f" It is a test {test.note}." if test.note else ""
+    return f"Written to {path}; it fails until the fault is mended.{note}"
+
+
+def _one_line(call: Call) -> str:
+    left, right = " ".join(call.left(_BRIEF).split()), " ".join(call.right(_BRIEF).split())
+    return f"{_cut(left, 60)} {_cut(right, 40)}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _said(state: State, node: int) -> Said:
+    """What was said to be wrong about a call or one with an equal equation, the latest first."""
+    tree = state.tree
+    equation = int(tree.columns.equation[tree.position(node)])
+
+    def is_about(answer: Answer) -> bool:
+        if answer.verdict is not Verdict.WRONG:
+            return False
+        same = int(tree.columns.equation[tree.position(answer.node)]) == equation
+        return answer.node == node or same
+
+    found = [answer for answer in state.facts.answers if is_about(answer)]
+    return Said(found[-1].expected, found[-1].mark) if found else Said()
+
+
+def _wrong_callers(state: State, node: int) -> list[int]:
+    """The callers of a call that were judged to be wrong, nearest first."""
+    wrong = {each.node for each in state.facts.answers if each.verdict is Verdict.WRONG}
+    parent, found = state.tree.columns.parent, []
+    position = int(parent[state.tree.position(node)])
+    while position >= 0:
+        if state.tree.id(position) in wrong:
+            found.append(state.tree.id(position))
+        position = int(parent[position])
+    return found
+
+
+def _only_own_output(state: State, node: int) -> bool:
+    """Whether nothing was printed in the calls that a call made."""
+    tree = state.tree
+    position = tree.position(node)
+    below = range(position + 1, int(tree.columns.end[position]))
+    if len(below) > _MOST_LOOKED_AT or tree.columns.implicit[position]:
+        return False
+    return not any(readable_call(tree, each)[0].printed for each in below)

@@ -1,0 +1,151 @@
+"""The source of a rule: from the tree, else from the file that the tree names.
+
+A tree file is somebody else's, so of the file that it names only a regular one of a modest size is
+read, and only to show lines of it. What stands in a file today need not be what ran: whether it
+was changed since is said wherever its lines are shown.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.errors import WhenceError
+from whence.model.call import Call, Location
+
+MOST_LINES = 40
+_MOST_BYTES = 8 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines of source, the first one with its number where that is known."""
+
+    lines: tuple[str, ...]
+    first: int | None = None
+    changed: bool = False
+    """Whether the file was written to after the run began."""
+    executed: frozenset[int] | None = None
+    """The numbers of the lines that the call ran; None where nobody knows them."""
+
+    def numbered(self, most: int) -> list[str]:
+        """The first lines with their numbers, and how many more there are."""
+        shown = self.lines[:most]
+        column = len(str((self.first or 0) + len(shown) - 1))
+        out = []
+        for number, line in enumerate(shown, self.first or 0):
+            ran = ">" if self.executed is not None and number in self.executed else " "
+            label = "" if self.first is None else f"{number:>{column}}"
+            out.append(f"{ran} {label}  {line}" if label else f"{ran} {line}")
+        if len(self.lines) > most:
+            out.append(f"… and {len(self.lines) - most} more lines")
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the files of a program are: `folder` is the one that it ran in, if that is known."""
+
+    folder: Path | None = None
+    began: float | None = None
+    """When the run began, in seconds."""
+
+    def path(self, file: str) -> Path:
+        """The file that a tree names."""
+        return Path(file) if self.folder is None else self.folder / file
+
+    def shown(self, where: Location) -> str:
+        """A place as one would type it here: inside this directory without the way to it."""
+        if self.folder is None or not Path(where.file).is_absolute():
+            return str(where)
+        try:
+            inside = Path(where.file).relative_to(Path.cwd())
+        except (OSError, ValueError):
+            return str(where)
+        return str(Location(str(inside), where.line, where.column))
+
+    def read(self, file: str) -> str:
+        """The whole text of a file; `WhenceError` where it is not to be had."""
+        path = self.path(file)
+        try:
+            if not path.is_file():
+                raise WhenceError(f"{file} is not there, and the tree does not hold its text")
+            if path.stat().st_size > _MOST_BYTES:
+                raise WhenceError(f"{file} is too large to be shown")
+            # Some files of the system look regular and never end: do not wait for them.
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            with os.fdopen(descriptor, encoding="utf-8", errors="replace") as opened:
+                return opened.read(_MOST_BYTES)
+        except (OSError, ValueError) as problem:
+            raise WhenceError(f"{file} cannot be read ({problem})") from problem
+
+    def changed(self, file: str) -> bool:
+        """Whether a file was written to after the run began."""
+        if self.began is None:
+            return False
+        try:
+            return self.path(file).stat().st_mtime > self.began
+        except (OSError, ValueError):
+            return False
+
+    def block(self, call: Call) -> Block:
+        """The source of what a call ran; `WhenceError` where it is not to be had."""
+        where = call.where()
+        first = where.line if where and where.line else None
+        if call.rule.source:
+            return Block(tuple(call.rule.source.splitlines()), first)
+        if where is None or where.line is None:
+            raise WhenceError("the tree does not say where the source of this call is")
+        lines = _block(self.read(where.file).splitlines(), where)
+        return Block(tuple(lines), where.line, self.changed(where.file))
+
+
+def source_lines(call: Call, sources: Sources) -> list[str]:
+    """What `source` shows."""
+    block = sources.block(call)
+    where = call.where()
+    out = [sources.shown(where)] if where else []
+    out += block.numbered(MOST_LINES)
+    if block.changed:
+        out.append("(the file was changed after the recording)")
+    if call.site:
+        out.append(f"called at {sources.shown(call.site)}")
+    return out
+
+
+def _block(lines: list[str], where: Location) -> list[str]:
+    """From a definition's line to the next line that is indented no deeper."""
+    assert where.line is not None
+    below = lines[where.line - 1 :] if where.line > 0 else []
+    if not below:
+        raise WhenceError(f"{where.file} has no line {where.line}; was it changed since?")
+    depth = _indent(below[0])
+    start = _after_decorators(below)
+    for count, line in enumerate(below[start:], start):
+        closes = line.strip()[:1] in (")", "]", "}")
+        if line.strip() and _indent(line) <= depth and not closes:
+            return _without_blank_end(below[:count])
+    return _without_blank_end(below)
+
+
+def _after_decorators(lines: list[str]) -> int:
+    """How many lines stand before the body: a definition begins with its decorators."""
+    if not lines[0].lstrip().startswith("@"):
+        return 1
+    depth = _indent(lines[0])
+    for count, line in enumerate(lines[1:], 1):
+        word = line.strip().split(" ", 1)[0]
+        if _indent(line) == depth and word in ("def", "async", "class"):
+            return count + 1
+    return 1
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _without_blank_end(lines: list[str]) -> list[str]:
+    while len(lines) > 1 and not lines[-1].strip():
+        lines = lines[:-1]
+    return lines
