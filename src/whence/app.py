@@ -16,7 +16,7 @@ from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.verdict import PERSON, Answer, Verdict
-from whence.ports import Oracle
+from whence.ports import Oracle, Reruns
 from whence.report.source import Sources
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, step
@@ -67,6 +67,7 @@ class Debugging:
     counts: Counts = field(default_factory=Counts)
     entries: list[Entry] = field(default_factory=list)
     """All that happened since the session began, in this process or an earlier one."""
+    reruns: Reruns | None = None
     failures: list[str] = field(default_factory=list)
     """What oracles did wrong. One that fails is not asked again."""
     sources: Sources = field(default_factory=Sources)

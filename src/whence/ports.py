@@ -115,6 +115,24 @@ class Oracle(Protocol):
         """The verdict, or None where it does not know."""
 
 
+class Reruns(Protocol):
+    """Learns by running the program again what its recording does not say.
+
+    What a program does to the world it does again, so this is asked for by a person only. What
+    cannot be had, because the program went another way or cannot be run, is a `WhenceError`.
+    """
+
+    @property
+    def command(self) -> str:
+        """What is run and where, for a person who has to allow it."""
+
+    def whole(self, node: int) -> Call:
+        """The call with all that its values hold."""
+
+    def lines(self, node: int) -> frozenset[int]:
+        """The lines of source that the call itself ran."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The position of the call to ask about next, and why that one."""

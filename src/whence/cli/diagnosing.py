@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from whence.app import Debugging
-from whence.cli.opening import sources_of
+from whence.cli.opening import reruns_of, sources_of
 from whence.errors import WhenceError
 from whence.model.diagnosis import Status
 from whence.model.verdict import Scope, Trust
@@ -97,6 +97,7 @@ def diagnose(
         journal=journal,
         notify=screen.note,
         sources=sources_of(tree),
+        reruns=reruns_of(tree, path),
     )
     try:
         if journal is not None and journal.entries:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from whence.errors import WhenceError
+from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import is_trace
-from whence.ports import Provenance, Tree
+from whence.ports import Provenance, Reruns, Tree
 from whence.report.source import Sources
 from whence.slicing.art_file import read_art
 from whence.slicing.art_provenance import ArtProvenance
@@ -46,6 +47,13 @@ def sources_of(tree: Tree) -> Sources:
     header = recording.header
     folder = Path(header.cwd) if header.cwd else None
     return Sources(folder, header.clock / 1e9 if header.clock else None)
+
+
+def reruns_of(tree: Tree, path: Path) -> Reruns | None:
+    """The program that a recording is of, to be run again when a person asks for it."""
+    if isinstance(tree, ColumnTree) and about(tree) is not None:
+        return ProgramReruns(path, tree)
+    return None
 
 
 def _start(path: Path) -> bytes:

@@ -8,7 +8,7 @@ was changed since is said wherever its lines are shown.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -101,9 +101,9 @@ class Sources:
         return Block(tuple(lines), where.line, self.changed(where.file))
 
 
-def source_lines(call: Call, sources: Sources) -> list[str]:
-    """What `source` shows."""
-    block = sources.block(call)
+def source_lines(call: Call, sources: Sources, executed: frozenset[int] | None = None) -> list[str]:
+    """What `source` shows, with the lines that ran where they are known."""
+    block = replace(sources.block(call), executed=executed)
     where = call.where()
     out = [sources.shown(where)] if where else []
     out += block.numbered(MOST_LINES)

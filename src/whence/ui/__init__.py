@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from whence.ports import Reruns
 from whence.report.source import Sources
 from whence.session.events import Event, Outcome
 from whence.session.journal import Journal
@@ -29,6 +30,10 @@ class Debugging(Protocol):
     @property
     def sources(self) -> Sources:
         """Where the source of the program is."""
+
+    @property
+    def reruns(self) -> Reruns | None:
+        """The program, to be run again, where that is known."""
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""

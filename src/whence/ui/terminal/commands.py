@@ -333,7 +333,18 @@ COMMANDS = (
         ("show",), "show [CALL]", "all that was recorded of this call, or of another one", _show,
         "Calls are named by their numbers, which list gives.",
     ),
+    Spec(
+        ("whole",), "whole", "run the program again to see the values in full", _do("whole"),
+        "Of large values only the beginning is recorded. What is to be run is shown first, for "
+        "what a program does to files or to others it does again. If it goes another way than "
+        "the first time, that is said.",
+    ),
     Spec(("source",), "source", "the source of what this call ran", _do("source")),
+    Spec(
+        ("lines",), "lines", "run the program again to mark the lines that ran", _do("lines"),
+        "The source of this call with the lines that it ran. What is to be run is shown first.",
+        listed=False,
+    ),
     Spec(
         ("info",), "info", "where this call stands, and how the search is going", _do("info"),
     ),

@@ -8,6 +8,7 @@ the question is asked again.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 from whence.errors import UsageError, WhenceError
 from whence.model.question import Question
@@ -45,7 +46,7 @@ from whence.ui.terminal.question import opening, prompt, question_lines
 from whence.ui.terminal.saving import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
 from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
-from whence.ui.terminal.whole import whole_lines
+from whence.ui.terminal.whole import MOST_LINES, call_lines, whole_lines
 
 LEFT = "left with quit"
 RAN_OUT = "the answers ran out"
@@ -70,6 +71,7 @@ class _Conversation:
         self._fresh = True
         self._counted: Outcome | None = None
         self._heard = False
+        self._may_run = False
 
     def run(self) -> tuple[Outcome, str]:
         if isinstance(self.outcome, Ask):
@@ -221,6 +223,9 @@ class _Conversation:
         if what in ("info", "source"):
             self._look(commands.Do(what))
             return
+        if what in ("whole", "lines"):
+            self._run_again(what)
+            return
         if what == "reject":
             self._need(Found, "reject is for when a diagnosis stands")
             self._send(Rejected())
@@ -367,6 +372,27 @@ class _Conversation:
         reading = isinstance(command, commands.Help | commands.ListCalls | commands.ShowCall)
         going_on = isinstance(self.outcome, Ask | Revise)
         self._fresh = len(out) > _SCROLLS and going_on and not reading
+
+    def _run_again(self, what: str) -> None:
+        reruns = self.debugging.reruns
+        if reruns is None:
+            raise UsageError("how its program is run is not known of this tree")
+        node, width = self._node(), self.screen.width
+        if not self._may_run:
+            self.screen.say(*wrapped(f"This runs again: {reruns.command}", width))
+            self.screen.say("What it does to files, or to others, it does once more.")
+            said = self.screen.read("Run it? [y/N] ")
+            if said is None or said.strip().lower() not in ("y", "yes"):
+                self.screen.note("Not run.")
+                return
+            self._may_run = True
+        self.screen.note("running it again …")
+        if what == "whole":
+            self.screen.say(*islice(call_lines(reruns.whole(node), width), MOST_LINES))
+            return
+        tree = self.debugging.state.tree
+        call = tree.call(tree.position(node))
+        self.screen.say(*source_lines(call, self.debugging.sources, reruns.lines(node)))
 
     def _listing(self, name: str) -> list[str]:
         state = self.debugging.state

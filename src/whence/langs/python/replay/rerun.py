@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -104,7 +105,7 @@ def pinned(environment: Mapping[str, str]) -> tuple[dict[str, str], str]:
     return {**environment, HASH_SEED: str(seed)}, PINNED
 
 
-class Reruns:
+class ProgramReruns:
     """The runs of one recording's program, made when something is asked and kept for the next."""
 
     def __init__(self, recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT):
@@ -113,6 +114,12 @@ class Reruns:
         self._time_limit = time_limit
         self._whole: dict[int, Call] = {}
         self._lines: dict[int, frozenset[int]] = {}
+
+    @property
+    def command(self) -> str:
+        """What is run and where."""
+        header = self._header()
+        return f"python {shlex.join(header.command)}, in {header.cwd}"
 
     def whole(self, node: int) -> Call:
         """The call with all that its values hold."""
@@ -171,10 +178,7 @@ class Reruns:
     @contextlib.contextmanager
     def _again(self, node: int, wishes: Sequence[str]) -> Iterator[ColumnTree]:
         """The tree of another run, in step with the recorded one up to the call."""
-        source = self._tree.sources[int(self._tree.source_of[self._tree.position(node)])]
-        if not isinstance(source, TraceSource) or len(self._tree.sources) != 1:
-            raise CannotRepeat("a program with recorded child processes is not run again yet")
-        conditions = Conditions.of(self._recording, source.file.header)
+        conditions = Conditions.of(self._recording, self._header())
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
             output = Path(folder) / "again.whence"
             self._run(conditions, output, wishes)
@@ -216,10 +220,13 @@ class Reruns:
         )
 
     def _knows_hashes(self) -> bool:
+        return bool(self._header().repeatable.get("identity"))
+
+    def _header(self) -> Header:
         source = self._tree.sources[0]
-        return isinstance(source, TraceSource) and bool(
-            source.file.header.repeatable.get("identity")
-        )
+        if not isinstance(source, TraceSource) or len(self._tree.sources) != 1:
+            raise CannotRepeat("a program with recorded child processes is not run again yet")
+        return source.file.header
 
 
 def launcher() -> list[str]:

@@ -12,7 +12,7 @@ from whence.langs.python.record.options import Detail
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.rerun import (
     CannotRepeat,
-    Reruns,
+    ProgramReruns,
     launcher,
     pinned,
     record_options,
@@ -38,7 +38,7 @@ class Recorded:
         )  # fmt: skip
         self.printed, self.complained = done.stdout, done.stderr
         self.tree: ColumnTree = open_trace(self.path)
-        self.reruns = Reruns(self.path, self.tree)
+        self.reruns = ProgramReruns(self.path, self.tree)
 
     def node(self, name: str, which: int = -1) -> int:
         """The id of a call of a function, the last one unless another is named."""

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from whence.app import Debugging
+from whence.errors import WhenceError
+from whence.model.call import Call
+from whence.session.state import State
+
+Build = Callable[..., Call]
+Session = Callable[..., tuple[str, Debugging, str]]
+
+
+class Again:
+    """A program that is run again, or that would be."""
+
+    command = "python job.py 7, in somewhere"
+
+    def __init__(self, whole: Call | None = None, lines: frozenset[int] | None = None):
+        self._whole, self._lines = whole, lines
+        self.asked: list[int] = []
+
+    def whole(self, node: int) -> Call:
+        self.asked.append(node)
+        return _or_fail(self._whole)
+
+    def lines(self, node: int) -> frozenset[int]:
+        self.asked.append(node)
+        return _or_fail(self._lines)
+
+
+def _or_fail(known: Any) -> Any:
+    if known is None:
+        raise WhenceError("it went another way")
+    return known
+
+
+def test_nothing_is_run_before_it_is_allowed(small: State, session: Session, call: Build) -> None:
+    again = Again(whole=call(returned=[1, 2, 3]))
+    seen, _, _ = session(small, "whole", "", "whole", "no", reruns=again)
+    assert again.asked == []
+    assert "This runs again: python job.py 7, in somewhere" in seen
+    assert seen.count("Not run.") == 2
+
+
+def test_what_is_allowed_once_is_not_asked_again(
+    small: State, session: Session, call: Build
+) -> None:
+    again = Again(whole=call(returned=[1, 2, 3]))
+    seen, _, _ = session(small, "n", "whole", "y", "whole", reruns=again)
+    assert again.asked == [2, 2]
+    assert seen.count("Run it?") == 1
+    assert seen.count("returned: [1, 2, 3]") == 2
+
+
+def test_a_run_that_goes_another_way_is_told_and_the_question_stays(
+    small: State, session: Session
+) -> None:
+    seen, debugging, left = session(small, "whole", "y", "n", "n", "y", "y", reruns=Again())
+    assert "it went another way" in seen
+    assert left == ""
+    assert debugging.counts.person == 4
+
+
+@pytest.mark.parametrize("word", ["whole", "lines"])
+def test_a_tree_without_a_program_says_so(small: State, session: Session, word: str) -> None:
+    assert "how its program is run is not known" in session(small, word)[0]
