@@ -334,14 +334,15 @@ COMMANDS = (
         "Calls are named by their numbers, which list gives.",
     ),
     Spec(
-        ("whole",), "whole", "run the program again to see the values in full", _do("whole"),
+        ("full",), "full", "run the program again to see the values in full", _do("full"),
         "Of large values only the beginning is recorded. What is to be run is shown first, for "
         "what a program does to files or to others it does again. If it goes another way than "
         "the first time, that is said.",
+        listed=False,
     ),
     Spec(("source",), "source", "the source of what this call ran", _do("source")),
     Spec(
-        ("lines",), "lines", "run the program again to mark the lines that ran", _do("lines"),
+        ("ran",), "ran", "run the program again to mark the lines that ran", _do("ran"),
         "The source of this call with the lines that it ran. What is to be run is shown first.",
         listed=False,
     ),

@@ -223,7 +223,7 @@ class _Conversation:
         if what in ("info", "source"):
             self._look(commands.Do(what))
             return
-        if what in ("whole", "lines"):
+        if what in ("full", "ran"):
             self._run_again(what)
             return
         if what == "reject":
@@ -351,6 +351,8 @@ class _Conversation:
             case commands.ShowCall(node):
                 wanted = self._node() if node is None else node
                 out = whole_lines(state, wanted, width)
+                if self.debugging.reruns is not None and any("…" in line for line in out):
+                    out.append("(… was not recorded; full runs the program again for it)")
             case commands.ChooseStrategy():
                 out = strategy_lines(state.facts.strategy, width)
             case commands.TurnSwitch():
@@ -387,7 +389,7 @@ class _Conversation:
                 return
             self._may_run = True
         self.screen.note("running it again …")
-        if what == "whole":
+        if what == "full":
             self.screen.say(*islice(call_lines(reruns.whole(node), width), MOST_LINES))
             return
         tree = self.debugging.state.tree

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from whence.app import Debugging
 from whence.errors import WhenceError
-from whence.model.call import Call
+from whence.model.call import Call, Outcome, OutcomeKind
+from whence.model.value import atom
 from whence.session.state import State
+from whence.tree.memory import Node, tree_of
 
 Build = Callable[..., Call]
 Session = Callable[..., tuple[str, Debugging, str]]
@@ -40,7 +43,7 @@ def _or_fail(known: Any) -> Any:
 
 def test_nothing_is_run_before_it_is_allowed(small: State, session: Session, call: Build) -> None:
     again = Again(whole=call(returned=[1, 2, 3]))
-    seen, _, _ = session(small, "whole", "", "whole", "no", reruns=again)
+    seen, _, _ = session(small, "full", "", "full", "no", reruns=again)
     assert again.asked == []
     assert "This runs again: python job.py 7, in somewhere" in seen
     assert seen.count("Not run.") == 2
@@ -50,7 +53,7 @@ def test_what_is_allowed_once_is_not_asked_again(
     small: State, session: Session, call: Build
 ) -> None:
     again = Again(whole=call(returned=[1, 2, 3]))
-    seen, _, _ = session(small, "n", "whole", "y", "whole", reruns=again)
+    seen, _, _ = session(small, "n", "full", "y", "full", reruns=again)
     assert again.asked == [2, 2]
     assert seen.count("Run it?") == 1
     assert seen.count("returned: [1, 2, 3]") == 2
@@ -59,12 +62,20 @@ def test_what_is_allowed_once_is_not_asked_again(
 def test_a_run_that_goes_another_way_is_told_and_the_question_stays(
     small: State, session: Session
 ) -> None:
-    seen, debugging, left = session(small, "whole", "y", "n", "n", "y", "y", reruns=Again())
+    seen, debugging, left = session(small, "full", "y", "n", "n", "y", "y", reruns=Again())
     assert "it went another way" in seen
     assert left == ""
     assert debugging.counts.person == 4
 
 
-@pytest.mark.parametrize("word", ["whole", "lines"])
+@pytest.mark.parametrize("word", ["full", "ran"])
 def test_a_tree_without_a_program_says_so(small: State, session: Session, word: str) -> None:
     assert "how its program is run is not known" in session(small, word)[0]
+
+
+def test_show_says_how_to_get_what_was_not_recorded(session: Session, call: Build) -> None:
+    cut = replace(call(returned=[1, 2]).outcome.value or atom(""), omitted=9)
+    made = replace(call(), outcome=Outcome(OutcomeKind.RETURNED, cut))
+    state = State(tree_of([Node(1, None, made)]))
+    assert "full runs the program again for it" in session(state, "show", reruns=Again())[0]
+    assert "full runs the program again" not in session(state, "show")[0]
