@@ -41,13 +41,13 @@ SHALLOW_BOUND = Bound(depth=1, width=4, attributes=4, text=40, budget=9)
 # Of module variables, as docs/trace-format.md has it for every recorder.
 GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
 FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
-# All that a value holds, as good as always; for calls that are recorded anew to be seen whole.
-WHOLE_BOUND = Bound(depth=60, width=100_000, attributes=10_000, text=1_000_000, budget=200_000)
-
 
 LARGE_ROOT = 4 * 2**20
 """In a root value that has taken so many bytes, texts are cut off at `SHORT_TEXT`."""
 SHORT_TEXT = 32
+
+WHOLE_BOUND = Bound(depth=60, width=100_000, attributes=10_000, text=1_000_000, budget=200_000)
+"""For those who need values as they are and can wait. No backend goes deeper."""
 
 
 @dataclass(frozen=True, slots=True)

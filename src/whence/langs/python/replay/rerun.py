@@ -16,19 +16,20 @@ import os
 import platform
 import shlex
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
 from whence.langs.python.record.executed_lines import Wanted
-from whence.langs.python.record.options import Detail
-from whence.langs.python.record.repeatable import HASH_SEED, OWN, PINNED
+from whence.langs.python.record.launch import Kind
+from whence.langs.python.record.options import WHOLE_BOUND, Detail
+from whence.langs.python.record.repeatable import HASH_SEED, OWN
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.alignment import contradiction, first_divergence
+from whence.langs.python.running import launcher
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.pages import Header
@@ -36,6 +37,7 @@ from whence.model.call import Call
 from whence.tree.memory import ColumnTree
 
 TIME_LIMIT = 600.0
+_KINDS = {kind.value for kind in Kind if kind is not Kind.SCRIPT}
 
 
 class CannotRepeat(WhenceError):
@@ -94,15 +96,6 @@ def _environment(place: Path) -> dict[str, str] | None:
     if not isinstance(found, dict):
         raise CannotRepeat(f"{place}: holds no environment")
     return {str(name): str(value) for name, value in found.items()}
-
-
-def pinned(environment: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """An environment in which hashes are the same every time, and by whom the seed was chosen."""
-    if environment.get(HASH_SEED, "random") != "random":
-        return dict(environment), OWN
-    # Any number will do, and it must not be 0, which means that hashes are not random at all.
-    seed = int.from_bytes(os.urandom(4), "little") % (2**32 - 1) + 1
-    return {**environment, HASH_SEED: str(seed)}, PINNED
 
 
 class ProgramReruns:
@@ -189,11 +182,13 @@ class ProgramReruns:
             yield tree
 
     def _run(self, conditions: Conditions, output: Path, wishes: Sequence[str]) -> None:
+        # Options of the program must not be taken for ours, nor those that say what it is.
+        dashes = [] if conditions.command[0] in _KINDS else ["--"]
         command = [
             *launcher(),
             *record_options(conditions.options, output),
             "--repeatable", str(conditions.repeatable.get("hash_seed_by", OWN)),
-            *wishes, "--", *conditions.command,
+            *wishes, *dashes, *conditions.command,
         ]  # fmt: skip
         with contextlib.ExitStack() as opened:
             stdin: Any = subprocess.DEVNULL
@@ -229,15 +224,6 @@ class ProgramReruns:
         return source.file.header
 
 
-def launcher() -> list[str]:
-    """The words that start `whence record` with this interpreter.
-
-    By the path of the package and not with -m, which would let modules of the current folder stand
-    in for those of the standard library before the program runs.
-    """
-    return [sys.executable, str(Path(__file__).parents[3] / "__main__.py"), "record"]
-
-
 def record_options(told: Mapping[str, Any], output: Path) -> list[str]:
     """The options of `whence record` that a header quotes."""
     words = ["--output", str(output), "--detail", Detail(told.get("detail", "full")).value]
@@ -247,6 +233,8 @@ def record_options(told: Mapping[str, Any], output: Path) -> list[str]:
     ):  # fmt: skip
         if told.get(name) is not None:
             words += [option, str(told[name])]
+    if tuple(told.get("bound", ())) == astuple(WHOLE_BOUND):
+        words.append("--whole-values")
     for option, name in (
         ("--user-code", "user_code"), ("--only", "only"), ("--leave-out", "left_out"),
     ):  # fmt: skip
