@@ -29,6 +29,7 @@ from whence.model.origin import Influence, Origin
 from whence.model.question import Question
 from whence.model.value import FULL, Kind, Limits, Value, show
 from whence.model.verdict import Verdict
+from whence.report.changes import changes
 from whence.search.registry import STRATEGIES
 from whence.search.space import Switches
 from whence.session.events import Exhausted, Found
@@ -38,7 +39,6 @@ from whence.testing.trees import partly_implicit, random_parents, tree_from_pare
 from whence.tree.codec import decode_value
 from whence.tree.memory import Node, tree_of
 from whence.ui.terminal import converse
-from whence.ui.terminal.changes import changes
 from whence.ui.terminal.commands import SPECS, parse
 from whence.ui.terminal.completion import completer
 from whence.ui.terminal.layout import brief, fitted, fold

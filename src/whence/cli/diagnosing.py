@@ -7,7 +7,6 @@ all in the same way.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,12 +14,13 @@ from typing import TextIO
 
 from whence.app import Debugging
 from whence.cli.opening import reruns_of, sources_of
+from whence.cli.reporting import check_output, write_report
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
 from whence.oracle.python_function import load_oracle
 from whence.ports import Provenance, Tree
-from whence.report.record import exit_code, record
+from whence.report.record import exit_code
 from whence.search.registry import DEFAULT, find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
 from whence.session.journal import Journal, OtherTree, default_path, is_session
@@ -60,12 +60,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="ask this function first; the person is asked what it does not know",
     )  # fmt: skip
     without.add_argument(
-        "--format", choices=("text", "json"), default="text",
+        "--format", choices=("text", "json", "html"), default="text",
         help="how the diagnosis is written at the end (default: text)",
     )  # fmt: skip
     without.add_argument(
         "-o", "--output", metavar="FILE", type=Path,
         help="write the diagnosis to a file instead of standard output",
+    )  # fmt: skip
+    without.add_argument(
+        "--regression-test", nargs="?", const="", default=None, metavar="FILE",
+        help="when the fault is found, write a failing test of it (default: "
+        "tests/test_regression_NAME.py); a file that exists is not overwritten",
     )  # fmt: skip
     without.add_argument("--plain", action="store_true", help="no colours, no line editing")
 
@@ -98,13 +103,13 @@ def diagnose(
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
     oracles = [load_oracle(text) for text in options.oracle]
-    _check_output(options.output)
+    check_output(options.output)
     answers, opened = _answers(options.answers)
-    json_to_stdout = options.format == "json" and options.output is None
+    to_stdout = options.format != "text" and options.output is None
     screen = choose_screen(
         answers=answers,
-        output=sys.stderr if json_to_stdout else sys.stdout,
-        plain=options.plain or json_to_stdout,
+        output=sys.stderr if to_stdout else sys.stdout,
+        plain=options.plain or to_stdout,
     )
     journal = _journal(options, tree, path, screen.note)
     debugging = Debugging(
@@ -133,21 +138,7 @@ def diagnose(
             journal.close()
         if opened:
             opened.close()
-    counts = debugging.counts
-    report = record(
-        debugging.state,
-        diagnosis,
-        person=counts.person,
-        oracle=counts.oracle,
-        characters=counts.characters,
-    )
-    if options.format == "json":
-        plain = options.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
-        _write(options.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
-    elif options.output is not None:
-        from whence.report.text import lines
-
-        _write(options.output, "\n".join(lines(debugging.state, diagnosis)) + "\n")
+    write_report(options, debugging, diagnosis, screen.note)
     if debugging.failures and diagnosis.status is not Status.FOUND:
         raise WhenceError("; ".join(debugging.failures))
     return exit_code(diagnosis)
@@ -223,27 +214,3 @@ def _own_journal(place: Path, tree: Tree, path: Path, note: Callable[[str], None
         place.replace(aside)
         note(f"{path} has changed since it was debugged; the answers of then are in {aside}.")
         return Journal(place, tree, str(path))
-
-
-def _check_output(path: Path | None) -> None:
-    """Better said before the questions than after them."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise WhenceError(f"{path}: the diagnosis cannot be written there, it is a directory")
-    if not path.parent.is_dir():
-        raise WhenceError(
-            f"{path}: the diagnosis cannot be written there, {path.parent} is no directory"
-        )
-
-
-def _write(path: Path | None, text: str) -> None:
-    if path is None:
-        sys.stdout.write(text)
-        return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise WhenceError(
-            f"{path}: the diagnosis cannot be written ({problem.strerror})"
-        ) from problem

@@ -107,20 +107,52 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a value is shown: levels of nesting, parts of one value, characters of all."""
+    """How much of a value is shown: levels of nesting, parts of one value, characters of all.
+
+    `text`: of a longer text the beginning and the end are shown, with a count between them.
+    """
 
     depth: int = 4
     parts: int = 12
     characters: int = 300
+    text: int = 200
 
 
 BRIEF = Limits(depth=2, parts=4, characters=60)
-FULL = Limits(depth=100, parts=10_000, characters=1_000_000)
+FULL = Limits(depth=100, parts=10_000, characters=1_000_000, text=1_000_000)
 
 
 def atom(text: str) -> Value:
     """A value without parts, written as its language writes it."""
     return Value(Kind.ATOM, text)
+
+
+_CODE = ("<function ", "<class ", "<module ", "<method ")
+_MORE = re.compile(r"…(?:[\d,]+ more)?\Z")
+
+
+def names_code(value: Value) -> bool:
+    """Whether a value is a function, a class or a module: a piece of the program, not data."""
+    return value.text.startswith(_CODE)
+
+
+def is_opaque(value: Value) -> bool:
+    """Whether only the type of a value is known: what is inside of it cannot be seen."""
+    text = value.text
+    return (
+        value.kind is Kind.ATOM
+        and text[:1] == "<"
+        and text[-1:] == ">"
+        and (not names_code(value) and not text.startswith("<unbound"))
+    )
+
+
+def is_cut(value: Value) -> bool:
+    """Whether less is known of a value than there was, its parts apart."""
+    if value.omitted > 0 or value.kind is not Kind.ATOM:
+        return value.omitted > 0
+    is_text = value.text.lstrip("bruf")[:1] in ("'", '"')
+    return bool(_MORE.search(value.text)) if is_text else "…" in value.text
 
 
 def show(value: Value, limits: Limits = Limits()) -> str:
@@ -131,16 +163,32 @@ def show(value: Value, limits: Limits = Limits()) -> str:
     return text if room >= 0 else text[: limits.characters] + "…"
 
 
+_CUT_OFF = re.compile(r"…([\d,]+) more\Z")
+
+
+def folded(text: str, most: int) -> str:
+    """A text of about that length, the middle of a longer one left out and counted."""
+    if len(text) <= most:
+        return text
+    cut = _CUT_OFF.search(text)
+    if cut is not None:  # its end was not recorded, so only its beginning is shown
+        hidden = cut.start() - most + int(cut[1].replace(",", ""))
+        return f"{text[:most]}…{hidden:,} more"
+    end = most // 4
+    return f"{text[: most - end]}…{len(text) - most:,} more…{text[-end:]}"
+
+
 def _write(value: Value, limits: Limits, depth: int, room: int, out: list[str]) -> int:
     """Append the value's text and return the room that is left, negative when it ran out."""
     if value.kind is Kind.ATOM:
-        out.append(value.text)
-        return room - len(value.text)
+        text = folded(value.text, limits.text)
+        out.append(text)
+        return room - len(text)
     if value.kind is Kind.SHARED:
         text = f"<same as #{value.identity}>"
         out.append(text)
         return room - len(text)
-    opening, closing = _BRACKETS[value.kind]
+    opening, closing = brackets(value)
     head = value.text + opening
     out.append(head)
     room -= len(head) + len(closing)
@@ -150,6 +198,16 @@ def _write(value: Value, limits: Limits, depth: int, room: int, out: list[str]) 
         room = _write_parts(value, limits, depth, room, out)
     out.append(closing)
     return room
+
+
+def brackets(value: Value) -> tuple[str, str]:
+    """What stands around a value's parts; a kind of dict or set is written with their braces."""
+    first = value.parts[0][0] if value.parts else ""
+    if value.kind is Kind.OBJECT and first.startswith("["):
+        plain = all(step.startswith("[") for step, _ in value.parts)
+        if plain and (value.text == "frozenset" or first != "[0]"):
+            return "({", "})"
+    return _BRACKETS[value.kind]
 
 
 def _write_parts(value: Value, limits: Limits, depth: int, room: int, out: list[str]) -> int:

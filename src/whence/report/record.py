@@ -11,6 +11,8 @@ from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import FULL
 from whence.model.verdict import Answer
 from whence.ports import Tree
+from whence.report.explanation import explain
+from whence.report.source import Block, Sources
 from whence.session.state import State, expectations
 from whence.tree.reading import readable_call
 
@@ -18,7 +20,13 @@ VERSION = 1
 
 
 def record(
-    state: State, diagnosis: Diagnosis, *, person: int, oracle: int, characters: int
+    state: State,
+    diagnosis: Diagnosis,
+    *,
+    person: int,
+    oracle: int,
+    characters: int,
+    sources: Sources | None = None,
 ) -> dict[str, Any]:
     """The object that `--format json` writes."""
     tree = state.tree
@@ -32,6 +40,9 @@ def record(
             for answer in expectations(state, diagnosis.node)
         ]
         at_fault["within_slice"] = diagnosis.within_slice
+        found = explain(state, diagnosis, sources or Sources())
+        at_fault["source"] = _source(found.source)
+        at_fault["doubts"] = list(found.doubts)
     return {
         "whence": "diagnosis",
         "version": VERSION,
@@ -44,6 +55,14 @@ def record(
         "strategy": state.facts.strategy,
         "reason": diagnosis.reason,
     }
+
+
+def _source(block: Block | None) -> dict[str, Any] | None:
+    if block is None:
+        return None
+    ran = None if block.executed is None else sorted(block.executed)
+    lines = list(block.lines)
+    return {"line": block.first, "text": lines, "executed": ran, "changed": block.changed}
 
 
 def _answer(answer: Answer) -> dict[str, Any]:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from whence.errors import WhenceError
+from whence.langs.python.rebuilding.attention import looked_at
+from whence.langs.python.rebuilding.definitions import Module
 from whence.model.call import Call, Location
+from whence.model.value import Kind
 
 MOST_LINES = 40
 _MOST_BYTES = 8 * 2**20
@@ -43,7 +47,7 @@ class Block:
         return out
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sources:
     """Where the files of a program are: `folder` is the one that it ran in, if that is known."""
 
@@ -100,6 +104,35 @@ class Sources:
         lines = _block(self.read(where.file).splitlines(), where)
         return Block(tuple(lines), where.line, self.changed(where.file))
 
+    def looked_at(self, call: Call) -> dict[str, frozenset[str]]:
+        """For arguments of which only some attributes matter, which ones these are."""
+        where = call.where()
+        if where is None or where.line is None or self.began is None or self.changed(where.file):
+            return {}
+        module = _module(self, where.file)
+        if module is None:
+            return {}
+        node = module.function(call.function.qualname, where.line)
+        if node is None:
+            return {}
+        found: dict[str, frozenset[str]] = {}
+        for each in call.arguments:
+            names = [step[1:] for step, _ in each.value.parts if step.startswith(".")]
+            whole = each.value.kind is Kind.OBJECT and len(names) == len(each.value.parts)
+            if whole and not each.value.omitted and module.is_class(each.value.text):
+                seen = looked_at(module, node, each.name, each.value.text, names)
+                if seen is not None:
+                    found[each.name] = seen
+        return found
+
+
+@lru_cache(maxsize=32)
+def _module(sources: Sources, file: str) -> Module | None:
+    try:
+        return Module(sources.read(file))
+    except (WhenceError, SyntaxError, ValueError, RecursionError):
+        return None
+
 
 def source_lines(call: Call, sources: Sources, executed: frozenset[int] | None = None) -> list[str]:
     """What `source` shows, with the lines that ran where they are known."""
@@ -149,3 +182,7 @@ def _without_blank_end(lines: list[str]) -> list[str]:
     while len(lines) > 1 and not lines[-1].strip():
         lines = lines[:-1]
     return lines
+
+
+NOWHERE = Sources()
+"""Of a tree that says no more than the names of its files."""

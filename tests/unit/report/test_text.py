@@ -50,8 +50,8 @@ def test_the_call_at_fault_is_told_with_all_that_makes_it_so() -> None:
     answers = [Answer(0, Verdict.WRONG, Mark("result")), Answer(1, Verdict.RIGHT)]
     assert told(call, found, a_call("g"), answers=answers) == [
         "The fault is in f (m.py:3), call 0.",
-        "    def f(x):",
-        "        return 1",
+        "    3  def f(x):",
+        "    4      return 1",
         "  It was given   x = 2",
         "                 arg2 = 3",
         "  It read        limit = 9",

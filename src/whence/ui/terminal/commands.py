@@ -91,6 +91,13 @@ class Save:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteTest:
+    """Show a regression test, or write it to a file."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
 class Help:
     """Explain the commands, or one."""
 
@@ -121,6 +128,7 @@ Command = (
     | ChooseStrategy
     | TurnSwitch
     | Save
+    | WriteTest
     | Help
     | Keep
     | Do
@@ -379,6 +387,13 @@ AT_THE_END = (
     Spec(
         ("reject",), "reject", "that is not the bug: ask again", _do("reject"),
         "All questions are asked anew, with your earlier answers as defaults: Enter repeats one.",
+    ),
+    Spec(
+        ("test",), "test [FILE]", "a failing test of the call at fault; with a file, write it",
+        WriteTest,
+        "In pytest style, made from what was recorded: it fails until the fault is mended. What "
+        "was answered with `n = …` is what it asserts. A file that exists is not overwritten; "
+        "what cannot be made again is said.",
     ),
     Spec(
         ("rest",), "rest", "search the calls below the top although it was judged right",

@@ -6,6 +6,7 @@ The only module that knows rich and prompt_toolkit; `choosing` imports it when b
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -67,6 +68,11 @@ class FancyScreen:
         """The window's width, up to what is still readable."""
         return max(20, min(self._console.width, MAX_WIDTH))
 
+    @property
+    def emphasises(self) -> bool:
+        """In bold."""
+        return True
+
     def say(self, *lines: str | Line) -> None:
         """Show lines in their tones."""
         for each in lines:
@@ -75,6 +81,8 @@ class FancyScreen:
                 text = Text(piece, style=_STYLES[line.tone])
                 if line.tone is Tone.CALL:
                     self._values.highlight(text)
+                for strong in line.strong:
+                    text.highlight_regex(re.escape(strong), "bold reverse")
                 self._console.print(text, soft_wrap=True)
 
     def note(self, text: str) -> None:

@@ -11,11 +11,13 @@ from dataclasses import replace
 from itertools import islice
 
 from whence.model.call import Call, OutcomeKind
-from whence.model.value import BRIEF, Kind, Limits, Value, label_of, show
+from whence.model.value import BRIEF, Kind, Limits, Value, brackets, label_of, show
 
 STEP = 2
 _NARROWEST = 10
 _BRIEFER = Limits(depth=1, parts=3, characters=30)
+_BREAKS = ("; ", ", ", " ")
+_DEEPER = " " * STEP
 _ONE_A_LINE = (Kind.DICT, Kind.OBJECT)
 
 
@@ -37,12 +39,11 @@ def fold(
 def _opened(
     value: Value, limits: Limits, width: int, before: str, after: str, indent: int
 ) -> Iterator[str]:
-    # An empty twin of the value shows which brackets it has.
-    shell = show(replace(value, parts=(), omitted=0))
+    opening, closing = brackets(value)
     margin, inner = " " * indent, " " * (indent + STEP)
     room = max(_NARROWEST, width - indent - STEP)
     below = replace(limits, depth=limits.depth - 1)
-    yield margin + before + shell[:-1]
+    yield margin + before + value.text + opening
     row = ""
     for index, (step, part) in enumerate(value.parts[: limits.parts]):
         label = label_of(value.kind, step, index)
@@ -63,14 +64,20 @@ def _opened(
         row = ""
     if row or more:
         yield inner + " ".join(filter(None, (row, more)))
-    yield margin + shell[-1] + after
+    yield margin + closing + after
 
 
 def _chopped(text: str, width: int, margin: str) -> Iterator[str]:
-    """A text that has no parts, cut wherever the line ends."""
+    """A text that has no parts, cut behind a word or column where that is near the line's end."""
     room = max(_NARROWEST, width - len(margin))
-    for start in range(0, max(1, len(text)), room):
-        yield margin + text[start : start + room]
+    while len(text) > room:
+        stop = max(text.rfind(mark, room * 2 // 3, room) + len(mark) - 1 for mark in _BREAKS)
+        stop = stop if stop > room // 2 else room
+        yield margin + text[:stop]
+        text = text[stop:].removeprefix(" ")
+        if not margin.endswith(_DEEPER) and room > 2 * _NARROWEST:
+            margin, room = margin + _DEEPER, room - len(_DEEPER)
+    yield margin + text
 
 
 def first_lines(lines: Iterator[str], count: int) -> list[str]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import PERSON, Answer, Scope, Trust, Verdict
+from whence.report.regression_test import regression_test, write_test
 from whence.report.source import source_lines
 from whence.report.text import lines as report_lines
 from whence.session.events import (
@@ -43,7 +45,7 @@ from whence.ui.terminal.commands import Command
 from whence.ui.terminal.completion import completer
 from whence.ui.terminal.info import info_lines
 from whence.ui.terminal.listing import calls_of, find_function, listing_lines
-from whence.ui.terminal.question import opening, prompt, question_lines
+from whence.ui.terminal.question import View, opening, prompt, question_lines
 from whence.ui.terminal.saving import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
 from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
@@ -115,7 +117,7 @@ class _Conversation:
         elif isinstance(outcome, Revise):
             self.screen.say("", *telling.contradiction(self.debugging.state, outcome))
         elif isinstance(outcome, Found | Exhausted):
-            lines = report_lines(self.debugging.state, outcome.diagnosis)
+            lines = report_lines(self.debugging.state, outcome.diagnosis, self.debugging.sources)
             if self.screen.interactive:
                 lines = [part for line in lines for part in hanging(line, self.screen.width)]
             self.screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
@@ -123,11 +125,20 @@ class _Conversation:
     def _show_question(self, outcome: Ask) -> None:
         said = self.debugging.state.facts.answers
         number = sum(answer.by == "person" for answer in said) + 1
-        lines = question_lines(outcome.question, number, self.screen.width)
+        lines = question_lines(outcome.question, number, self.screen.width, self._view())
         if self._counted is not outcome:
             self.debugging.shown("\n".join(line.text for line in lines))
             self._counted = outcome
         self.screen.say("", *lines)
+
+    def _view(self) -> View:
+        """What the question is seen with: calls of one function are told apart by what differs."""
+        state = self.debugging.state
+        said = [each for each in state.facts.answers if each.by == PERSON]
+        last = None
+        if said:
+            last, _ = readable_call(state.tree, state.tree.position(said[-1].node))
+        return View(self.debugging.sources, last, self.screen.emphasises)
 
     def _next_command(self) -> Command:
         outcome = self.outcome
@@ -166,7 +177,9 @@ class _Conversation:
                 also = "rest searches on, " if rest else ""
                 return f"Enter ends; {also}undo, distrust, list, save, help > "
             case _:
-                return "Enter ends; reject if this is not it; undo, list, source, save, help > "
+                return (
+                    "Enter ends; reject if this is not it; undo, list, source, test, save, help > "
+                )
 
     def _hint(self) -> str:
         match self.outcome:
@@ -360,6 +373,8 @@ class _Conversation:
                 out = strategy_lines(state.facts.strategy, width)
             case commands.TurnSwitch():
                 out = switch_lines(state.facts.switches)
+            case commands.WriteTest(file):
+                out = self._test(file)
             case commands.Save(file):
                 out = wrapped(save(self.debugging, file), width)
             case commands.Help(topic):
@@ -398,6 +413,19 @@ class _Conversation:
         tree = self.debugging.state.tree
         call = tree.call(tree.position(node))
         self.screen.say(*source_lines(call, self.debugging.sources, reruns.lines(node)))
+
+    def _test(self, file: str) -> list[str]:
+        outcome = self.outcome
+        if not isinstance(outcome, Found):
+            raise UsageError("test is for when a call was found to be at fault")
+        path = Path(file).expanduser() if file else None
+        state, sources = self.debugging.state, self.debugging.sources
+        test = regression_test(state, outcome.diagnosis, sources, path)
+        if file:
+            return wrapped(write_test(test), self.screen.width)
+        note = f" (It is a test {test.note}.)" if test.note else ""
+        hint = wrapped(f"test {test.path} writes it.{note}", self.screen.width)
+        return [*(f"  {line}".rstrip() for line in test.text.splitlines()), *hint]
 
     def _listing(self, name: str) -> list[str]:
         state = self.debugging.state

@@ -45,6 +45,11 @@ class PlainScreen:
             return max(20, shutil.get_terminal_size().columns)
         return WIDTH_IN_PIPES
 
+    @property
+    def emphasises(self) -> bool:
+        """Plain text is all alike."""
+        return False
+
     def say(self, *lines: str | Line) -> None:
         """Write lines."""
         at_terminal = _is_terminal(self._output)

@@ -7,13 +7,16 @@ is asked, and everything else about the search, is `info`'s business.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from whence.model.call import Call, Effect, OutcomeKind
+from whence.model.call import Binding, Call, Effect, OutcomeKind
 from whence.model.question import Question
-from whence.model.value import Limits, Value, show
+from whence.model.value import Kind, Limits, Value, names_code, show
 from whence.model.verdict import Answer, Verdict
-from whence.ui.terminal.changes import Change, changes
+from whence.report.changes import Change, changes, equal
+from whence.report.source import NOWHERE, Sources
 from whence.ui.terminal.layout import brief, equation, fitted
 from whence.ui.terminal.screen import Line, Tone
 
@@ -25,6 +28,10 @@ _READS = 6
 _EFFECTS = 6
 _CHANGES = 6
 _PRINTED = 6
+_FOLDED = re.compile(r"\(…\)|\[…\]|\{…\}")
+_WORTH_HIDING = 2
+"""So many attributes have to be of no interest before they are left out."""
+_MORE = Limits(depth=100, parts=10_000, characters=3_000, text=3_000)
 
 LETTERS = {
     Verdict.RIGHT: "y",
@@ -82,35 +89,126 @@ def typed(answer: Answer) -> str:
     return LETTERS[answer.verdict] + mark
 
 
-def question_lines(question: Question, number: int, width: int) -> list[Line]:
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a question is seen with: the source, and the call of the same function judged last."""
+
+    sources: Sources = NOWHERE
+    last: Call | None = None
+    emphasised: bool = False
+    """Whether the screen shows by itself what differs from the last one."""
+
+
+PLAINLY = View()
+
+
+def question_lines(question: Question, number: int, width: int, view: View = PLAINLY) -> list[Line]:
     """All that is shown of a question, its header first."""
-    call = question.call
+    whole = question.call
+    call = _attentive(whole, view.sources)
     room = max(20, width - 2)
-    shown = [Line(text, Tone.CALL) for text in equation(call, LIMITS, room, _LINES_A_VALUE)]
-    shown += [Line(text, Tone.CALL) for text in _reads(call, room)]
+    differing = _differing(whole, view.last)
+    strong = _strong(call, differing) if view.emphasised else ()
+    shown = [Line(text, Tone.CALL, strong) for text in equation(call, LIMITS, room, _LINES_A_VALUE)]
+    shown += [Line(text, Tone.CALL, strong) for text in _reads(call, room)]
     shown += [Line(text, Tone.CALL) for text in _effects(call.effects, room)]
     printed = "\n".join(call.output) or call.printed
     shown += [Line(text) for text in printed_lines(printed)]
+    cut = _is_cut(call)
     if len(shown) > _MOST_LINES:
-        cut = f"… {len(shown) - _MOST_LINES} more lines …"
-        shown = [*shown[:_HEAD], Line(cut, Tone.QUIET), *shown[_HEAD - _MOST_LINES :]]
-    if any("…" in line.text for line in shown):
+        more = f"… {len(shown) - _MOST_LINES} more lines …"
+        shown = [*shown[:_HEAD], Line(more, Tone.QUIET), *shown[_HEAD - _MOST_LINES :]]
+        cut = True
+    if cut or any(line.text.endswith("…") or _FOLDED.search(line.text) for line in shown):
         shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
-    place = _place(call)
+    if differing and not view.emphasised:
+        shown.append(Line(f"differs from the last one in: {', '.join(differing)}", Tone.QUIET))
+    place = _place(call, view.sources)
     if place:
         shown.append(Line(place, Tone.QUIET))
     return [
         Line(header(question, number), Tone.TITLE),
-        *(Line("  " + line.text, line.tone) for line in shown),
+        *(Line("  " + line.text, line.tone, line.strong) for line in shown),
     ]
+
+
+def _attentive(call: Call, sources: Sources) -> Call:
+    """The call with those attributes of its arguments left out that it does not look at."""
+    seen = sources.looked_at(call)
+    if not seen:
+        return call
+    return replace(
+        call,
+        arguments=tuple(
+            Binding(each.name, _only(each.value, seen[each.name])) if each.name in seen else each
+            for each in call.arguments
+        ),
+    )
+
+
+def _only(value: Value, names: frozenset[str]) -> Value:
+    kept = tuple((step, part) for step, part in value.parts if step[1:] in names)
+    hidden = len(value.parts) - len(kept)
+    return value if hidden < _WORTH_HIDING else replace(value, parts=kept, omitted=hidden)
+
+
+def _differing(call: Call, last: Call | None) -> list[str]:
+    """The inputs that are not what they were when the function was judged last, if not all.
+
+    Of a single argument one sees by oneself that it differs.
+    """
+    if last is None or last.function.name != call.function.name:
+        return []
+    before = {each.name: each.value for each in (*last.arguments, *last.reads)}
+    inputs = [each for each in (*call.arguments, *call.reads) if each.name]
+    other = [
+        each.name
+        for each in inputs
+        if each.name not in before or not equal(before[each.name], each.value)
+    ]
+    single = len(call.arguments) == 1 and other == [call.arguments[0].name]
+    return other if len(other) < len(inputs) and not single else []
+
+
+def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
+    inputs = [*call.arguments, *call.reads]
+    return tuple(
+        text
+        for each in inputs
+        if each.name in names
+        for text in (f"{each.name}={show(each.value, LIMITS)}", f"it read {each.name}")
+    )
+
+
+def _data(call: Call) -> list[Binding]:
+    """The state that a call read, without the functions, classes and modules that it names."""
+    return [each for each in call.reads if not names_code(each.value) and not _is_dunder(each.name)]
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _is_cut(call: Call) -> bool:
+    """Whether some value is not shown in full although all of it is there."""
+    if len(_data(call)) > _READS or len(call.effects) > _EFFECTS:
+        return True
+    values = [each.value for each in (*call.arguments, *_data(call))]
+    values += [*call.outcome.yielded, *([call.outcome.value] if call.outcome.value else [])]
+    for effect in call.effects:
+        values += [each for each in (effect.before, effect.after) if each is not None]
+    if len(call.outcome.yielded) > LIMITS.parts:
+        return True
+    return any(len(show(each, LIMITS)) < len(show(each, _MORE)) for each in values)
 
 
 def _reads(call: Call, width: int) -> list[str]:
     out: list[str] = []
-    for each in call.reads[:_READS]:
+    data = _data(call)
+    for each in data[:_READS]:
         out += fitted(each.value, LIMITS, width, _LINES_A_VALUE, before=f"it read {each.name} = ")
-    if len(call.reads) > _READS:
-        out.append(f"it read … {len(call.reads) - _READS} more")
+    if len(data) > _READS:
+        out.append(f"it read … {len(data) - _READS} more")
     return out
 
 
@@ -139,22 +237,28 @@ def effect_lines(effect: Effect, width: int) -> list[str]:
 
 def _change_lines(target: str, change: Change, width: int) -> list[str]:
     name = target + "".join(change.steps)
-    if change.before is None and change.after is not None:
-        return fitted(change.after, LIMITS, width, _LINES_A_VALUE, before=f"it made {name} = ")
-    if change.after is None:
-        return [_cut(f"it removed {name}, which was {_shown(change.before)}", width)]
-    line = f"it changed {name}: {_shown(change.before)} → {_shown(change.after)}"
+    before, after = change.before, change.after
+    if before is not None and after is not None and _is_empty(before, after):
+        before = None  # it is made here
+    line = f"it {Change(change.steps, before, after, change.within).words(target, LIMITS)}"
     if len(line) <= width:
         return [line]
+    if before is None and after is not None and change.within is not Kind.SET:
+        verb = "inserted" if change.within else "made"
+        return fitted(after, LIMITS, width, _LINES_A_VALUE, before=f"it {verb} {name} = ")
+    if before is None or after is None:
+        return [_cut(line, width)]
     out: list[str] = [f"it changed {name}:"]
-    for before, value in (("  from ", change.before), ("  to   ", change.after)):
-        if value is not None:
-            out += fitted(value, LIMITS, width, _LINES_A_VALUE, before=before)
+    for label, value in (("  from ", before), ("  to   ", after)):
+        out += fitted(value, LIMITS, width, _LINES_A_VALUE, before=label)
     return out
 
 
-def _shown(value: Value | None) -> str:
-    return "nothing" if value is None else show(value, LIMITS)
+def _is_empty(before: Value, after: Value) -> bool:
+    """Whether an object had nothing in it yet."""
+    same = before.kind is Kind.OBJECT and (before.kind, before.text) == (after.kind, after.text)
+    made = bool(after.parts) and all(step.startswith(".") for step, _ in after.parts)
+    return same and made and not before.parts and not before.omitted
 
 
 def _cut(text: str, width: int) -> str:
@@ -172,12 +276,12 @@ def printed_lines(printed: str) -> list[str]:
     return out
 
 
-def _place(call: Call) -> str:
+def _place(call: Call, sources: Sources) -> str:
     where, raised = call.where(), call.outcome.location
     if call.outcome.kind is not OutcomeKind.RAISED or raised is None:
-        return f"at {where}" if where else ""
+        return f"at {sources.shown(where)}" if where else ""
     if where is None:
-        return f"raised at {raised}"
+        return f"raised at {sources.shown(raised)}"
     if where.file == raised.file and raised.line:
-        return f"at {where}, raised in line {raised.line}"
-    return f"at {where}, raised at {raised}"
+        return f"at {sources.shown(where)}, raised in line {raised.line}"
+    return f"at {sources.shown(where)}, raised at {sources.shown(raised)}"

@@ -34,6 +34,8 @@ class Line:
 
     text: str
     tone: Tone = Tone.PLAIN
+    strong: tuple[str, ...] = ()
+    """Pieces of the text that matter most, for screens that can show it."""
 
 
 def no_completion(text: str) -> Sequence[str]:
@@ -51,6 +53,10 @@ class Screen(Protocol):
     @property
     def width(self) -> int:
         """How many characters fit on a line."""
+
+    @property
+    def emphasises(self) -> bool:
+        """Whether it can show which pieces of a line matter most."""
 
     def say(self, *lines: str | Line) -> None:
         """Show lines."""

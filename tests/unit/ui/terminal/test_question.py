@@ -6,7 +6,7 @@ import pytest
 from whence.model.call import Call, Location, OutcomeKind
 from whence.model.question import Question
 from whence.model.verdict import Answer, Mark, Verdict
-from whence.ui.terminal.question import opening, prompt, question_lines
+from whence.ui.terminal.question import View, opening, prompt, question_lines
 
 Build = Callable[..., Call]
 
@@ -57,8 +57,57 @@ def test_only_the_parts_that_changed_are_shown(call: Build) -> None:
 
 
 def test_a_value_that_changed_all_over_is_shown_as_a_whole(call: Build) -> None:
+    lines = shown(call(changed={"xs": ([1, 2, 3], [3, 4, 1, 2])}, returned="None"))
+    assert "  it changed xs: [1, 2, 3] → [3, 4, 1, 2]" in lines
+
+
+def test_what_was_put_in_or_taken_out_is_all_that_is_shown_of_a_list(call: Build) -> None:
     lines = shown(call(changed={"xs": ([1, 2, 3], [0, 1, 2, 3])}, returned="None"))
-    assert "  it changed xs: [1, 2, 3] → [0, 1, 2, 3]" in lines
+    assert "  it inserted xs[0] = 0" in lines
+    lines = shown(call(changed={"xs": ([1, 2, 3], [1, 3])}, returned="None"))
+    assert "  it removed xs[1], which was 2" in lines
+
+
+def test_a_set_is_told_by_its_members(call: Build) -> None:
+    sets = ({"set": [*range(1, 9)]}, {"set": [*range(2, 10)]})
+    lines = shown(call(changed={"s": sets}, returned="None"))
+    assert lines[2:4] == ["  it removed 1 from s", "  it added 9 to s"]
+
+
+def test_code_that_a_call_names_is_not_among_what_it_read(call: Build) -> None:
+    read = {"helper": "<function helper>", "np": "<module numpy>", "K": "<class K>", "n": 3}
+    lines = shown(call(read={**read, "__annotations__": {"dict": []}}, returned=1))
+    assert [line for line in lines if "it read" in line] == ["  it read n = 3"]
+
+
+def test_what_differs_from_the_last_call_of_the_function_is_said(call: Build) -> None:
+    last = call(given={"a": [1, 2], "b": 3, "c": 4}, returned=1)
+    now = asked(call(given={"a": [1, 2], "b": 5, "c": 4}, returned=2))
+
+    def lines(view: View) -> list[str]:
+        return [line.text for line in question_lines(now, 2, 80, view)]
+
+    assert "  differs from the last one in: b" in lines(View(last=last))
+    assert not any("differs" in line for line in lines(View(last=call("g", given={"a": 1}))))
+    other = call(given={"a": [9], "b": 9, "c": 9}, returned=1)
+    assert not any("differs" in line for line in lines(View(last=other))), "everything does"
+    bold = question_lines(now, 2, 80, View(last=last, emphasised=True))
+    assert not any("differs" in line.text for line in bold)
+    assert "b=5" in bold[1].strong
+
+
+def test_nothing_is_said_to_be_left_out_that_was_never_recorded(call: Build) -> None:
+    lines = shown(call(given={"xs": {"list": [1], "more": 9}, "m": "<re.Match> …"}, returned=1))
+    assert lines[1] == "  f(xs=[1, …9 more], m=<re.Match> …) → 1"
+    assert not any("was left out" in line for line in lines)
+
+
+def test_a_long_text_is_shown_by_its_ends_with_a_count(call: Build) -> None:
+    text = "'" + "a" * 500 + "b" * 500 + "'"
+    lines = shown(call(given={"s": text}, returned=1), 300)
+    assert lines[1].endswith("bbb') → 1")
+    assert "…802 more…" in lines[1]
+    assert "  (… was left out; show prints it all)" in lines
 
 
 def test_an_effect_without_a_visible_difference_is_said_to_be_one(call: Build) -> None:

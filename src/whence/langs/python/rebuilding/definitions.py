@@ -81,6 +81,25 @@ class Module:
         here = [each for each in found if _first_line(each) == line]
         return here[0] if here else None
 
+    def methods(self, of: str, name: str) -> list[Function] | None:
+        """The functions that a name stands for in a class or the classes above it.
+
+        None where that is not known, nothing where it stands for a value of the class itself.
+        """
+        found = self._classes.get(of)
+        if found is None:
+            return None
+        own = self._functions.get(f"{of}.{name}")
+        if own:
+            return list(own)
+        if name in _variables(found.body):
+            return []
+        for base in map(ast.unparse, found.bases):
+            above = self.methods(base, name)
+            if above is not None:
+                return above
+        return None
+
     def is_class(self, qualname: str) -> bool:
         """Whether a class of this name is defined."""
         return qualname in self._classes

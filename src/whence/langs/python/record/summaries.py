@@ -326,9 +326,12 @@ def _load_pandas(registry: Summaries) -> None:
 
 
 def _column(values: Any, size: int) -> tuple[str, bool]:
-    """The first elements of what pandas holds, if they are numpy's and not of a foreign type."""
-    dtype = values.dtype
-    if not _raw_module(type(dtype)).startswith("numpy"):
+    """The first elements of what pandas holds, if they are numpy's or pandas' own."""
+    module = _raw_module(type(values.dtype)).partition(".")[0]
+    if module == "pandas":
+        head = values.iloc[:_HEAD] if hasattr(values, "iloc") else values[:_HEAD]
+        return listed(head.to_numpy(dtype=object).tolist(), size)
+    if module != "numpy":
         return f"…{size} more" if size else "", False
     return _elements(values.iloc[:_HEAD].to_numpy() if hasattr(values, "iloc") else values.values)
 

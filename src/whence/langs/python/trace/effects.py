@@ -62,7 +62,11 @@ def _differences(before: Value, after: Value, steps: Steps) -> list[_Difference]
         return whole
     if before.kind in (Kind.ATOM, Kind.SET, Kind.SHARED) or before.omitted != after.omitted:
         return whole
+    if not before.parts and before.kind is Kind.OBJECT and _has_attributes(after):
+        return whole  # an object that is being made is shown as one
     old, new = dict(before.parts), dict(after.parts)
+    if before.kind is Kind.LIST and _has_moved(before, after):
+        return whole
     found: list[_Difference] = []
     for step in (*old, *(each for each in new if each not in old)):
         if step not in old or step not in new:
@@ -72,3 +76,14 @@ def _differences(before: Value, after: Value, steps: Steps) -> list[_Difference]
         if len(found) > MOST_PARTS:
             return whole if steps else None
     return found or whole
+
+
+def _has_attributes(value: Value) -> bool:
+    return bool(value.parts) and all(step.startswith(".") for step, _ in value.parts)
+
+
+def _has_moved(before: Value, after: Value) -> bool:
+    """Whether a list grew or shrank elsewhere than at its end: all its items have other places."""
+    if len(before.parts) == len(after.parts):
+        return False
+    return any(old != new for old, new in zip(before.parts, after.parts, strict=False))

@@ -16,6 +16,7 @@ from whence.ports import Int64s
 
 _OFFSET = (1 << f.PAGE_BITS) - 1
 _LOCALS = "<locals>."
+_UNSAID = ("builtins", "__main__", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class TypeEntry:
     @property
     def full(self) -> str:
         """The name with its module, which is left out where it says nothing."""
-        return self.short if self.module in ("builtins", "") else f"{self.module}.{self.short}"
+        return self.short if self.module in _UNSAID else f"{self.module}.{self.short}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from whence.langs.python.trace import format as f
 from whence.langs.python.trace.format import Malformed, read_bytes, read_text, read_v, read_z
 from whence.langs.python.trace.pages import shown
 from whence.langs.python.trace.tables import Tables
+from whence.langs.python.trace.written import written
 from whence.model.value import Kind, Limits, Value, atom, show
 
 Parts = list[tuple[str, Value]]
@@ -228,7 +229,8 @@ class ValueReader:
                 raise Malformed(_BROKEN)
             complete = self._data[place] == 1
             text, place = read_text(self._data, place + 1)
-            return self._made(number, Kind.ATOM, shown(text) + " …" * (not complete)), place
+            text = written(named, shown(text), complete=complete)
+            return self._made(number, Kind.ATOM, text), place
         parts, omitted = [], 0
         if kind in (f.SUBCLASS, f.EXCEPTION):
             self._contents[self._started] = number

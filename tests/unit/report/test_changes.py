@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from whence.report.changes import changes
 from whence.tree.codec import decode_value
-from whence.ui.terminal.changes import changes
 
 
 def found(before: Any, after: Any) -> list[str]:

@@ -1,0 +1,87 @@
+"""The end of every command that diagnoses: the report in its form, and the regression test."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from whence.app import Debugging
+from whence.errors import WhenceError
+from whence.model.diagnosis import Diagnosis, Status
+from whence.report.html import page
+from whence.report.record import record
+from whence.report.regression_test import regression_test, write_test
+from whence.report.text import lines
+
+
+def write_report(
+    options: argparse.Namespace,
+    debugging: Debugging,
+    diagnosis: Diagnosis,
+    note: Callable[[str], None],
+) -> None:
+    """Write what the options ask for. What is shown in the session is not written again."""
+    state, sources, counts = debugging.state, debugging.sources, debugging.counts
+    if options.format == "json":
+        report = record(
+            state,
+            diagnosis,
+            person=counts.person,
+            oracle=counts.oracle,
+            characters=counts.characters,
+            sources=sources,
+        )
+        plain = options.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
+        _write(options.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
+    elif options.format == "html":
+        asked = f"{counts.person} answered by a person, {counts.oracle} by others"
+        text = page(state, diagnosis, sources, asked=asked, test=_test_text(debugging, diagnosis))
+        _write(options.output, text)
+    elif options.output is not None:
+        _write(options.output, "\n".join(lines(state, diagnosis, sources)) + "\n")
+    if options.regression_test is not None:
+        note(_written_test(options.regression_test, debugging, diagnosis))
+
+
+def _test_text(debugging: Debugging, diagnosis: Diagnosis) -> str:
+    try:
+        return regression_test(debugging.state, diagnosis, debugging.sources).text
+    except WhenceError:
+        return ""
+
+
+def _written_test(file: str, debugging: Debugging, diagnosis: Diagnosis) -> str:
+    if diagnosis.status is not Status.FOUND:
+        return "No regression test was written: no call was found to be at fault."
+    path = Path(file) if file else None
+    try:
+        return write_test(regression_test(debugging.state, diagnosis, debugging.sources, path))
+    except WhenceError as problem:
+        return f"No regression test was written: {problem}."
+
+
+def check_output(path: Path | None) -> None:
+    """Better said before the questions than after them."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise WhenceError(f"{path}: the diagnosis cannot be written there, it is a directory")
+    if not path.parent.is_dir():
+        raise WhenceError(
+            f"{path}: the diagnosis cannot be written there, {path.parent} is no directory"
+        )
+
+
+def _write(path: Path | None, text: str) -> None:
+    if path is None:
+        sys.stdout.write(text)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise WhenceError(
+            f"{path}: the diagnosis cannot be written ({problem.strerror})"
+        ) from problem

@@ -1,0 +1,87 @@
+"""Which attributes of its arguments a function looks at, as far as the text says.
+
+A method of an object with thirty attributes that names two of them can be judged by these two. The
+text is believed only where it is plain: as soon as an object is passed on, compared or printed as
+a whole, or a method is called on it whose text is elsewhere, all of it may matter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from whence.langs.python.rebuilding.definitions import Function, Module
+
+_DEEPEST = 20
+
+
+def looked_at(
+    module: Module, node: Function, parameter: str, of: str, attributes: Collection[str]
+) -> frozenset[str] | None:
+    """The attributes of a parameter, an object of class `of` that has `attributes`.
+
+    None where all of them may matter.
+    """
+    return _Look(module, of, attributes).at(node, parameter, 0)
+
+
+class _Look:
+    def __init__(self, module: Module, of: str, attributes: Collection[str]) -> None:
+        self._module = module
+        self._of = of
+        self._attributes = attributes
+        self._seen: set[str] = set()
+
+    def at(self, node: Function, parameter: str, depth: int) -> frozenset[str] | None:
+        """What a function looks at, with the methods that it calls on the object."""
+        if depth > _DEEPEST:
+            return None
+        uses = [e for e in ast.walk(node) if isinstance(e, ast.Name) and e.id == parameter]
+        taken = {
+            id(e.value): e.attr
+            for e in ast.walk(node)
+            if isinstance(e, ast.Attribute) and isinstance(e.value, ast.Name)
+        }
+        found: set[str] = set()
+        for use in uses:
+            name = taken.get(id(use))
+            if name is None:
+                return None
+            if name in self._attributes:
+                found.add(name)
+            elif not self._is_stored(node, parameter, name):
+                more = self._method(name, depth)
+                if more is None:
+                    return None
+                found |= more
+        return frozenset(found)
+
+    @staticmethod
+    def _is_stored(node: Function, parameter: str, name: str) -> bool:
+        """Whether the function makes the attribute itself and never reads it."""
+        places = [
+            e
+            for e in ast.walk(node)
+            if isinstance(e, ast.Attribute)
+            and e.attr == name
+            and isinstance(e.value, ast.Name)
+            and e.value.id == parameter
+        ]
+        return all(isinstance(each.ctx, ast.Store) for each in places)
+
+    def _method(self, name: str, depth: int) -> frozenset[str] | None:
+        if name in self._seen:
+            return frozenset()
+        self._seen.add(name)
+        methods = self._module.methods(self._of, name)
+        if methods is None:
+            return None
+        found: frozenset[str] = frozenset()
+        for method in methods:
+            if not method.args.args:
+                return None
+            more = self.at(method, method.args.args[0].arg, depth + 1)
+            if more is None:
+                return None
+            found |= more
+        return found

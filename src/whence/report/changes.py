@@ -1,0 +1,129 @@
+"""What is different between two values: only the parts that changed, each with its address.
+
+Identities do not count: they number the objects of one moment, and a change is about contents. A
+list into which something was put, or from which something was taken, differs in that and not in
+all that stands behind it; a set differs in its members.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whence.model.value import FULL, Kind, Limits, Steps, Value, show
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A part before and after; absent where there was none.
+
+    `within`: a list where the part was put in or taken out between others, or a set (then `steps`
+    lead to the set, whose members have no address).
+    """
+
+    steps: Steps
+    before: Value | None
+    after: Value | None
+    within: Kind | None = None
+
+    def words(self, target: str, limits: Limits) -> str:
+        """The change of something by this name, in words: `made x[2] = 3`."""
+        name = target + "".join(self.steps)
+        before, after = _shown(self.before, limits), _shown(self.after, limits)
+        if self.before is None:
+            if self.within is Kind.SET:
+                return f"added {after} to {name}"
+            return f"{'inserted' if self.within else 'made'} {name} = {after}"
+        if self.after is None:
+            if self.within is Kind.SET:
+                return f"removed {before} from {name}"
+            return f"removed {name}, which was {before}"
+        return f"changed {name}: {before} → {after}"
+
+    def short(self, target: str, limits: Limits) -> str:
+        """The change of something by this name: `x[2]: nothing → 3`."""
+        name = target + "".join(self.steps)
+        before, after = _shown(self.before, limits), _shown(self.after, limits)
+        if self.within is None:
+            return f"{name}: {before} → {after}"
+        verb = "inserted" if self.within is Kind.LIST else "added"
+        return f"{name}: {verb} {after}" if self.before is None else f"{name}: removed {before}"
+
+
+def _shown(value: Value | None, limits: Limits) -> str:
+    return "nothing" if value is None else show(value, limits)
+
+
+def changes(before: Value | None, after: Value | None, steps: Steps = ()) -> Iterator[Change]:
+    """The smallest parts that differ, in the order in which they stand."""
+    if before is None or after is None:
+        if before is not after:
+            yield Change(steps, before, after)
+        return
+    if not _alike(before, after):
+        yield Change(steps, before, after)
+        return
+    if before.kind is Kind.SET:
+        yield from _members(before, after, steps)
+        return
+    if before.kind is Kind.LIST and len(before.parts) != len(after.parts):
+        moved = list(_moved(before, after, steps))
+        if moved:
+            yield from moved
+            return
+    old, new = dict(before.parts), dict(after.parts)
+    for step in dict.fromkeys([*old, *new]):
+        yield from changes(old.get(step), new.get(step), (*steps, step))
+
+
+def _alike(before: Value, after: Value) -> bool:
+    """Whether two values can only differ in their parts."""
+    if before.kind is not after.kind or before.text != after.text:
+        return False
+    if before.kind is Kind.SHARED:
+        return before.identity == after.identity
+    if before.omitted != after.omitted:
+        return False
+    return bool(before.parts) == bool(after.parts)
+
+
+def equal(one: Value, other: Value) -> bool:
+    """Whether two values differ in nothing but their identities."""
+    return next(changes(one, other), None) is None
+
+
+def _members(before: Value, after: Value, steps: Steps) -> Iterator[Change]:
+    old = [(show(part, FULL), part) for _, part in before.parts]
+    new = [(show(part, FULL), part) for _, part in after.parts]
+    kept = Counter(text for text, _ in old) & Counter(text for text, _ in new)
+    for members, is_new in ((old, False), (new, True)):
+        left = kept.copy()
+        for text, part in members:
+            if left[text] > 0:
+                left[text] -= 1
+            elif is_new:
+                yield Change(steps, None, part, Kind.SET)
+            else:
+                yield Change(steps, part, None, Kind.SET)
+
+
+def _moved(before: Value, after: Value, steps: Steps) -> Iterator[Change]:
+    """What was put in or taken out in one place, if that is all."""
+    old, new = [part for _, part in before.parts], [part for _, part in after.parts]
+    shorter = min(len(old), len(new))
+    first = 0
+    while first < shorter and equal(old[first], new[first]):
+        first += 1
+    last = 0
+    while last < shorter - first and equal(old[-1 - last], new[-1 - last]):
+        last += 1
+    # What is put in or taken out at the end is told by its place anyway.
+    if first + last < shorter or first == shorter:
+        return
+    for index in range(first, max(len(old), len(new)) - last):
+        step = (*steps, f"[{index}]")
+        if len(new) > len(old):
+            yield Change(step, None, new[index], Kind.LIST)
+        else:
+            yield Change(step, old[index], None, Kind.LIST)

@@ -1,0 +1,171 @@
+"""A diagnosis as its parts: what every form of the report shows, in the order in which it does.
+
+`text`, `html` and `record` lay these parts out; none of them finds out anything by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whence.errors import WhenceError
+from whence.model.call import Call, OutcomeKind
+from whence.model.diagnosis import Diagnosis, FaultKind, Status
+from whence.model.value import Limits, names_code, show
+from whence.model.verdict import PERSON, Answer, Verdict
+from whence.report.certainty import doubts
+from whence.report.changes import changes
+from whence.report.source import Block, Sources
+from whence.session.state import State, expectations
+from whence.tree.reading import readable_call
+
+CALLEES_SHOWN = 8
+CANDIDATES_SHOWN = 10
+_CHANGES = 8
+_BRIEF = Limits(depth=3, parts=6, characters=120)
+
+_WRONG = {
+    FaultKind.WRONG_RESULT: "Its inputs are right and so is {callees}, yet what it did is wrong.",
+    FaultKind.BAD_INPUT_PASSED: "Its inputs are right, yet it passed on what should never have "
+    "been passed.",
+    FaultKind.RAISED: "It raised, although its inputs are right and so is {callees}.",
+    FaultKind.DID_NOT_END: "It did not end, although its inputs are right and so is {callees}.",
+}
+_ALL_CALLEES = "all that it called"
+_CALLEES_IN_SLICE = "all that it called that could have made what was marked"
+_SAID = {
+    Verdict.RIGHT: "right",
+    Verdict.WRONG: "wrong",
+    Verdict.INADMISSIBLE: "should never have been called so",
+    None: "not asked about",
+}
+
+Row = tuple[str, list[str]]
+"""A label, and what stands beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The parts. `sentences` say what it comes to, `doubts` what it rests on."""
+
+    headline: str
+    source: Block | None = None
+    no_source: str = ""
+    rows: tuple[Row, ...] = ()
+    sentences: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+def explain(state: State, diagnosis: Diagnosis, sources: Sources) -> Explanation:
+    """The parts of a diagnosis."""
+    if diagnosis.status is Status.FOUND and diagnosis.node is not None:
+        return _found(state, diagnosis, diagnosis.node, sources)
+    listed = _listed(state, diagnosis.candidates, sources)
+    if diagnosis.status is Status.CANDIDATES:
+        count = len(diagnosis.candidates)
+        one = "The fault may be in this call"
+        opening = one if count == 1 else f"One of {count} calls is at fault"
+    elif diagnosis.status is Status.NONE:
+        opening = "No fault found"
+    else:
+        opening = "The fault could not be determined"
+    return Explanation(f"{opening}: {diagnosis.reason}.", sentences=tuple(listed))
+
+
+def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> Explanation:
+    tree = state.tree
+    call, _ = readable_call(tree, tree.position(node))
+    source, problem = None, ""
+    try:
+        source = sources.block(call)
+    except WhenceError as trouble:
+        problem = str(trouble)
+    rows = [*_given(call), _callees(state, diagnosis), *_gave_back(call, sources)]
+    marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
+    rows.append(("You marked", marks))
+    rows.append(("It should be", [_expected(each) for each in expectations(state, node)]))
+    callees = _CALLEES_IN_SLICE if diagnosis.within_slice else _ALL_CALLEES
+    sentences = [_WRONG[diagnosis.kind].format(callees=callees)]
+    if diagnosis.group:
+        sentences.append(
+            "Only the rule is certain: the fault shows in this call or in one of "
+            f"{len(diagnosis.group) - 1} more calls of {call.rule.name}."
+        )
+    return Explanation(
+        f"The fault is in {call.function.short()}{_place(call, sources)}, call {node}.",
+        source,
+        problem,
+        tuple(row for row in rows if row[1]),
+        tuple(sentences),
+        tuple(doubts(state, diagnosis, call, sources)),
+    )
+
+
+def _expected(answer: Answer) -> str:
+    return f"{answer.mark} = {answer.expected}" if answer.mark else f"{answer.expected}"
+
+
+def _given(call: Call) -> list[Row]:
+    if call.text:
+        return [("It was", [call.text])]
+    given = [
+        f"{each.name or f'arg{number}'} = {show(each.value, _BRIEF)}"
+        for number, each in enumerate(call.arguments, 1)
+    ]
+    data = [each for each in call.reads if not names_code(each.value)]
+    read = [f"{each.name} = {show(each.value, _BRIEF)}" for each in data]
+    return [("It was given", given), ("It read", read)]
+
+
+def _callees(state: State, diagnosis: Diagnosis) -> Row:
+    tree, space = state.tree, state.space()
+    by = {each.node: each.by for each in state.facts.answers if each.by != PERSON}
+    shown = sorted(diagnosis.callees, key=lambda node: node not in diagnosis.bad_input)
+    calls = []
+    for node in shown[:CALLEES_SHOWN]:
+        position = tree.position(node)
+        said = _SAID[space.verdict(position)]
+        giver = f", says {by[node]}" if node in by else ""
+        calls.append(f"{readable_call(tree, position)[0].equation(_BRIEF)}  ({said}{giver})")
+    if len(shown) > CALLEES_SHOWN:
+        calls.append(f"… and {len(shown) - CALLEES_SHOWN} more")
+    return "It called", calls or ["nothing that could be at fault"]
+
+
+def _gave_back(call: Call, sources: Sources) -> list[Row]:
+    out = [] if call.text else [_outcome(call, sources)]
+    changed = []
+    for effect in call.effects:
+        found = list(changes(effect.before, effect.after))
+        changed += [each.short(effect.target, _BRIEF) for each in found]
+        if not found:
+            changed.append(f"{effect.target}, in a part that was not recorded")
+    more = len(changed) - _CHANGES
+    if more > 0:
+        changed[_CHANGES:] = [f"… and {more} more"]
+    out.append(("It changed", changed))
+    if call.printed:
+        out.append(("It printed", [repr(call.printed[:200])]))
+    return out
+
+
+def _outcome(call: Call, sources: Sources) -> Row:
+    outcome = call.outcome
+    if outcome.kind is not OutcomeKind.RAISED or outcome.yielded or outcome.value is None:
+        return "It gave back", [call.right(_BRIEF).removeprefix("→ ")]
+    place = f"  ({sources.shown(outcome.location)})" if outcome.location else ""
+    return "It raised", [show(outcome.value, _BRIEF) + place]
+
+
+def _listed(state: State, nodes: tuple[int, ...], sources: Sources) -> list[str]:
+    out = []
+    for node in nodes[:CANDIDATES_SHOWN]:
+        call, _ = readable_call(state.tree, state.tree.position(node))
+        out.append(f"{node}: {call.equation(_BRIEF)}{_place(call, sources)}")
+    if len(nodes) > CANDIDATES_SHOWN:
+        out.append(f"… and {len(nodes) - CANDIDATES_SHOWN} more")
+    return out
+
+
+def _place(call: Call, sources: Sources) -> str:
+    where = call.where()
+    return f" ({sources.shown(where)})" if where else ""
