@@ -14,6 +14,7 @@ from pathlib import Path
 
 from whence.errors import UsageError
 from whence.langs.python import recordings
+from whence.langs.python.oracles.type_hints import TypeHints
 from whence.langs.python.trace.equations import Equations, NotKnown, is_recorded
 from whence.model.call import Call
 from whence.model.value import Limits
@@ -54,6 +55,8 @@ def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
     place = project_folder(path)
     if place is not None:
         found.append(Remembered(AnswerFile(place / NAME), identifier(tree, place)))
+    if is_recorded(tree):
+        found.append(TypeHints(tree))
     found += [load_oracle(text) for text in options.oracle]
     return found
 
