@@ -30,7 +30,7 @@ def write_report(
             state,
             diagnosis,
             person=counts.person,
-            oracle=counts.oracle,
+            oracles=counts.oracles,
             characters=counts.characters,
             sources=sources,
         )

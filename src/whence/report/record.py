@@ -5,6 +5,7 @@ The shape is versioned: keys are added, never renamed or dropped, within one ver
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
@@ -24,7 +25,7 @@ def record(
     diagnosis: Diagnosis,
     *,
     person: int,
-    oracle: int,
+    oracles: Mapping[str, int],
     characters: int,
     sources: Sources | None = None,
 ) -> dict[str, Any]:
@@ -49,7 +50,8 @@ def record(
         "status": diagnosis.status.value,
         "at_fault": at_fault,
         "candidates": [_call(tree, node, None) for node in diagnosis.candidates],
-        "questions": {"person": person, "oracle": oracle},
+        "questions": {"person": person, "oracle": sum(oracles.values())},
+        "oracles": dict(oracles),
         "characters": characters,
         "answers": [_answer(answer) for answer in state.facts.answers],
         "strategy": state.facts.strategy,

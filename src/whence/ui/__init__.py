@@ -6,10 +6,11 @@ debugging is written down here and `whence.app.Debugging` fits it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from whence.ports import Reruns
+from whence.ports import Oracle, Reruns
 from whence.report.source import Sources
 from whence.session.events import Event, Outcome
 from whence.session.journal import Journal
@@ -34,6 +35,10 @@ class Debugging(Protocol):
     @property
     def reruns(self) -> Reruns | None:
         """The program, to be run again, where that is known."""
+
+    @property
+    def oracles(self) -> Sequence[Oracle]:
+        """Who is asked before the person, in this order; some may be turned off."""
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""

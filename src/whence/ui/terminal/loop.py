@@ -25,6 +25,7 @@ from whence.session.events import (
     Exhausted,
     Expand,
     Found,
+    OracleTurned,
     Outcome,
     Redone,
     Rejected,
@@ -48,7 +49,13 @@ from whence.ui.terminal.listing import calls_of, find_function, listing_lines
 from whence.ui.terminal.question import View, opening, prompt, question_lines
 from whence.ui.terminal.saving import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
-from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
+from whence.ui.terminal.switches import (
+    find_oracle,
+    find_switch,
+    oracle_lines,
+    strategy_lines,
+    switch_lines,
+)
 from whence.ui.terminal.whole import MOST_LINES, call_lines, whole_lines
 
 LEFT = "left with quit"
@@ -228,6 +235,10 @@ class _Conversation:
                 turned = find_switch(name, on)
                 self._send(turned)
                 self.screen.note(f"{turned.name} is {'on' if on else 'off'} now.")
+            case commands.TurnOracle(name, on) if name:
+                found = find_oracle(self.debugging, name)
+                self._send(OracleTurned(found, on))
+                self.screen.note(f"{found} is {'on' if on else 'off'} now.")
             case commands.Do(what):
                 self._do(what)
             case _:
@@ -375,6 +386,8 @@ class _Conversation:
                 out = switch_lines(state.facts.switches)
             case commands.WriteTest(file):
                 out = self._test(file)
+            case commands.TurnOracle():
+                out = oracle_lines(self.debugging)
             case commands.Save(file):
                 out = wrapped(save(self.debugging, file), width)
             case commands.Help(topic):
