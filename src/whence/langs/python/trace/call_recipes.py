@@ -3,7 +3,8 @@
 The same records as `calls.py` reads, for whoever has to make the call again or to compare two of
 them. Nothing is shortened here, and what was not recorded is an `Unknown`.
 
-Invariant: all recipes of one call share one set of labels.
+Invariant: all recipes of one call share one set of labels, but for those of module variables, each
+of which has its own.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from whence.tree.memory import ColumnTree
 
 _AFTER = 2**32
 _GLOBALS = 2**33
+_LAST = 2**62
 _NOT_RECORDED = Unknown("its values were not recorded")
 _LOST = Unknown("whether it was changed is not known: the name was bound anew")
 
@@ -50,6 +52,14 @@ class OutcomeRecipe:
     value: Recipe | None
     yielded: tuple[Recipe, ...] = ()
     closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A module variable: as it was when it was first named, and at the end if it was changed."""
+
+    before: Recipe
+    after: Recipe | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +88,7 @@ class CallRecipe:
         """All of them."""
         yield from self.arguments.values()
         yield from self.captured.values()
-        yield from self.reads.values()
         yield from self.changed.values()
-        yield from self.changed_reads.values()
         yield from self.outcome.yielded
         if self.outcome.value is not None:
             yield self.outcome.value
@@ -156,20 +164,60 @@ class RecipeSource(TraceSource):
         """The number of a call's code."""
         return self._head(number).code
 
-    def first_seen(self, numbers: Int64s) -> dict[Name, Recipe]:
-        """The module variables that some calls name, each as it was when the first of them began.
+    def variables_during(self, numbers: Int64s) -> dict[Name, Variable]:
+        """The module variables that the code of some calls names, the first of which made the rest.
 
-        A variable that had no value then is `Unbound`.
+        A variable is known from the first time that one of them named it; who only has a function,
+        class or module in it is not among them.
         """
-        found: dict[Name, Recipe] = {}
-        identities = Identities()
-        for number in numbers.tolist():
+        stop = self._stop(int(numbers[0]))
+        seen: dict[int, int] = {}
+        for number in np.sort(numbers).tolist():
             code = self.tables.code(self._head(number).code)
-            begin = self._begin(number, code)
-            for variable in code.variables if begin >= 0 else ():
-                name = Name(*self.tables.variable(variable))
-                if name not in found:
-                    found[name] = self._variable_at(variable, begin, identities)
+            unseen = [each for each in code.variables if each not in seen]
+            begin = self._begin(number, code) if unseen else -1
+            if begin >= 0:
+                seen |= dict.fromkeys(unseen, begin)
+        found: dict[Name, Variable] = {}
+        for variable, begin in seen.items():
+            records = self._records_of(variable)
+            first, last = np.searchsorted(records, [begin, stop]).tolist()
+            before = self._variable_at(variable, begin)
+            if first == 0 and last == 0:
+                continue
+            after = self._variable_at(variable, stop) if first != last else None
+            found[Name(*self.tables.variable(variable))] = Variable(before, after)
+        return found
+
+    def variables_at(self, number: int) -> dict[Name, Recipe]:
+        """All module variables of which a value is known when a call began, as they last were."""
+        begin = int(self._places.call_at[number])
+        found: dict[Name, Recipe] = {}
+        for variable in self.tables.variables:
+            value = self._variable_at(variable, begin)
+            if not isinstance(value, Unbound):
+                found[Name(*self.tables.variable(variable))] = value
+        return found
+
+    def ending(self) -> tuple[int, Recipe] | None:
+        """How the run ended (`format.ENDED` …), and with what; None if that is not known."""
+        if not len(self._places.end_at):
+            return None
+        _, (how,), place = self._fields(int(self._places.end_at[0]), 1)
+        return how, self._alone(place)
+
+    def printed_by(self, numbers: Int64s) -> dict[int, str]:
+        """What some calls wrote to each standard stream, in the order of time."""
+        written: list[tuple[int, int, str]] = []
+        for number in numbers.tolist():
+            for position in self._events(number):
+                record, _, place = self._fields(position, 1)
+                if record == f.OUTPUT:
+                    data, start = self.tables.data_at(place)
+                    written.append((position, data[start], read_text(data, start + 1)[0]))
+        found: dict[int, str] = {}
+        for _, stream, text in sorted(written):
+            found[stream] = found.get(stream, "") + text
         return found
 
     # --- reading ---------------------------------------------------------------------------------
@@ -295,18 +343,18 @@ class RecipeSource(TraceSource):
         changed: dict[Name, Recipe] = {}
         for variable in reading.code.variables if reading.began >= 0 else ():
             name = Name(*self.tables.variable(variable))
-            first = self._variable_at(variable, reading.began, reading.identities)
+            first = self._variable_at(variable, reading.began)
             if not isinstance(first, Unbound):
                 reads[name] = first
             if reading.ended >= 0:
                 records = self._records_of(variable)
                 start, stop = np.searchsorted(records, [reading.began, reading.ended]).tolist()
                 if start != stop:
-                    last = self._variable_at(variable, reading.ended, reading.identities)
+                    last = self._variable_at(variable, reading.ended)
                     changed[name] = last
         return reads, changed
 
-    def _variable_at(self, variable: int, position: int, identities: Identities) -> Recipe:
+    def _variable_at(self, variable: int, position: int) -> Recipe:
         """What a variable held when the record at a position was written."""
         records = self._records_of(variable)
         count = int(np.searchsorted(records, position))
@@ -316,8 +364,20 @@ class RecipeSource(TraceSource):
         record, _, place = self._fields(record_at, 1)
         if record != f.GLOBAL:
             raise Malformed("the file was changed after it was opened")
-        empty = CodeEntry(0, "", "", "", 0, (), (), (), b"")
-        return self._recipe(_Reading(empty, identities), place, _GLOBALS + record_at)[0]
+        return self._alone(place)
+
+    def _alone(self, position: int) -> Recipe:
+        """A root value that belongs to no call; its labels are its own."""
+        reading = _Reading(CodeEntry(0, "", "", "", 0, (), (), (), b""), Identities())
+        value, _ = self._recipe(reading, position, _GLOBALS)
+        if reading.identities:
+            value, _ = self._recipe(reading, position, _GLOBALS)
+        return value
+
+    def _stop(self, number: int) -> int:
+        """Where a call ends."""
+        position = int(self._places.exit_at[number])
+        return position if position >= 0 else _LAST
 
 
 def dangling(call: CallRecipe) -> bool:
