@@ -294,10 +294,7 @@ def compare_equations(one: Equation, other: Equation) -> Compared:
     if inputs.match is not Match.SAME:
         return Compared(Match.UNKNOWN, f"the inputs are not the same: {inputs.why}")
     found = [_outcomes(comparison, ours, theirs)]
-    found += [
-        compare_texts(one.printed.get(stream, ""), other.printed.get(stream, ""))
-        for stream in (1, 2)
-    ]
+    found.append(compare_printed(one.printed, other.printed))
     found.append(_changes(ours.changed, theirs.changed, _given(ours), _given(theirs)))
     found.append(
         _changes(

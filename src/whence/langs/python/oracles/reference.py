@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import UsageError, WhenceError
+from whence.langs.python.oracles.checkouts import find_reference
 from whence.langs.python.oracles.comparing import (
     Compared,
     Equation,
@@ -44,6 +45,7 @@ from whence.langs.python.trace.tables import CodeEntry
 from whence.model.call import OutcomeKind
 from whence.model.question import Question
 from whence.model.verdict import Verdict
+from whence.ports import Tree
 from whence.tree.memory import ColumnTree
 
 REPEATED = 3
@@ -294,3 +296,16 @@ class ReferenceOracle:
             if not is_opaque(unsent[name]):
                 why = why_unknown(unsent[name])
                 raise _No(f"it reads {name.qualname}, which cannot be made again: {why}")
+
+
+def oracle_of(tree: Tree, text: str) -> ReferenceOracle:
+    """The oracle that `--reference` names for a recording."""
+    try:
+        source, _ = place_of(tree, 0)
+    except TypeError:
+        raise WhenceError("only a recording of a Python program has a reference version") from None
+    assert isinstance(tree, ColumnTree)
+    header = source.file.header
+    program = Versions(header, source.tables.codes(), Reference("", "", ""))
+    reference = find_reference(text, program.files(), program.main, header.cwd)
+    return ReferenceOracle(tree, reference)

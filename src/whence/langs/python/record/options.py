@@ -41,9 +41,6 @@ SHALLOW_BOUND = Bound(depth=1, width=4, attributes=4, text=40, budget=9)
 # Of module variables, as docs/trace-format.md has it for every recorder.
 GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
 FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
-# Whole values, as far as a trace can hold them: for comparing calls, not for reading them.
-WHOLE_BOUND = Bound(depth=60, width=100_000, attributes=100_000, text=1_000_000, budget=200_000)
-
 
 @dataclass(frozen=True, slots=True)
 class RecordOptions:

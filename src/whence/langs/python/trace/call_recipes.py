@@ -112,7 +112,8 @@ def call_recipe(tree: Tree, position: int) -> CallRecipe:
 
 def place_of(tree: Tree, position: int) -> tuple[TraceSource, int]:
     """The trace that a call is in, and its number there (0 is the run, less is not recorded)."""
-    assert isinstance(tree, ColumnTree)
+    if not isinstance(tree, ColumnTree):
+        raise TypeError("the call is not from a recording")
     source = tree.sources[int(tree.source_of[position])]
     detail = int(tree.details[position])
     if isinstance(source, FamilySource):
