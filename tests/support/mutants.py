@@ -41,22 +41,19 @@ def mutants(source: str) -> Iterator[Mutant]:
                 yield Mutant(ast.unparse(changed), function, f"line {line}: {what}")
 
 
-def _places(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
+def _places(node: ast.AST, function: str, local: bool = False) -> Iterator[tuple[str, ast.AST]]:
+    """All nodes below one, each with the function that it is code of."""
+    inner, is_function = function, isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    if is_function or isinstance(node, ast.ClassDef):
+        prefix = "" if function == "<module>" else f"{function}.{'<locals>.' if local else ''}"
+        inner, local = f"{prefix}{node.name}", is_function  # type: ignore[attr-defined]
+        for part in node.body:  # type: ignore[attr-defined]
+            yield inner, part
+            yield from _places(part, inner, local)
+        return
     for child in ast.iter_child_nodes(node):
-        name = function
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            prefix = "" if function == "<module>" else f"{function}."
-            local = "<locals>." if isinstance(node, ast.FunctionDef) else ""
-            name = f"{prefix}{local}{child.name}"
-            yield from (
-                (function, each) for part in child.decorator_list for each in ast.walk(part)
-            )
-            for part in child.body:
-                yield name, part
-                yield from _places(part, name)
-            continue
-        yield function, child
-        yield from _places(child, name)
+        yield inner, child
+        yield from _places(child, inner, local)
 
 
 def _mutate(node: ast.AST, variant: int) -> str:
@@ -75,9 +72,12 @@ def _mutate(node: ast.AST, variant: int) -> str:
     if isinstance(node, ast.BoolOp):
         node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         return "and, or"
-    if isinstance(node, ast.If | ast.For | ast.FunctionDef) and len(node.body) > 1:
+    if isinstance(node, ast.If | ast.For) and len(node.body) > 1:
         del node.body[0 if isinstance(node, ast.For) else -1]
         return "a statement dropped"
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        node.value = ast.Constant(None)
+        return "a call dropped"
     if isinstance(node, ast.Return) and node.value is not None:
         node.value = ast.Constant(None)
         return "returns nothing"
