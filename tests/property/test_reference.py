@@ -20,7 +20,7 @@ from whence.model.verdict import Verdict
 from whence.tree.memory import ColumnTree
 
 PROGRAMS = {
-    "merge_sort": '''
+    "merge_sort": """
 def merge(left, right):
     out = []
     while left and right:
@@ -47,8 +47,8 @@ def main():
 
 if __name__ == "__main__":
     main()
-''',
-    "shop": '''
+""",
+    "shop": """
 RATE = 7
 count = 0
 
@@ -93,8 +93,8 @@ try:
     fill("abcd")
 except OverflowError as problem:
     print(problem)
-''',
-    "words": '''
+""",
+    "words": """
 import functools
 
 def counted(function):
@@ -133,7 +133,7 @@ def main():
     print(clean.calls)
 
 main()
-''',
+""",
 }
 
 
@@ -151,9 +151,7 @@ def expected(source: str, call: str) -> str | None:
 def below(tree: ColumnTree, position: int) -> set[str]:
     """The functions that ran in a call."""
     end = int(tree.columns.end[position])
-    return {
-        tree.functions[int(number)].qualname for number in tree.columns.function[position:end]
-    }
+    return {tree.functions[int(number)].qualname for number in tree.columns.function[position:end]}
 
 
 def check(tree: ColumnTree, found: list[Judged], good: str, mutant: Mutant) -> None:

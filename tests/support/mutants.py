@@ -1,4 +1,4 @@
-"""Programs that are wrong in one place: each mutation of a source text, with the function it is in."""
+"""Programs that are wrong in one place: the mutations of a source text."""
 
 from __future__ import annotations
 

@@ -57,4 +57,3 @@ def blamed(tree: ColumnTree, oracle: ReferenceOracle) -> str:
         assert node is not None
         return tree.call(tree.position(node)).function.qualname
     return f"? {outcome}"
-

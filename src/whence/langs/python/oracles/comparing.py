@@ -266,6 +266,11 @@ def compare_values(one: r.Recipe, other: r.Recipe) -> Compared:
     return _Comparison().compare(one, other)
 
 
+def compare_all(ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Compared:
+    """Values one by one, of which some may be the same object."""
+    return _Comparison().compare_all(ours, theirs)
+
+
 # --- calls ---------------------------------------------------------------------------------------
 
 

@@ -215,7 +215,7 @@ def _stdin(version: Version) -> int:
 def compare_runs(ours: ColumnTree, theirs: ColumnTree) -> Compared:
     """Whether two runs ended in the same way and printed the same."""
     sides = [RecipeSource(place_of(tree, 0)[0]) for tree in (ours, theirs)]
-    one, other = (side.ending() for side in sides)
+    one, other = (side.run_ending() for side in sides)
     if one is None or other is None:
         return Compared(Match.UNKNOWN, "a run did not end")
     printed = [

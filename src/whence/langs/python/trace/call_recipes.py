@@ -200,7 +200,7 @@ class RecipeSource(TraceSource):
                 found[Name(*self.tables.variable(variable))] = value
         return found
 
-    def ending(self) -> tuple[int, Recipe] | None:
+    def run_ending(self) -> tuple[int, Recipe] | None:
         """How the run ended (`format.ENDED` …), and with what; None if that is not known."""
         if not len(self._places.end_at):
             return None

@@ -18,6 +18,7 @@ from typing import Any
 
 from whence.langs.python.oracles.worker.loading import find_code
 from whence.langs.python.oracles.worker.making import CannotMake, Maker, find_module
+from whence.langs.python.oracles.worker.specs import reference_function
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
@@ -38,21 +39,18 @@ _HARMLESS = frozenset({"ctypes.dlsym", "ctypes.addressof", "ctypes.cdata"})
 
 def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
     """Make the call; say "done" once its trace is written, or why it cannot be made."""
-    code: CodeType = find_code(
+    declared = reference_function(order) if order.get("declared") else None
+    code = declared.__code__ if declared else find_code(
         order["module"], order["qualname"], order["parameters"], order["free"], order["line"]
-    )
+    )  # fmt: skip
     _disturb(order["seed"])
     maker = Maker()
     unset = _set_variables(order["variables"], maker)
     arguments = {name: maker.make(spec) for name, spec in order["arguments"]}
-    captured = {name: maker.make(spec) for name, spec in order["captured"]}
-    cells = tuple(CellType(captured[name]) for name in code.co_freevars)
-    function = FunctionType(
-        code, vars(find_module(order["module"])), code.co_name, None, cells or None
-    )
+    function = declared or _function(code, order, maker)
     positional, named = _passed(code, arguments)
     recording = Recording(Settings(order["trace"], WHOLE, rules), (code.co_name,))
-    _stay_inside(say)
+    stay_inside(say)
     recording.start()
     try:
         _consume(function(*positional, **named), order["flags"], order["steps"])
@@ -60,8 +58,15 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
         pass
     finally:
         recording.finish(0, 0)
-    _Inside.over = True
+    Inside.over = True
     say({"said": "done", "unset": unset})
+
+
+def _function(code: CodeType, order: dict[str, Any], maker: Maker) -> FunctionType:
+    captured = {name: maker.make(spec) for name, spec in order["captured"]}
+    cells = tuple(CellType(captured[name]) for name in code.co_freevars)
+    namespace = vars(find_module(order["module"]))
+    return FunctionType(code, namespace, code.co_name, None, cells or None)
 
 
 def _disturb(seed: int) -> None:
@@ -130,13 +135,17 @@ async def _consumed(made: Any, steps: int) -> None:
     await made.aclose()
 
 
-class _Inside:
+class Inside:
+    """Whether what is done here may reach beyond this process."""
+
     over = False
 
 
-def _stay_inside(say: Say) -> None:
+def stay_inside(say: Say) -> None:
+    """End the process as soon as something would reach beyond it."""
+
     def hook(event: str, details: tuple[Any, ...]) -> None:
-        if _Inside.over:
+        if Inside.over:
             return
         reason = ""
         if event == "open":
@@ -146,7 +155,7 @@ def _stay_inside(say: Say) -> None:
         elif event.startswith(_REACHING) and not event.startswith(tuple(_HARMLESS)):
             reason = f"it reaches outside of its process ({event})"
         if reason:
-            _Inside.over = True
+            Inside.over = True
             say({"said": "cannot", "why": reason})
             os._exit(0)
 
