@@ -77,7 +77,7 @@ class Worker:
         """Make a call; `Failed` if it cannot be made, or takes too long."""
         self._start()
         self._send(order)
-        process = int(self._answer(limit)["process"])
+        process = 0
         said: dict[str, Any] = {"said": "cannot", "why": "the process of the call ended early"}
         deadline = time.monotonic() + limit
         late = False
@@ -85,18 +85,20 @@ class Worker:
             try:
                 answer = self._answer(max(0.0, deadline - time.monotonic()))
             except TimeoutError:
-                if late:
+                if late or not process:
                     self._die("it does not end although it was told to")
                 late = True
                 deadline = time.monotonic() + limit
-                with contextlib.suppress(OSError):
-                    os.killpg(process, signal.SIGKILL)
-                with contextlib.suppress(OSError):
-                    os.kill(process, signal.SIGKILL)
+                for kill in (os.killpg, os.kill):
+                    with contextlib.suppress(OSError):
+                        kill(process, signal.SIGKILL)
                 continue
             if answer["said"] == "ended":
                 break
-            said = answer
+            if answer["said"] == "started":
+                process = int(answer["process"])
+            else:
+                said = answer
         if late:
             raise Failed(f"it did not end within {limit:g} seconds")
         if said["said"] != "done":
