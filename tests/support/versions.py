@@ -16,13 +16,13 @@ from whence.session.state import State
 from whence.tree.memory import ColumnTree
 
 
-def run_recorded(script: Path, *arguments: str) -> ColumnTree:
+def run_recorded(script: Path, *arguments: str, limit: float = 60) -> ColumnTree:
     """Record a script with whole values, in a process of its own."""
     version = Version(
         name=script.name, kind="script", program=script.name, arguments=arguments,
         cwd=str(script.parent), folder=str(script.parent), paths=(), modules=(),
     )  # fmt: skip
-    return record_run(version, script.with_suffix(".whence"), "0", 60)
+    return record_run(version, script.with_suffix(".whence"), "0", limit)
 
 
 @dataclass

@@ -90,7 +90,7 @@ def from_git(revision: str, files: Sequence[str], main: str, cwd: str) -> Refere
         (file for file in (main, *files) if file and os.path.exists(file)), os.path.join(cwd, "x")
     )
     top = repository(os.path.dirname(some))
-    return Reference(f"git:{revision}", check_out(top, revision), top)
+    return Reference(f"git:{revision}", check_out(top, revision), top, temporary=True)
 
 
 def check_out(top: str, revision: str) -> str:

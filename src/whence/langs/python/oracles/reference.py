@@ -106,6 +106,8 @@ class ReferenceOracle:
         for worker in self._workers:
             worker.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+        if self.reference.temporary:
+            shutil.rmtree(self.reference.folder, ignore_errors=True)
 
     def notes(self) -> list[str]:
         """What a person should know of what the reference could not tell."""
@@ -300,7 +302,9 @@ class ReferenceOracle:
                 raise _No(f"it reads {name.qualname}, which cannot be made again: {why}")
 
 
-def oracle_of(tree: Tree, text: str) -> ReferenceOracle:
+def oracle_of(
+    tree: Tree, text: str, limit: float = CALLING, running: float = RUNNING
+) -> ReferenceOracle:
     """The oracle that `--reference` names for a recording."""
     try:
         source, _ = place_of(tree, 0)
@@ -310,4 +314,4 @@ def oracle_of(tree: Tree, text: str) -> ReferenceOracle:
     header = source.file.header
     program = Versions(header, source.tables.codes(), Reference("", "", ""))
     reference = find_reference(text, program.files(), program.main, header.cwd)
-    return ReferenceOracle(tree, reference)
+    return ReferenceOracle(tree, reference, limit, running)

@@ -39,6 +39,8 @@ class Reference:
     folder: str
     anchor: str
     script: str | None = None
+    temporary: bool = False
+    """Whether the folder was made for this session."""
 
     def file(self, own: str, main: str) -> str | None:
         """The file that stands in for one of the program's; None if there is none."""

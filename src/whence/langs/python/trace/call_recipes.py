@@ -21,6 +21,7 @@ from whence.langs.python.trace.pages import TraceError
 from whence.langs.python.trace.processes import FamilySource, member_of
 from whence.langs.python.trace.recipes import (
     Name,
+    Raised,
     Recipe,
     RecipeReader,
     Shared,
@@ -37,6 +38,7 @@ from whence.tree.memory import ColumnTree
 _AFTER = 2**32
 _GLOBALS = 2**33
 _LAST = 2**62
+_CLOSING = Name("builtins", "GeneratorExit")
 _NOT_RECORDED = Unknown("its values were not recorded")
 _LOST = Unknown("whether it was changed is not known: the name was bound anew")
 
@@ -133,6 +135,8 @@ class _Reading:
     yielded: list[Recipe] = field(default_factory=list)
     printed: list[tuple[int, str]] = field(default_factory=list)
     disturbed: str = ""
+    closing: bool = False
+    """Whether it was told to end where it had yielded."""
     began: int = -1
     ended: int = -1
     running: bool = False
@@ -298,7 +302,11 @@ class RecipeSource(TraceSource):
             self._starts(reading, position)
         elif record == f.THROW:
             self._starts(reading, position)
-            reading.disturbed = "an exception was thrown into it"
+            _, _, place = self._fields(position, 2)
+            thrown, _ = self._recipe(reading, place, reading.next_root())
+            reading.closing = isinstance(thrown, Raised) and thrown.of == _CLOSING
+            if not reading.closing:
+                reading.disturbed = "an exception was thrown into it"
         elif record in (f.CHANGED, f.LOST):
             _, (_, which), place = self._fields(position, 2)
             if which >= len(reading.code.inputs):
@@ -334,6 +342,8 @@ class RecipeSource(TraceSource):
         if record in (f.RETURN, f.RAISE):
             value, _ = self._recipe(reading, place, reading.next_root())
         raised = record in (f.RAISE, f.BARE_RAISE)
+        if reading.closing and raised and isinstance(value, Raised) and value.of == _CLOSING:
+            return OutcomeRecipe(OutcomeKind.YIELDED, None, yielded, closed=True)
         kind = OutcomeKind.RAISED if raised else OutcomeKind.RETURNED
         return OutcomeRecipe(kind, value, yielded)
 
