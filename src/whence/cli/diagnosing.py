@@ -126,13 +126,18 @@ def diagnose(
                 f"Going on with the session kept in {journal.path}; --fresh starts a new one."
             )
         goes_on = journal is not None and bool(journal.entries)
-        said = first(screen) if first is not None and not goes_on else ()
-        if isinstance(said, Diagnosis):
-            diagnosis = said
-            screen.note(f"There is nothing to find: {said.reason}.")
-        else:
-            outcome, left = converse(debugging, screen, debugging.start([*wishes, *said]))
-            diagnosis = debugging.diagnosis(outcome, left)
+        with oracles.ended(asked, screen.note):
+            said: Sequence[Event] | Diagnosis = ()
+            if not goes_on and getattr(options, "wrong", None) is None:
+                said = oracles.seen(asked, tree, screen.note)
+            if not said and first is not None and not goes_on:
+                said = first(screen)
+            if isinstance(said, Diagnosis):
+                diagnosis = said
+                screen.note(f"There is nothing to find: {said.reason}.")
+            else:
+                outcome, left = converse(debugging, screen, debugging.start([*wishes, *said]))
+                diagnosis = debugging.diagnosis(outcome, left)
     finally:
         if journal is not None:
             journal.close()

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from whence.errors import UsageError
+from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
+from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
+from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
+from whence.langs.python.symptoms import first_answers
 from whence.langs.python.trace.equations import Equations, NotKnown, is_recorded
 from whence.model.call import Call
 from whence.model.value import Limits
@@ -23,7 +27,7 @@ from whence.oracle.answer_file import NAME, AnswerFile, Equation
 from whence.oracle.python_function import load_oracle
 from whence.oracle.remembered import Identify, Remembered, Remembering, identify
 from whence.ports import Oracle, Tree
-from whence.session.events import Event, OracleTurned
+from whence.session.events import Answered, Event, OracleTurned
 
 Note = Callable[[str], None]
 NAMES = (REMEMBERED, "contracts", "type hints", "tests", "reference")
@@ -36,6 +40,11 @@ def add_options(without: argparse._ArgumentGroup, keeping: argparse._ArgumentGro
     without.add_argument(
         "--oracle", action="append", default=[], metavar="python:MODULE:FUNCTION",
         help="ask this function first; the person is asked what it does not know",
+    )  # fmt: skip
+    without.add_argument(
+        "--reference", metavar="VERSION",
+        help="ask a version that is right: a folder or script that stands in for the program's "
+        "own, git:REVISION, or PACKAGE==VERSION (docs/reference.md)",
     )  # fmt: skip
     without.add_argument(
         "--no-oracle", action="append", default=[], metavar="NAME",
@@ -56,7 +65,11 @@ def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
     if place is not None:
         found.append(Remembered(AnswerFile(place / NAME), identifier(tree, place)))
     if is_recorded(tree):
+        contracts = contracts_of(tree)
+        found += [] if contracts is None else [contracts]
         found.append(TypeHints(tree))
+    if options.reference is not None:
+        found.append(oracle_of(tree, options.reference))
     found += [load_oracle(text) for text in options.oracle]
     return found
 
@@ -79,6 +92,32 @@ def tell(oracles: Sequence[Oracle], note: Note) -> None:
         if isinstance(oracle, Remembered):
             oracle.notify = note
             oracle.file.notify = note
+
+
+def seen(oracles: Sequence[Oracle], tree: Tree, note: Note) -> Sequence[Event]:
+    """What the reference says of the run as a whole, as the first answers of a session."""
+    for oracle in oracles:
+        if isinstance(oracle, ReferenceOracle):
+            try:
+                symptom = oracle.symptom()
+                return () if symptom is None else [Answered(first_answers(tree, symptom))]
+            except WhenceError as problem:
+                note(f"What is wrong is not known from the reference: {problem}.")
+    return ()
+
+
+@contextmanager
+def ended(oracles: Sequence[Oracle], note: Note) -> Iterator[None]:
+    """At the end say what the reference could not tell, and end what oracles have started."""
+    mine = [each for each in oracles if isinstance(each, ReferenceOracle | ContractOracle)]
+    try:
+        yield
+        for oracle in mine:
+            for text in oracle.notes():
+                note(text)
+    finally:
+        for oracle in mine:
+            oracle.close()
 
 
 def keeper(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Remembering | None:

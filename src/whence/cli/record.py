@@ -181,6 +181,7 @@ def run(options: argparse.Namespace) -> NoReturn:
             bound=WHOLE_BOUND if options.whole_values else usual.bound,
             first_bound=WHOLE_BOUND if options.whole_values else usual.first_bound,
             whole_calls=options.whole_calls,
+            global_bound=WHOLE_BOUND if options.whole_values else usual.global_bound,
         ),
         rules=UserCodeRules(
             tuple(options.user_code), tuple(options.only), tuple(options.leave_out)

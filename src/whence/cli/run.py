@@ -69,6 +69,8 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     """Run a program and find the fault in it."""
     target.check()
     diagnosing.check(options)
+    if options.reference is not None:
+        options.whole_values = True  # calls are made again from what was recorded of them
     recording = options.recording or new_recording(record.short_name(target))
     ran = run_recorded(_order(options, target, recording), _progress(recording))
     _wipe()

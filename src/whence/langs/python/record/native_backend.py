@@ -15,7 +15,6 @@ from whence.errors import WhenceError
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.backend import CodeReader
 from whence.langs.python.record.options import (
-    GLOBAL_BOUND,
     SHALLOW_BOUND,
     WHOLE_BOUND,
     Detail,
@@ -78,7 +77,7 @@ class NativeBackend:
                 detail=_DETAILS[options.detail],
                 bound=astuple(SHALLOW_BOUND if shallow else options.bound),
                 first_bound=astuple(SHALLOW_BOUND if shallow else options.first_bound),
-                global_bound=astuple(GLOBAL_BOUND),
+                global_bound=astuple(options.global_bound),
                 first_calls=options.first_calls,
                 whole_bound=astuple(WHOLE_BOUND),
                 whole_calls=options.whole_calls or (_NO_LIMIT, 0),

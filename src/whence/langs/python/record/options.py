@@ -62,6 +62,8 @@ class RecordOptions:
     first_calls: int = 10
     whole_calls: tuple[int, int] | None = None
     """The numbers of the first and the last call whose values are recorded whole."""
+    global_bound: Bound = GLOBAL_BOUND
+    """Of module variables."""
     max_calls: int | None = None
     max_bytes: int | None = None
     depth: int | None = None

@@ -228,6 +228,7 @@ def _told(settings: Settings) -> dict[str, Any]:
         "first_bound": astuple(options.first_bound),
         "first_calls": options.first_calls,
         "whole_calls": options.whole_calls,
+        "global_bound": astuple(options.global_bound),
         "max_calls": options.max_calls,
         "max_bytes": options.max_bytes,
         "depth": options.depth,
@@ -246,6 +247,7 @@ def _settings(told: Mapping[str, Any]) -> Settings:
         first_bound=Bound(*told["first_bound"]),
         first_calls=told["first_calls"],
         whole_calls=None,  # a number is that of a call of the program, not of its children
+        global_bound=Bound(*told["global_bound"]),
         max_calls=told["max_calls"],
         max_bytes=told["max_bytes"],
         depth=told["depth"],

@@ -3,7 +3,8 @@
 The same records as `calls.py` reads, for whoever has to make the call again or to compare two of
 them. Nothing is shortened here, and what was not recorded is an `Unknown`.
 
-Invariant: all recipes of one call share one set of labels.
+Invariant: all recipes of one call share one set of labels, but for those of module variables, each
+of which has its own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from whence.langs.python.trace.pages import TraceError
 from whence.langs.python.trace.processes import FamilySource, member_of
 from whence.langs.python.trace.recipes import (
     Name,
+    Raised,
     Recipe,
     RecipeReader,
     Shared,
@@ -35,6 +37,8 @@ from whence.tree.memory import ColumnTree
 
 _AFTER = 2**32
 _GLOBALS = 2**33
+_LAST = 2**62
+_CLOSING = Name("builtins", "GeneratorExit")
 _NOT_RECORDED = Unknown("its values were not recorded")
 _LOST = Unknown("whether it was changed is not known: the name was bound anew")
 
@@ -50,6 +54,14 @@ class OutcomeRecipe:
     value: Recipe | None
     yielded: tuple[Recipe, ...] = ()
     closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A module variable: as it was when it was first named, and at the end if it was changed."""
+
+    before: Recipe
+    after: Recipe | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +90,7 @@ class CallRecipe:
         """All of them."""
         yield from self.arguments.values()
         yield from self.captured.values()
-        yield from self.reads.values()
         yield from self.changed.values()
-        yield from self.changed_reads.values()
         yield from self.outcome.yielded
         if self.outcome.value is not None:
             yield self.outcome.value
@@ -104,7 +114,8 @@ def call_recipe(tree: Tree, position: int) -> CallRecipe:
 
 def place_of(tree: Tree, position: int) -> tuple[TraceSource, int]:
     """The trace that a call is in, and its number there (0 is the run, less is not recorded)."""
-    assert isinstance(tree, ColumnTree)
+    if not isinstance(tree, ColumnTree):
+        raise TypeError("the call is not from a recording")
     source = tree.sources[int(tree.source_of[position])]
     detail = int(tree.details[position])
     if isinstance(source, FamilySource):
@@ -124,6 +135,8 @@ class _Reading:
     yielded: list[Recipe] = field(default_factory=list)
     printed: list[tuple[int, str]] = field(default_factory=list)
     disturbed: str = ""
+    closing: bool = False
+    """Whether it was told to end where it had yielded."""
     began: int = -1
     ended: int = -1
     running: bool = False
@@ -156,20 +169,60 @@ class RecipeSource(TraceSource):
         """The number of a call's code."""
         return self._head(number).code
 
-    def first_seen(self, numbers: Int64s) -> dict[Name, Recipe]:
-        """The module variables that some calls name, each as it was when the first of them began.
+    def variables_during(self, numbers: Int64s) -> dict[Name, Variable]:
+        """The module variables that the code of some calls names, the first of which made the rest.
 
-        A variable that had no value then is `Unbound`.
+        A variable is known from the first time that one of them named it; who only has a function,
+        class or module in it is not among them.
         """
-        found: dict[Name, Recipe] = {}
-        identities = Identities()
-        for number in numbers.tolist():
+        stop = self._stop(int(numbers[0]))
+        seen: dict[int, int] = {}
+        for number in np.sort(numbers).tolist():
             code = self.tables.code(self._head(number).code)
-            begin = self._begin(number, code)
-            for variable in code.variables if begin >= 0 else ():
-                name = Name(*self.tables.variable(variable))
-                if name not in found:
-                    found[name] = self._variable_at(variable, begin, identities)
+            unseen = [each for each in code.variables if each not in seen]
+            begin = self._begin(number, code) if unseen else -1
+            if begin >= 0:
+                seen |= dict.fromkeys(unseen, begin)
+        found: dict[Name, Variable] = {}
+        for variable, begin in seen.items():
+            records = self._records_of(variable)
+            first, last = np.searchsorted(records, [begin, stop]).tolist()
+            before = self._variable_at(variable, begin)
+            if first == 0 and last == 0:
+                continue
+            after = self._variable_at(variable, stop) if first != last else None
+            found[Name(*self.tables.variable(variable))] = Variable(before, after)
+        return found
+
+    def variables_at(self, number: int) -> dict[Name, Recipe]:
+        """All module variables of which a value is known when a call began, as they last were."""
+        begin = int(self._places.call_at[number])
+        found: dict[Name, Recipe] = {}
+        for variable in self.tables.variables:
+            value = self._variable_at(variable, begin)
+            if not isinstance(value, Unbound):
+                found[Name(*self.tables.variable(variable))] = value
+        return found
+
+    def run_ending(self) -> tuple[int, Recipe] | None:
+        """How the run ended (`format.ENDED` …), and with what; None if that is not known."""
+        if not len(self._places.end_at):
+            return None
+        _, (how,), place = self._fields(int(self._places.end_at[0]), 1)
+        return how, self._alone(place)
+
+    def printed_by(self, numbers: Int64s) -> dict[int, str]:
+        """What some calls wrote to each standard stream, in the order of time."""
+        written: list[tuple[int, int, str]] = []
+        for number in numbers.tolist():
+            for position in self._events(number):
+                record, _, place = self._fields(position, 1)
+                if record == f.OUTPUT:
+                    data, start = self.tables.data_at(place)
+                    written.append((position, data[start], read_text(data, start + 1)[0]))
+        found: dict[int, str] = {}
+        for _, stream, text in sorted(written):
+            found[stream] = found.get(stream, "") + text
         return found
 
     # --- reading ---------------------------------------------------------------------------------
@@ -249,7 +302,11 @@ class RecipeSource(TraceSource):
             self._starts(reading, position)
         elif record == f.THROW:
             self._starts(reading, position)
-            reading.disturbed = "an exception was thrown into it"
+            _, _, place = self._fields(position, 2)
+            thrown, _ = self._recipe(reading, place, reading.next_root())
+            reading.closing = isinstance(thrown, Raised) and thrown.of == _CLOSING
+            if not reading.closing:
+                reading.disturbed = "an exception was thrown into it"
         elif record in (f.CHANGED, f.LOST):
             _, (_, which), place = self._fields(position, 2)
             if which >= len(reading.code.inputs):
@@ -285,6 +342,8 @@ class RecipeSource(TraceSource):
         if record in (f.RETURN, f.RAISE):
             value, _ = self._recipe(reading, place, reading.next_root())
         raised = record in (f.RAISE, f.BARE_RAISE)
+        if reading.closing and raised and isinstance(value, Raised) and value.of == _CLOSING:
+            return OutcomeRecipe(OutcomeKind.YIELDED, None, yielded, closed=True)
         kind = OutcomeKind.RAISED if raised else OutcomeKind.RETURNED
         return OutcomeRecipe(kind, value, yielded)
 
@@ -295,18 +354,18 @@ class RecipeSource(TraceSource):
         changed: dict[Name, Recipe] = {}
         for variable in reading.code.variables if reading.began >= 0 else ():
             name = Name(*self.tables.variable(variable))
-            first = self._variable_at(variable, reading.began, reading.identities)
+            first = self._variable_at(variable, reading.began)
             if not isinstance(first, Unbound):
                 reads[name] = first
             if reading.ended >= 0:
                 records = self._records_of(variable)
                 start, stop = np.searchsorted(records, [reading.began, reading.ended]).tolist()
                 if start != stop:
-                    last = self._variable_at(variable, reading.ended, reading.identities)
+                    last = self._variable_at(variable, reading.ended)
                     changed[name] = last
         return reads, changed
 
-    def _variable_at(self, variable: int, position: int, identities: Identities) -> Recipe:
+    def _variable_at(self, variable: int, position: int) -> Recipe:
         """What a variable held when the record at a position was written."""
         records = self._records_of(variable)
         count = int(np.searchsorted(records, position))
@@ -316,8 +375,20 @@ class RecipeSource(TraceSource):
         record, _, place = self._fields(record_at, 1)
         if record != f.GLOBAL:
             raise Malformed("the file was changed after it was opened")
-        empty = CodeEntry(0, "", "", "", 0, (), (), (), b"")
-        return self._recipe(_Reading(empty, identities), place, _GLOBALS + record_at)[0]
+        return self._alone(place)
+
+    def _alone(self, position: int) -> Recipe:
+        """A root value that belongs to no call; its labels are its own."""
+        reading = _Reading(CodeEntry(0, "", "", "", 0, (), (), (), b""), Identities())
+        value, _ = self._recipe(reading, position, _GLOBALS)
+        if reading.identities:
+            value, _ = self._recipe(reading, position, _GLOBALS)
+        return value
+
+    def _stop(self, number: int) -> int:
+        """Where a call ends."""
+        position = int(self._places.exit_at[number])
+        return position if position >= 0 else _LAST
 
 
 def dangling(call: CallRecipe) -> bool:
