@@ -28,12 +28,18 @@ PERSON = "person"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A verdict on one call. `node` is the call's stable id, not its place in the tree."""
+    """A verdict on one call. `node` is the call's stable id, not its place in the tree.
+
+    `expected` is what the marked part should have been, or without a mark the outcome: as it was
+    typed, so an expression of the program's language or words. `reason` is why an oracle says so.
+    """
 
     node: int
     verdict: Verdict
     mark: Mark | None = None
     by: str = PERSON
+    expected: str | None = None
+    reason: str = ""
 
 
 class Scope(Enum):

@@ -11,7 +11,7 @@ from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import FULL
 from whence.model.verdict import Answer
 from whence.ports import Tree
-from whence.session.state import State
+from whence.session.state import State, expectations
 from whence.tree.reading import readable_call
 
 VERSION = 1
@@ -27,6 +27,10 @@ def record(
         at_fault = _call(tree, diagnosis.node, diagnosis.kind)
         at_fault["bad_input"] = list(diagnosis.bad_input)
         at_fault["group"] = list(diagnosis.group)
+        at_fault["expected"] = [
+            {"part": str(answer.mark) if answer.mark else "", "value": answer.expected}
+            for answer in expectations(state, diagnosis.node)
+        ]
         at_fault["within_slice"] = diagnosis.within_slice
     return {
         "whence": "diagnosis",
@@ -43,8 +47,14 @@ def record(
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
-    said = {"node": answer.node, "verdict": answer.verdict.value, "by": answer.by}
-    return said if answer.mark is None else {**said, "mark": str(answer.mark)}
+    said: dict[str, Any] = {"node": answer.node, "verdict": answer.verdict.value, "by": answer.by}
+    if answer.mark is not None:
+        said["mark"] = str(answer.mark)
+    if answer.expected is not None:
+        said["expected"] = answer.expected
+    if answer.reason:
+        said["reason"] = answer.reason
+    return said
 
 
 def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, Any]:

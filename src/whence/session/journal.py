@@ -254,6 +254,10 @@ def encode_answer(answer: Answer) -> dict[str, Any]:
     if answer.mark is not None:
         record["mark"] = {"root": answer.mark.root, "steps": list(answer.mark.steps)}
     record["by"] = answer.by
+    if answer.expected is not None:
+        record["expected"] = answer.expected
+    if answer.reason:
+        record["reason"] = answer.reason
     return record
 
 
@@ -263,7 +267,15 @@ def decode_answer(record: Any) -> Answer:
     if "mark" in record:
         steps = tuple(str(step) for step in record["mark"]["steps"])
         mark = Mark(str(record["mark"]["root"]), steps)
-    return Answer(int(record["node"]), Verdict(record["verdict"]), mark, str(record["by"]))
+    expected = record.get("expected")
+    return Answer(
+        node=int(record["node"]),
+        verdict=Verdict(record["verdict"]),
+        mark=mark,
+        by=str(record["by"]),
+        expected=None if expected is None else str(expected),
+        reason=str(record.get("reason", "")),
+    )
 
 
 def default_path(tree_path: Path) -> Path:

@@ -174,6 +174,12 @@ def trusted_functions(tree: Tree, trusts: Sequence[Trust]) -> set[int]:
     return by_tracer.union(*(covered_functions(tree, trust) for trust in trusts))
 
 
+def expectations(state: State, node: int) -> list[Answer]:
+    """The answers that say what this call, or one with an equal equation, should have given."""
+    answers = earlier_answers(state.tree, state.facts, node)
+    return [answer for answer in answers if answer.expected is not None]
+
+
 def earlier_answers(tree: Tree, facts: Facts, node: int) -> list[Answer]:
     """The definite answers that were given about this call or one with an equal equation."""
     tree.position(node)  # a call that is not there is refused

@@ -6,6 +6,7 @@ from collections import Counter
 
 from whence.model.question import Question
 from whence.ports import Tree
+from whence.session.state import expectations
 from whence.ui import Debugging
 from whence.ui.terminal.listing import SAID
 
@@ -21,6 +22,9 @@ def info_lines(debugging: Debugging, node: int, question: Question | None) -> li
     place = f", at {call.where()}" if call.where() else ""
     site = f", called at {call.site}" if call.site else ""
     rows = [("call", f"{node}{place}{site}")]
+    for said in expectations(state, node):
+        part = f"{said.mark} = " if said.mark else ""
+        rows.append(("should be", f"{part}{said.expected}"))
     rows.append(("inside", " > ".join(callers(state.tree, node)) or "nothing: it is the top"))
     if question is not None:
         rows.append(("asked", question.why))

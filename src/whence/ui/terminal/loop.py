@@ -245,10 +245,13 @@ class _Conversation:
         if isinstance(self.outcome, Revise):
             raise UsageError("first say which of the two holds: 1 or 2, or undo")
         if command.nodes:
-            answers = tuple(Answer(node, command.verdict) for node in command.nodes)
+            answers = tuple(
+                Answer(node, command.verdict, expected=command.expected) for node in command.nodes
+            )
             self._send(Answered(answers))
             if not isinstance(self.outcome, Revise):
                 self.screen.note(telling.noted(answers))
+                self._tell_expected(answers[0])
             return
         question = self._question()
         if isinstance(self.outcome, Found) and command.verdict is Verdict.RIGHT:
@@ -258,10 +261,15 @@ class _Conversation:
         mark = None
         if command.part:
             mark = check_mark(question.call, command.part, command.verdict).mark
-        answer = Answer(question.node, command.verdict, mark)
+        answer = Answer(question.node, command.verdict, mark, expected=command.expected)
         self._send(Answered((answer,)))
         if mark is not None and not isinstance(self.outcome, Revise):
             self.screen.note(telling.origin(self.debugging.state, answer))
+        self._tell_expected(answer)
+
+    def _tell_expected(self, answer: Answer) -> None:
+        if answer.expected is not None and not isinstance(self.outcome, Revise):
+            self.screen.note(telling.expected(self.debugging.state, answer))
 
     def _accept(self) -> None:
         if isinstance(self.outcome, Found | Exhausted):
