@@ -53,6 +53,11 @@ def _add_options(command: argparse.ArgumentParser) -> None:
         "--most", type=int, default=10, metavar="N",
         help="record at most so many failing tests (default: 10)",
     )  # fmt: skip
+    tests.add_argument(
+        "--learn", action="store_true",
+        help="record every test, and keep in .whence/learned.sqlite what tests tell of where to "
+        "look first; then no failing test is debugged",
+    )  # fmt: skip
     diagnosing.add_options(command)
 
 
@@ -96,9 +101,12 @@ def run(options: argparse.Namespace) -> int:
             "from where it is"
         )
     arguments = [word.removeprefix(_THEIRS) for word in options.arguments]
+    if options.learn:
+        return _learn(options, arguments)
     with tempfile.TemporaryDirectory(prefix="whence-") as folder:
         told = Path(folder) / "told"
-        status = _run_tests(options, arguments, told)
+        ours = ["--whence", f"--whence-told={told}", f"--whence-most={options.most}"]
+        status = _run_tests(options, [*arguments, *ours])
         recorded = _told(told)
     if not recorded:
         return status
@@ -109,11 +117,21 @@ def run(options: argparse.Namespace) -> int:
     return diagnosing.diagnose(options, tree, provenance, path)
 
 
-def _run_tests(options: argparse.Namespace, arguments: Sequence[str], told: Path) -> int:
-    command = [
-        sys.executable, "-m", "pytest", *arguments,
-        "--whence", f"--whence-told={told}", f"--whence-most={options.most}",
-    ]  # fmt: skip
+def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+    from whence.langs.python.learned import learn_from
+
+    with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+        status = _run_tests(options, [*arguments, f"--whence-learn={folder}"])
+        path, amount = learn_from(Path(folder))
+    print(
+        f"Learned from {amount.passing:,} passing and {amount.failing:,} failing tests: "
+        f"{amount.functions:,} functions, {amount.equations:,} equations, in {path}"
+    )
+    return status
+
+
+def _run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+    command = [sys.executable, "-m", "pytest", *arguments]
     command += [f"--whence-user-code={each}" for each in options.user_code]
     # What is piped in are answers.
     at_terminal = sys.stdin is not None and sys.stdin.isatty()

@@ -18,7 +18,7 @@ from whence.langs.python.assertions import Made, decorators, maker
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.processes import FamilySource
 from whence.model.call import OutcomeKind
-from whence.model.symptom import Assertion, Operand, Symptom
+from whence.model.symptom import Operand, Symptom
 from whence.tree.memory import ColumnTree
 
 _HARMLESS = frozenset(
@@ -130,9 +130,3 @@ def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> T
         return Traced(unknown=f"a decorator of {made.called} may have changed its result")
     is_wrong = made.from_literals and not call.reads
     return Traced(position, is_wrong=is_wrong)
-
-
-def sides(failed: Assertion) -> list[str]:
-    """What the operands are called: left and right, or by number."""
-    count = len(failed.operands)
-    return ["left", "right"] if count == 2 else [str(number) for number in range(1, count + 1)]
