@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from whence.app import Debugging
 from whence.errors import WhenceError
-from whence.model.diagnosis import Status
+from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
 from whence.oracle.python_function import load_oracle
 from whence.ports import Provenance, Tree
@@ -26,6 +26,7 @@ from whence.session.journal import Journal, OtherTree, default_path, is_session
 from whence.session.state import State
 from whence.ui.terminal import choose_screen, converse
 from whence.ui.terminal.listing import find_function
+from whence.ui.terminal.screen import Screen
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -74,8 +75,23 @@ def add_options(command: argparse.ArgumentParser) -> None:
     keeping.add_argument("--fresh", action="store_true", help="forget the answers given before")
 
 
+First = Callable[[Screen], Sequence[Event] | Diagnosis]
+"""What is said before the first question of a session; or why there is nothing to be found."""
+
+
+def check(options: argparse.Namespace) -> None:
+    """Find what is wrong with the options as far as that needs no tree."""
+    if options.strategy is not None:
+        find_strategy(options.strategy)
+    _check_output(options.output)
+
+
 def diagnose(
-    options: argparse.Namespace, tree: Tree, provenance: Provenance | None, path: Path
+    options: argparse.Namespace,
+    tree: Tree,
+    provenance: Provenance | None,
+    path: Path,
+    first: First | None = None,
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code."""
     # Whatever may be wrong with the options is found before an earlier session is touched.
@@ -101,13 +117,19 @@ def diagnose(
             screen.note(
                 f"Going on with the session kept in {journal.path}; --fresh starts a new one."
             )
-        outcome, left = converse(debugging, screen, debugging.start(wishes))
+        goes_on = journal is not None and bool(journal.entries)
+        said = first(screen) if first is not None and not goes_on else ()
+        if isinstance(said, Diagnosis):
+            diagnosis = said
+            screen.note(f"There is nothing to find: {said.reason}.")
+        else:
+            outcome, left = converse(debugging, screen, debugging.start([*wishes, *said]))
+            diagnosis = debugging.diagnosis(outcome, left)
     finally:
         if journal is not None:
             journal.close()
         if opened:
             opened.close()
-    diagnosis = debugging.diagnosis(outcome, left)
     counts = debugging.counts
     report = record(
         debugging.state,

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from whence.errors import UsageError, WhenceError
 from whence.model.question import Question
+from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.report.text import lines as report_lines
 from whence.session.events import (
@@ -89,8 +90,10 @@ class _Conversation:
         space = state.space()
         call, _ = readable_call(state.tree, space.top)
         known = space.verdict(space.top) is Verdict.WRONG
-        answers = len(state.facts.answers)
-        self.screen.say(*opening(call, known=known, answers=answers, width=self.screen.width))
+        answers = sum(answer.by != SYMPTOM for answer in state.facts.answers)
+        said = answers < len(state.facts.answers)
+        top = None if said and not answers and not call.arguments else call
+        self.screen.say(*opening(top, known=known, answers=answers, width=self.screen.width))
 
     # --- one turn ------------------------------------------------------------------------------
 
