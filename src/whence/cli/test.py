@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from whence.cli import diagnosing
+from whence.cli import diagnosing, wrong
 from whence.cli.opening import open_any
 from whence.errors import WhenceError
 
@@ -114,7 +114,8 @@ def run(options: argparse.Namespace) -> int:
     if len(recorded) > 1:
         print(f"\nThe first test that failed: {test}", flush=True)
     tree, provenance = open_any(path)
-    return diagnosing.diagnose(options, tree, provenance, path)
+    first = wrong.FirstAnswers(tree, path, None, asks=False)
+    return diagnosing.diagnose(options, tree, provenance, path, first)
 
 
 def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:

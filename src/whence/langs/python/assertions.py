@@ -51,6 +51,19 @@ def operands_at(source: str, line: int, *, not_raised: bool = False) -> tuple[Op
     return ()
 
 
+def statement_at(source: str, line: int) -> str:
+    """The source of the innermost statement at a line; of a block only its first line."""
+    module = _parsed(source)
+    found = _statements_at(module, line) if module else []
+    if not found:
+        return ""
+    lines = source.splitlines()[found[0].lineno - 1 : found[0].end_lineno]
+    if hasattr(found[0], "body"):
+        del lines[found[0].body[0].lineno - found[0].lineno or 1 :]
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    return "\n".join(each[indent:] for each in lines)
+
+
 def _parts(statement: ast.stmt, not_raised: bool) -> Iterator[ast.expr]:
     if not_raised:
         if isinstance(statement, ast.With | ast.AsyncWith) and len(statement.body) == 1:

@@ -167,7 +167,8 @@ class Learned:
 
     def seen(self, digests: Iterable[str]) -> set[str]:
         """Those of the equations that occurred in a test that passed."""
-        wanted, found = list(digests), set()
+        wanted = list(digests)
+        found: set[str] = set()
         with self._told():
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]

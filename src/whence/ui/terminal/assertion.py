@@ -24,6 +24,8 @@ def ask_operand(
 
     `values` are the operands' values as far as they are known, `statement` its source.
     """
+    if not failed.operands:
+        return None
     names = _names(len(failed.operands))
     screen.say("", *_shown(failed, statement, names, values))
     while True:
