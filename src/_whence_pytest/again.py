@@ -18,7 +18,7 @@ from types import TracebackType
 
 import pytest
 
-from _whence_pytest.order import Order, Reply, place_of
+from _whence_pytest.order import HOOKS, Order, Reply, place_of
 
 _MOST_BYTES = 64 * 2**20
 """With whole values. Without, as much as `whence record` allows."""
@@ -55,8 +55,9 @@ class Again:
         options = RecordOptions(max_bytes=2 * 2**30)
         if order.whole_values:
             options = RecordOptions(bound=whole, first_bound=whole, max_bytes=_MOST_BYTES)
-        settings = Settings(order.output, options, UserCodeRules(tuple(order.user_code)))
-        command = ["-m", "pytest", *order.arguments, _argument(order)]
+        rules = UserCodeRules(tuple(order.user_code), left_out=HOOKS)
+        settings = Settings(order.output, options, rules)
+        command = [*order.command, _argument(order)]
         self._recording: Recording | None = Recording(settings, command, root=order.test)
         self._exception: BaseException | None = None
         self._called = False
@@ -86,9 +87,6 @@ class Again:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Nothing but the test."""
         items[:] = [item for item in items if item.nodeid == self._order.test][:1]
-        if items and type(items[0]).__name__ == "DoctestItem":
-            self._reply = Reply(problem="it is a doctest: these cannot be recorded by themselves")
-            items.clear()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ class Failures:
 
         test, place = failure.test, failure.place
         if place is None:
-            return [f"{test}: no exception made it fail, so there is no call to look for"]
+            return [f"{test}: cannot be recorded: no exception of a test function made it fail"]
         try:
             path = new_recording(test.rpartition("::")[2], self._folder)
         except WhenceError as problem:
@@ -139,9 +140,11 @@ class Failures:
         with tempfile.TemporaryDirectory(prefix="whence-") as name:
             folder = Path(name)
             reply, said, written = folder / "reply", folder / "said", folder / "order"
+            words = [*map(str, config.invocation_params.args), *self._options()]
             Order(
                 test=test,
-                arguments=[*map(str, config.invocation_params.args), *self._options()],
+                arguments=words,
+                command=["-m", "pytest", *_without(words, config.args)],
                 program=self._program,
                 first_path=self._first_path,
                 root=str(config.rootpath),
@@ -189,6 +192,20 @@ class Failures:
             return shlex.quote(str(path.relative_to(self._folder)))
         except ValueError:
             return shlex.quote(str(path))
+
+
+def _without(words: Sequence[str], places: Sequence[str]) -> list[str]:
+    """The words of a command without our options, and without the places that it names."""
+    kept: list[str] = []
+    value_follows = False
+    for word in words:
+        if value_follows or word in places:
+            value_follows = False
+        elif word.startswith("--whence"):
+            value_follows = word.startswith("--whence-") and "=" not in word
+        else:
+            kept.append(word)
+    return kept
 
 
 def _interpreter_flags() -> list[str]:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from _whence_pytest.order import HOOKS
+
 if TYPE_CHECKING:
     from whence.langs.python.record.recording import Recording
 
@@ -74,7 +76,8 @@ class Learning:
         options = RecordOptions(
             bound=bound, first_bound=bound, max_calls=_MOST_CALLS, max_bytes=_MOST_BYTES
         )
-        settings = Settings(str(self._path), options, UserCodeRules(tuple(self._user_code)))
+        rules = UserCodeRules(tuple(self._user_code), left_out=HOOKS)
+        settings = Settings(str(self._path), options, rules)
         try:
             self._recording = Recording(settings, [item.nodeid])
             self._recording.start()

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+HOOKS = ("conftest.pytest_*", "*.conftest.pytest_*")
+"""User code that is about how tests are run, and no part of any: hooks of conftest files."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -35,6 +38,8 @@ class Order:
 
     test: str
     arguments: list[str]
+    command: list[str]
+    """What follows `python` to run this test alone, but for its name."""
     program: str
     first_path: str
     root: str
