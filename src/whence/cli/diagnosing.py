@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TextIO
 
 from whence.app import Debugging
+from whence.cli import oracles
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
-from whence.oracle.python_function import load_oracle
 from whence.ports import Provenance, Tree
 from whence.report.record import exit_code, record
 from whence.search.registry import DEFAULT, find_strategy
@@ -55,10 +55,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="read answers from a file, one a line, as they would be typed (-: standard input)",
     )  # fmt: skip
     without.add_argument(
-        "--oracle", action="append", default=[], metavar="python:MODULE:FUNCTION",
-        help="ask this function first; the person is asked what it does not know",
-    )  # fmt: skip
-    without.add_argument(
         "--format", choices=("text", "json"), default="text",
         help="how the diagnosis is written at the end (default: text)",
     )  # fmt: skip
@@ -72,6 +68,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     where = keeping.add_mutually_exclusive_group()
     where.add_argument("--session", metavar="FILE", type=Path, help="keep the session in FILE")
     where.add_argument("--no-session", action="store_true", help="keep nothing")
+    oracles.add_options(without, keeping)
     keeping.add_argument("--fresh", action="store_true", help="forget the answers given before")
 
 
@@ -96,7 +93,8 @@ def diagnose(
     """Hold the session, write the diagnosis, and return the exit code."""
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
-    oracles = [load_oracle(text) for text in options.oracle]
+    asked = oracles.gather(options, tree, path)
+    wishes += oracles.turned_off(options, asked)
     _check_output(options.output)
     answers, opened = _answers(options.answers)
     json_to_stdout = options.format == "json" and options.output is None
@@ -108,10 +106,12 @@ def diagnose(
     journal = _journal(options, tree, path, screen.note)
     debugging = Debugging(
         state=State(tree, provenance),
-        oracles=oracles,
+        oracles=asked,
         journal=journal,
         notify=screen.note,
+        keeper=oracles.keeper(options, tree, path, screen.note),
     )
+    oracles.tell(asked, screen.note)
     try:
         if journal is not None and journal.entries:
             screen.note(
@@ -135,7 +135,7 @@ def diagnose(
         debugging.state,
         diagnosis,
         person=counts.person,
-        oracle=counts.oracle,
+        oracles=counts.oracles,
         characters=counts.characters,
     )
     if options.format == "json":

@@ -24,6 +24,8 @@ class Verdict(Enum):
 
 
 PERSON = "person"
+REMEMBERED = "remembered"
+"""The oracle that repeats what persons said. After a rejected diagnosis it is not believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,16 @@ class Answer:
     by: str = PERSON
     expected: str | None = None
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an oracle says of a call, where a verdict alone does not say it all."""
+
+    verdict: Verdict
+    reason: str = ""
+    mark: Mark | None = None
+    expected: str | None = None
 
 
 class Scope(Enum):

@@ -5,6 +5,7 @@ The shape is versioned: keys are added, never renamed or dropped, within one ver
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
@@ -18,7 +19,12 @@ VERSION = 1
 
 
 def record(
-    state: State, diagnosis: Diagnosis, *, person: int, oracle: int, characters: int
+    state: State,
+    diagnosis: Diagnosis,
+    *,
+    person: int,
+    oracles: Mapping[str, int],
+    characters: int,
 ) -> dict[str, Any]:
     """The object that `--format json` writes."""
     tree = state.tree
@@ -38,7 +44,8 @@ def record(
         "status": diagnosis.status.value,
         "at_fault": at_fault,
         "candidates": [_call(tree, node, None) for node in diagnosis.candidates],
-        "questions": {"person": person, "oracle": oracle},
+        "questions": {"person": person, "oracle": sum(oracles.values())},
+        "oracles": dict(oracles),
         "characters": characters,
         "answers": [_answer(answer) for answer in state.facts.answers],
         "strategy": state.facts.strategy,

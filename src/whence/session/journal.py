@@ -32,6 +32,7 @@ from whence.session.events import (
     Event,
     Expand,
     NotExpandable,
+    OracleTurned,
     Redone,
     Rejected,
     Resolved,
@@ -195,6 +196,8 @@ def encode(entry: Entry) -> dict[str, Any]:
             return {"event": "strategy", "name": name}
         case SwitchTurned(name, on):
             return {"event": "switch", "name": name, "on": on}
+        case OracleTurned(name, on):
+            return {"event": "oracle", "name": name, "on": on}
         case Resolved(keep_earlier):
             return {"event": "resolved", "keep_earlier": keep_earlier}
         case Begun():
@@ -228,6 +231,8 @@ def decode(record: Any) -> Entry:
             return StrategyChosen(str(record["name"]))
         case "switch":
             return SwitchTurned(str(record["name"]), bool(record["on"]))
+        case "oracle":
+            return OracleTurned(str(record["name"]), bool(record["on"]))
         case "resolved":
             return Resolved(bool(record["keep_earlier"]))
         case "begun":

@@ -40,6 +40,8 @@ class Facts:
     trusts: tuple[Trust, ...] = ()
     strategy: str = DEFAULT
     switches: Switches = DEFAULT_SWITCHES
+    silenced: tuple[str, ...] = ()
+    """The names of the oracles that are turned off."""
     rest: bool = False
     defaults: tuple[Answer, ...] = ()
     rejected: int = 0

@@ -125,6 +125,8 @@ def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
 def _mark(call: Call, symptom: Symptom) -> Mark | None:
     kind, outcome = symptom.kind, call.outcome
     if kind is SymptomKind.EXCEPTION:
+        if outcome.kind is OutcomeKind.NOT_TERMINATED and outcome.value is not None:
+            return None  # an exception may be how it was stopped
         if outcome.kind is not OutcomeKind.RAISED:
             raise UsageError(f"no exception left {call.left()}: it {_came_of(call)}")
         return Mark(RESULT) if outcome.value is not None else None

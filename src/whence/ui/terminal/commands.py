@@ -84,6 +84,14 @@ class TurnSwitch:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnOracle:
+    """Turn an oracle off or on, or (without a name) show them."""
+
+    name: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Save:
     """Write the session to a file."""
 
@@ -120,6 +128,7 @@ Command = (
     | ShowCall
     | ChooseStrategy
     | TurnSwitch
+    | TurnOracle
     | Save
     | Help
     | Keep
@@ -212,6 +221,15 @@ def _switch(rest: str) -> Command:
     if len(words) != 2 or words[1] not in ("on", "off"):
         raise UsageError("say which switch and how, as in: switch compression on")
     return TurnSwitch(words[0], on=words[1] == "on")
+
+
+def _oracle(rest: str) -> Command:
+    name, _, way = rest.rpartition(" ")
+    if not rest:
+        return TurnOracle("", on=False)
+    if not name.strip() or way.lower() not in ("on", "off"):
+        raise UsageError("say which oracle and how, as in: oracle remembered off")
+    return TurnOracle(_name(name), on=way.lower() == "on")
 
 
 def _do(what: str) -> Callable[[str], Command]:
@@ -343,9 +361,17 @@ COMMANDS = (
         "What was answered still counts.",
     ),
     Spec(
-        ("switch",), "switch [NAME on|off]", "what works with every strategy: show or turn it",
+        ("switch",), "switch [NAME on|off]",
+        "what works with every strategy: turn it (see also oracle)",
         _switch,
         " ".join(f"{name}: {words}." for name, words in SWITCHES.items()),
+    ),
+    Spec(
+        ("oracle",), "oracle [NAME on|off]", "who answers besides you: show or turn one off",
+        _oracle,
+        "Turned off, an oracle is not asked any more, and what it answered in this session does "
+        "not count any more.",
+        listed=False,
     ),
     Spec(
         ("save",), "save [FILE]", "write the session to a file, or say where it is kept",

@@ -21,6 +21,7 @@ from whence.session.events import (
     Exhausted,
     Expand,
     Found,
+    OracleTurned,
     Outcome,
     Redone,
     Rejected,
@@ -45,7 +46,13 @@ from whence.ui.terminal.question import opening, prompt, question_lines
 from whence.ui.terminal.saving import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
 from whence.ui.terminal.source import source_lines
-from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
+from whence.ui.terminal.switches import (
+    find_oracle,
+    find_switch,
+    oracle_lines,
+    strategy_lines,
+    switch_lines,
+)
 from whence.ui.terminal.whole import whole_lines
 
 LEFT = "left with quit"
@@ -213,6 +220,10 @@ class _Conversation:
                 turned = find_switch(name, on)
                 self._send(turned)
                 self.screen.note(f"{turned.name} is {'on' if on else 'off'} now.")
+            case commands.TurnOracle(name, on) if name:
+                found = find_oracle(self.debugging, name)
+                self._send(OracleTurned(found, on))
+                self.screen.note(f"{found} is {'on' if on else 'off'} now.")
             case commands.Do(what):
                 self._do(what)
             case _:
@@ -353,6 +364,8 @@ class _Conversation:
                 out = strategy_lines(state.facts.strategy, width)
             case commands.TurnSwitch():
                 out = switch_lines(state.facts.switches)
+            case commands.TurnOracle():
+                out = oracle_lines(self.debugging)
             case commands.Save(file):
                 out = wrapped(save(self.debugging, file), width)
             case commands.Help(topic):

@@ -37,7 +37,7 @@ _ASKED = {
     OutcomeKind.RETURNED: "Right?",
     OutcomeKind.RAISED: "Right to raise that?",
     OutcomeKind.YIELDED: "Right so far?",
-    OutcomeKind.NOT_TERMINATED: "Right not to end?",
+    OutcomeKind.NOT_TERMINATED: "Right not to have ended?",
 }
 
 

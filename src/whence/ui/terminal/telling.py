@@ -53,6 +53,8 @@ def difference(state: State, before: Facts) -> str:
         return "the rejected diagnosis"
     if (now.clash is None) != (before.clash is None):
         return "the last answer" if now.clash is None else "the decision between the two"
+    if now.silenced != before.silenced:
+        return "an oracle that was turned"
     answers = _apart(now.answers, before.answers)
     if answers:
         return ", ".join(f"call {answer.node} is {_IS[SAID[answer.verdict]]}" for answer in answers)
