@@ -167,6 +167,9 @@ def decorators(source: str, line: int) -> list[str] | None:
 def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
     """What the name was assigned last before a line, or why that is not known."""
     blocks = _blocks_down_to(module, line)
+    declared = (n for n in ast.walk(module) if isinstance(n, ast.Nonlocal | ast.Global))
+    if any(name in each.names for each in declared):
+        return f"{name} is assigned in more than one way before the assertion"
     for block, place, container in reversed(blocks):
         for statement in reversed(block[:place]):
             if not _binds(statement, name):
@@ -234,11 +237,7 @@ def _binds(statement: ast.stmt, name: str) -> bool:
         if isinstance(node, _SCOPES):
             if getattr(node, "name", None) == name:
                 return True
-            # Names inside are another function's, unless it declares them `nonlocal` or `global`.
-            declared = (n for n in ast.walk(node) if isinstance(n, ast.Nonlocal | ast.Global))
-            if any(name in each.names for each in declared):
-                return True
-            continue
+            continue  # names inside are another function's
         stack.extend(ast.iter_child_nodes(node))
     return False
 

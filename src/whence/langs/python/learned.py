@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.langs.python.recordings import folder, nearest
+from whence.langs.python.recordings import folder
 from whence.langs.python.trace.equations import Equations, NotKnown
 from whence.langs.python.trace.opening import open_trace
 from whence.model.call import Function
@@ -300,10 +300,3 @@ def _ochiai(tree: Tree, spectra: dict[str, Spectrum], failing: int, test: str) -
         if Path(function.location.file).match(file or "?"):
             factors[number] *= _TEST_CODE
     return factors
-
-
-def learned_prior(start: Path | None = None) -> LearnedPrior | None:
-    """What was learned in the project, if anything was."""
-    project = nearest(start)
-    path = None if project is None else project / FILE
-    return LearnedPrior(path) if path is not None and path.is_file() else None
