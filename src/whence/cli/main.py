@@ -20,7 +20,9 @@ from pathlib import Path
 import whence
 from whence.errors import WhenceError
 
-COMMANDS = ("run", "call", "record", "debug", "list", "show", "convert", "strategies", "doctor")
+COMMANDS = (
+    "run", "call", "test", "record", "debug", "list", "show", "convert", "strategies", "doctor",
+)  # fmt: skip
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"
 # Are followed by the command line of a program.
@@ -49,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = importlib.import_module("whence.cli.record").protected(words)
     if not is_guest:
         _prepare_streams()
+    if words[:1] == ["test"]:
+        words = importlib.import_module("whence.cli.test").separated(words)
     options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
     try:
         code: int = options.run(options)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from whence.errors import WhenceError
+from whence.langs.python.failed_assertion import OperandProvenance
 from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import is_trace
@@ -32,7 +33,7 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
     start = _start(path)
     if is_trace(start):
         recorded = open_trace(path, progress=_progress(path))
-        return recorded, TraceProvenance(recorded)
+        return recorded, OperandProvenance(TraceProvenance(recorded), recorded, path)
     if _is_art(start):
         art_tree = execution_tree(read_art(path))
         return art_tree.tree, ArtProvenance(art_tree)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
+from whence.langs.python.learned import FILE, LearnedPrior
 from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
 from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
@@ -26,11 +27,12 @@ from whence.model.verdict import REMEMBERED
 from whence.oracle.answer_file import NAME, AnswerFile, Equation
 from whence.oracle.python_function import load_oracle
 from whence.oracle.remembered import Identify, Remembered, Remembering, identify
-from whence.ports import Oracle, Tree
+from whence.ports import Oracle, Prior, Tree
 from whence.session.events import Answered, Event, OracleTurned
 
 Note = Callable[[str], None]
-NAMES = (REMEMBERED, "contracts", "type hints", "tests", "reference")
+TESTS = "tests"
+NAMES = (REMEMBERED, "contracts", "type hints", TESTS, "reference")
 """The oracles that go by a name of their own, in their order."""
 _TEXT = Limits(depth=4, parts=12, characters=200)
 
@@ -84,6 +86,21 @@ def turned_off(options: argparse.Namespace, oracles: Sequence[Oracle]) -> list[E
             raise UsageError(f"there is no oracle {text}; there is {', '.join(known)}")
         found.append(OracleTurned(wanted, on=False))
     return found
+
+
+def prior(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Prior | None:
+    """What the project's tests tell of where to look first, if anything was learned from them."""
+    place = project_folder(path)
+    wanted = not any(text.lower() == TESTS for text in options.no_oracle)
+    if place is None or not wanted or not is_recorded(tree) or not (place / FILE).is_file():
+        return None
+    learned = LearnedPrior(place / FILE)
+    try:
+        learned.factors(tree)
+    except WhenceError as problem:
+        note(f"What tests tell is left out: {problem}.")
+        return None
+    return learned
 
 
 def tell(oracles: Sequence[Oracle], note: Note) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
+from whence.langs.python import failed_assertion
 from whence.langs.python.recordings import read_symptom, write_symptom
 from whence.langs.python.symptoms import first_answers, happened
 from whence.langs.python.trace.provenance import program_of
@@ -14,7 +16,9 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom, SymptomKind, parse
 from whence.ports import Tree
 from whence.session.events import Answered, Event
+from whence.tree.memory import ColumnTree
 from whence.ui.terminal import symptom as dialogue
+from whence.ui.terminal.assertion import ask_operand
 from whence.ui.terminal.screen import Screen
 
 
@@ -67,9 +71,23 @@ class FirstAnswers:
                 return Diagnosis(Status.NONE, reason="nothing is wrong")
         if symptom is None:
             return ()
+        if symptom.kind is SymptomKind.ASSERTION and isinstance(tree, ColumnTree):
+            return self._of_assertion(tree, symptom, screen)
         answers = first_answers(tree, symptom)
         self._keep(symptom)
         return [Answered(answers)]
+
+    def _of_assertion(self, tree: ColumnTree, symptom: Symptom, screen: Screen) -> Sequence[Event]:
+        """Which operand is wrong is asked, unless it was asked before."""
+        failed = symptom.assertion
+        if failed is not None and all(each.wrong is None for each in failed.operands):
+            asked = ask_operand(screen, failed, *failed_assertion.shown(tree, symptom))
+            symptom = replace(symptom, assertion=asked or failed)
+            self._keep(symptom)
+        answers, notes = failed_assertion.first_answers(tree, symptom)
+        for note in notes:
+            screen.note(note)
+        return [Answered(tuple(answers))]
 
     def _check(self, symptom: Symptom) -> None:
         first_answers(self._tree, symptom)

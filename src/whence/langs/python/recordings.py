@@ -27,7 +27,8 @@ from whence.model.symptom import Symptom, from_json, to_json
 FOLDER = ".whence"
 _RUNS = "runs"
 _IGNORED = (
-    "# Recordings hold what the program had in its hands. All else may be committed.\n/runs/\n"
+    "# Recordings hold what the program had in its hands, and what is learned from tests is made\n"
+    "# anew at any time. All else may be committed.\n/runs/\n/learned.sqlite\n"
 )
 _NAME = re.compile(r".+-(\d+)\.whence")
 _UNFIT = re.compile(r"[^\w.\[\]-]+")

@@ -1,0 +1,111 @@
+"""What a failed assertion means in a recording: the first answers, and where to look first.
+
+That the test went wrong is known: it failed. Which operand is wrong only its author knows. Where
+the call is known that made that operand, it is asked about first; it is taken to be wrong without a
+question only if all that it was given is written in the test. Else its input may be what is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from whence.langs.python.assertions import statement_at
+from whence.langs.python.recordings import read_symptom
+from whence.langs.python.trace.operands import (
+    Traced,
+    failing_call,
+    read_source,
+    trace_operand,
+)
+from whence.model.call import RESULT, Mark, MarkedPart
+from whence.model.origin import Influence, Origin
+from whence.model.symptom import SYMPTOM, Assertion, Symptom
+from whence.model.value import show
+from whence.model.verdict import Answer, Verdict
+from whence.ports import Provenance, Tree
+from whence.tree.memory import ColumnTree
+
+
+def shown(tree: ColumnTree, symptom: Symptom) -> tuple[str, list[str]]:
+    """The assertion's source, and the values of its operands, each empty if it is not known."""
+    failed = symptom.assertion
+    assert failed is not None
+    values = []
+    for operand in failed.operands:
+        made = trace_operand(tree, symptom, operand).position
+        outcome = None if made is None else tree.call(made).outcome.value
+        values.append(operand.value or ("" if outcome is None else show(outcome)))
+    return statement_at(read_source(failed.file) or "", failed.line), values
+
+
+def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], list[str]]:
+    """What the failure of a test says of its calls, and what its author is to know of that."""
+    test = Answer(tree.id(0), Verdict.WRONG, by=SYMPTOM)
+    failed, frame = symptom.assertion, failing_call(tree, symptom)
+    if failed is None or frame is None or not _is_judged(failed):
+        return [test], []
+    wrong = [each for each in failed.operands if each.wrong]
+    if not wrong:
+        note = "Then the test itself is wrong, in its assertion or in what it does before."
+        return [test, Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM)], [note]
+    answers, notes = [test], []
+    for operand in wrong:
+        made = trace_operand(tree, symptom, operand)
+        if made.position is None:
+            text = " ".join(operand.expression.split())
+            notes.append(f"Which call made {text} is not known: {made.unknown}.")
+        elif made.is_wrong:
+            call = tree.call(made.position)
+            notes.append(f"So {call.left()} is wrong: what it was given is written in the test.")
+            answers.append(Answer(tree.id(made.position), Verdict.WRONG, by=SYMPTOM))
+    if len(answers) == 1 and _origin(tree, symptom) is not None:
+        answers = [replace(test, mark=Mark(RESULT))]
+    return answers, notes
+
+
+def _is_judged(failed: Assertion) -> bool:
+    return any(each.wrong is not None for each in failed.operands)
+
+
+def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:
+    """The call that made the wrong operand, on its way to the test."""
+    failed, frame = symptom.assertion, failing_call(tree, symptom)
+    if failed is None or frame is None:
+        return None
+    made = [trace_operand(tree, symptom, each) for each in failed.operands if each.wrong]
+    known = next((each for each in made if each.position is not None), Traced())
+    if known.position is None:
+        return None
+    origin, test = tree.id(known.position), tree.id(frame)
+    chain = (origin, test) if frame > 0 else (origin,)
+    return Origin(origin, chain, passed_through=frozenset((test,)))
+
+
+@dataclass(frozen=True)
+class OperandProvenance:
+    """Where the wrong operand of a test's assertion came from; all else as others know it.
+
+    Which operand is wrong is kept beside the recording, as it may be said after this was made.
+    """
+
+    others: Provenance
+    tree: ColumnTree
+    recording: Path
+
+    def origin(self, node: int, part: MarkedPart) -> Origin:
+        """The call that made the operand, for the failure of the whole test."""
+        symptom = read_symptom(self.recording) if self._is_failure(node, part) else None
+        made = None if symptom is None else _origin(self.tree, symptom)
+        return made or self.others.origin(node, part)
+
+    def influence(self, node: int, part: MarkedPart) -> Influence | None:
+        """What could have influenced the operand is not known."""
+        return None if self._is_failure(node, part) else self.others.influence(node, part)
+
+    def grown(self, tree: Tree) -> Provenance:
+        """Ids never change."""
+        return replace(self, others=self.others.grown(tree))
+
+    def _is_failure(self, node: int, part: MarkedPart) -> bool:
+        return node == self.tree.id(0) and part.mark == Mark(RESULT)
