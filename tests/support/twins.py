@@ -86,19 +86,21 @@ import sys
 from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.options import Bound, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
-output, *words = sys.argv[1:]
+output, whole, *words = sys.argv[1:]
 wide = Bound(depth=60, width=10_000, attributes=10_000, text=100_000, budget=100_000)
 target = Target(Kind.SCRIPT, words[0], tuple(words[1:]))
-settings = Settings(output, RecordOptions(bound=wide, first_bound=wide))
+options = RecordOptions(bound=wide, first_bound=wide) if whole == "whole" else RecordOptions()
+settings = Settings(output, options)
 recording = Recording(settings, target.words)
 launch(target, recording.start, recording.finish)
 """
 
 
-def record(bug: Bug, twin: str, output: Path) -> ColumnTree:
-    """The tree of a run, its values whole."""
+def record(bug: Bug, twin: str, output: Path, *, whole: bool) -> ColumnTree:
+    """The tree of a run, its values whole or as `whence record` bounds them."""
+    bound = "whole" if whole else "bounded"
     subprocess.run(
-        [sys.executable, "-B", "-c", _RECORD, str(output), f"{twin}.py", *bug.argv],
+        [sys.executable, "-B", "-c", _RECORD, str(output), bound, f"{twin}.py", *bug.argv],
         cwd=bug.folder, env=environment(), input=bug.stdin,
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
