@@ -115,6 +115,17 @@ class Oracle(Protocol):
         """The verdict, or None where it does not know."""
 
 
+class Prior(Protocol):
+    """What is known beforehand of how likely calls are to be at fault, their weight aside.
+
+    Evidence, no verdict: it changes in which order questions come, never what can be found.
+    """
+
+    def factors(self, tree: Tree) -> Floats:
+        """For each position what its own weight is multiplied by, from 0 to 1. What is next to
+        nothing is raised to a floor, so that no call is ruled out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The position of the call to ask about next, and why that one."""
@@ -199,6 +210,10 @@ class Suspects(Protocol):
     @property
     def weight(self) -> Floats:
         """For each position the weight of the suspects in its subtree, itself included."""
+
+    @property
+    def prior(self) -> Floats | None:
+        """For each position what a strategy may multiply its own weight by, always above 0."""
 
     @property
     def yes(self) -> Int64s:

@@ -93,6 +93,46 @@ def test_every_strategy_names_the_faulty_call_of_an_implicit_tree(
     assert went.outcome.diagnosis.node == fault
 
 
+class AnyPrior:
+    """Says anything of any call, also that it cannot be at fault."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def factors(self, tree: Any) -> Any:
+        numbers = np.random.default_rng(self.seed)
+        return numbers.choice([0.0, 1e-9, 0.1, 0.5, 1.0, 7.0], len(tree.columns))
+
+
+@given(
+    tree=trees(), switches=SWITCHES, levels=st.integers(0, 4), seed=st.integers(0, 99),
+    data=st.data(),
+)  # fmt: skip
+def test_whatever_is_said_beforehand_the_faulty_call_is_found(
+    tree: Any, switches: Switches, levels: int, seed: int, data: Any
+) -> None:
+    fault = data.draw(st.integers(0, len(tree.columns) - 1))
+    switches = replace(switches, compression=False, single_rule=False)
+    facts = Facts(strategy="auto", switches=switches)
+    hidden = partly_implicit(tree, levels)
+    went = run(State(hidden, prior=AnyPrior(seed), facts=facts), one_fault(tree, fault))
+    assert isinstance(went.outcome, Found)
+    assert went.outcome.diagnosis.node == fault
+    assert len(set(went.nodes())) == len(went.nodes()), "a call was asked about twice"
+
+
+def test_what_is_likely_beforehand_is_asked_about_first() -> None:
+    tree = tree_from_parents([-1, *[0] * 40])
+
+    class OneIsLikely:
+        def factors(self, tree: Any) -> Any:
+            return np.where(np.arange(len(tree.columns)) == 37, 1.0, 0.01)
+
+    meaning = one_fault(tree, 37)
+    assert run(State(tree, prior=OneIsLikely()), meaning).nodes()[0] == 37
+    assert run(State(tree), meaning).nodes()[0] != 37
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(tree=trees(repeated=True), switches=SWITCHES, seed=st.randoms(), trust=st.integers(0, 3))
 def test_no_strategy_blames_a_call_that_is_not_at_fault(

@@ -20,7 +20,7 @@ from pathlib import Path
 import whence
 from whence.errors import WhenceError
 
-COMMANDS = ("record", "debug", "show", "convert", "strategies", "doctor")
+COMMANDS = ("record", "debug", "test", "show", "convert", "strategies", "doctor")
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"
 
@@ -47,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = importlib.import_module("whence.cli.record").protected(words)
     else:
         _prepare_streams()
+    if words[:1] == ["test"]:
+        words = importlib.import_module("whence.cli.test").separated(words)
     options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
     try:
         code: int = options.run(options)

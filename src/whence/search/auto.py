@@ -1,13 +1,14 @@
 """`auto`, the default: the most information for the least effort.
 
 Let each suspect hold the fault with a probability proportional to its weight (the tree's weights
-are the prior; marks multiply it as sets 1 to 3 of dynamic weighting do, and what ran after a call
-that got inadmissible input is unlikely to have passed it). A question about call n
-then tells H(q) bits, where q is the probability that the fault lies in n's subtree, the top's own
-share counted among the rest. With equal weights that is optimal divide & query. What one pays is
-not the same for every question, though: long values take reading, a function not seen before takes
-understanding, and a question far from the last one takes a change of mind. So the call with the
-largest H(q)/effort is asked, among those that split nearly as well as the best.
+are the prior; what was learned from tests multiplies it, marks multiply it as sets 1 to 3 of
+dynamic weighting do, and what ran after a call that got inadmissible input is unlikely to have
+passed it). A question about call n then tells H(q) bits, where q is the probability that the fault
+lies in n's subtree, the top's own share counted among the rest. With equal weights that is optimal
+divide & query. What one pays is not the same for every question, though: long values take reading,
+a function not seen before takes understanding, and a question far from the last one takes a change
+of mind. So the call with the largest H(q)/effort is asked, among those that split nearly as well as
+the best.
 
 Invariant: the effort only chooses among calls whose H(q) is at least `TOLERANCE` of the best, so
 it never costs more than a small share of a question. Cost: two scans over the suspects' weights,
@@ -107,9 +108,12 @@ class Auto:
         counted = suspects.top_is_open
         inadmissible = [j.position for j in suspects.history if j.verdict is Verdict.INADMISSIBLE]
         inside = [p for p in inadmissible if suspects.top < p < suspects.stop]
-        if not inside and not any(judged.origin is not None for judged in suspects.history):
+        marked = any(judged.origin is not None for judged in suspects.history)
+        if not inside and not marked and suspects.prior is None:
             return suspects.weight, 0.0 if counted else float(own[suspects.top])
-        prior = own * np.maximum(node_weights(suspects), ROUNDING)
+        prior = own * (1.0 if suspects.prior is None else suspects.prior)
+        if inside or marked:
+            prior *= np.maximum(node_weights(suspects), ROUNDING)
         for position in inside[-1:]:
             # Bad input comes from a caller or from what ran before: what ran later is unlikely.
             prior[int(suspects.columns.end[position]) :] *= _RAN_LATER

@@ -40,6 +40,8 @@ _NOT_A_SUSPECT = REMOVED | JUDGED | _LOOKED_THROUGH
 _BLOCK = 1 << 18
 _FINE = (Verdict.RIGHT, Verdict.INADMISSIBLE)
 _DEFINITE = (Verdict.WRONG, *_FINE)
+LEAST_PRIOR = 0.02
+"""However unlikely a call is, it counts as much as this part of it."""
 _WALK = 512
 _FEW = 64
 
@@ -63,13 +65,20 @@ class SearchSpace:
     """The suspects of a tree; implements `whence.ports.Suspects`."""
 
     def __init__(
-        self, tree: Tree, switches: Switches, trusted_functions: Iterable[int], *, rest: bool
+        self,
+        tree: Tree,
+        switches: Switches,
+        trusted_functions: Iterable[int],
+        *,
+        rest: bool,
+        prior: Floats | None = None,
     ) -> None:
         self.tree = tree
         self.columns: Columns = tree.columns
         self.switches = switches
         self.rest = rest
         """The top was judged right, yet the rest is to be searched: no call is known wrong."""
+        self.prior: Floats | None = None if prior is None else np.clip(prior, LEAST_PRIOR, 1.0)
         self.top = 0
         self.history: list[Judged] = []
         self.flags: Bytes = np.zeros(len(self.columns), dtype=np.uint8)

@@ -15,7 +15,7 @@ import numpy as np
 
 from whence.model.call import Function, locate_mark
 from whence.model.verdict import Answer, Scope, Trust, Verdict
-from whence.ports import Judged, Provenance, Tree
+from whence.ports import Judged, Prior, Provenance, Tree
 from whence.search.registry import DEFAULT
 from whence.search.space import SearchSpace, Switches
 
@@ -82,6 +82,7 @@ class SpaceCache:
                 facts.switches,
                 trusted_functions(state.tree, facts.trusts),
                 rest=facts.rest,
+                prior=None if state.prior is None else state.prior.factors(state.tree),
             )
             known = 0
         for answer in facts.answers[known:]:
@@ -121,6 +122,7 @@ class State:
 
     tree: Tree
     provenance: Provenance | None = None
+    prior: Prior | None = None
     options: Options = field(default_factory=Options)
     facts: Facts = field(default_factory=Facts)
     past: tuple[Moment, ...] = ()

@@ -67,9 +67,11 @@ class Recording:
     With children, a process that is forked off goes on with a trace of its own.
     """
 
-    def __init__(self, settings: Settings, command: Sequence[str]):
+    def __init__(self, settings: Settings, command: Sequence[str], root: str = ""):
         self._settings = settings
         self._command = tuple(command)
+        self._root = root
+        """What the run itself is called, if not by its command."""
         self._shown = settings.output
         self._output = os.path.abspath(settings.output)
         self._family: Family | None = None
@@ -126,7 +128,7 @@ class Recording:
             "started": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
             "pid": self._process,
             "options": _told(self._settings),
-            "root": " ".join(self._command),
+            "root": self._root or " ".join(self._command),
             "run": self._run,
             "clock": time.time_ns(),
         }
@@ -178,10 +180,15 @@ class Recording:
             self._open_child(family, call)
             self._begin()
 
+    def stop(self) -> None:
+        """Record no further; `finish` closes the file."""
+        if not self._ended:
+            self._ended = True
+            self._backend.stop()
+
     def finish(self, how: int, value: object) -> Written:
         """Record no further, and close the file."""
-        self._ended = True
-        self._backend.stop()
+        self.stop()
         if "greenlet" in sys.modules:
             self._backend.note(_GREENLETS)
         self._backend.end(how, value)
@@ -199,6 +206,7 @@ class Recording:
             os.unlink(self._output)
 
     _ended = False
+    _root = ""
 
 
 def _told(settings: Settings) -> dict[str, Any]:

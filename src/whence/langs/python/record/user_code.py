@@ -47,7 +47,7 @@ class UserCode:
         # The program may change its directory; relative file names are relative to the first one.
         self._directory = directory or _current_directory()
         self._libraries = _library_folders()
-        self._whence = _whence_folder()
+        self._whence = _whence_folders()
         self._added_paths = tuple(self._absolute(name) for name in rules.added if _is_path(name))
         self._added_packages = tuple(name for name in rules.added if not _is_path(name))
         self._decided: dict[tuple[str, str, str], bool] = {}
@@ -81,7 +81,7 @@ class UserCode:
         path = self._absolute(file)
         if any(_is_below(path, added) for added in self._added_paths):
             return True
-        if _is_below(path, self._whence):
+        if any(_is_below(path, folder) for folder in self._whence):
             return False
         for spelt in (path, os.path.realpath(path)):
             if any(_is_below(spelt, folder) for folder in self._libraries):
@@ -164,8 +164,9 @@ def _library_folders() -> tuple[str, ...]:
     return tuple(sorted(named | {os.path.realpath(folder) for folder in named}))
 
 
-def _whence_folder() -> str:
+def _whence_folders() -> tuple[str, str]:
+    """Where whence is, and its plugin for pytest beside it."""
     folder = os.path.abspath(__file__)
     for _ in range(4):  # whence/langs/python/record/user_code.py
         folder = os.path.dirname(folder)
-    return folder
+    return folder, os.path.join(os.path.dirname(folder), "_whence_pytest")

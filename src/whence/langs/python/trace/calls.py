@@ -162,6 +162,13 @@ class TraceSource:
         """How many threads made calls."""
         return int(self._places.threads[0])
 
+    def site_end(self, detail: int) -> tuple[int, int] | None:
+        """The line and column (from 1) behind the expression in which a call was made."""
+        head = self._head(detail) if detail > 0 else None
+        if head is None or head.parent <= 0:
+            return None
+        return self.tables.code(self._head(head.parent).code).end(head.site)
+
     def notes(self) -> tuple[str, ...]:
         """What the recorder wanted a person to know."""
         found = []

@@ -6,6 +6,7 @@ bytes come from a file, so that anything may stand in them: what does not fit en
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 _SHORT_END: Final = 10
@@ -15,40 +16,66 @@ _LONG: Final = 14
 _MAX_LINE: Final = 2**31 - 1
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the table says of some code units. Columns are counted from 1, the last one is the
+    one after the end."""
+
+    lines: int
+    """How many lines further than the entry before."""
+    column: int | None = None
+    more_lines: int = 0
+    end_column: int | None = None
+
+
 def position(table: bytes, first_line: int, unit: int) -> tuple[int | None, int | None]:
     """Line (from 1) and column (from 1) of a code unit, None where the table does not tell."""
+    found = _found(table, first_line, unit)
+    return (None, None) if found is None else (found[0], found[1].column)
+
+
+def end(table: bytes, first_line: int, unit: int) -> tuple[int, int] | None:
+    """The last line of what a code unit was made from, and the column after it, from 1."""
+    found = _found(table, first_line, unit)
+    if found is None or found[1].end_column is None:
+        return None
+    return found[0] + found[1].more_lines, found[1].end_column
+
+
+def _found(table: bytes, first_line: int, unit: int) -> tuple[int, Entry] | None:
+    """The line of a code unit, and its entry."""
     place, line, seen = 0, first_line, 0
     try:
         while place < len(table):
             head = table[place]
             code, units = head >> 3 & 15, (head & 7) + 1
-            place += 1
-            delta, column, place = _entry(table, place, code)
-            line += delta
+            entry, place = _entry(table, place + 1, code)
+            line += entry.lines
             seen += units
             if unit < seen:
-                return (None, None) if code == 15 or not 0 < line <= _MAX_LINE else (line, column)
+                return None if code == 15 or not 0 < line <= _MAX_LINE else (line, entry)
     except IndexError:
         pass
-    return None, None
+    return None
 
 
-def _entry(table: bytes, place: int, code: int) -> tuple[int, int | None, int]:
-    """How many lines further, the column, and where the next entry starts."""
+def _entry(table: bytes, place: int, code: int) -> tuple[Entry, int]:
+    """An entry, and where the next one starts."""
     if code < _SHORT_END:
-        return 0, (code << 3 | table[place] >> 4) + 1, place + 1
+        column = (code << 3 | table[place] >> 4) + 1
+        return Entry(0, column, 0, column + (table[place] & 15)), place + 1
     if code < _ONE_LINE_END:
-        return code - _SHORT_END, table[place] + 1, place + 2
+        return Entry(code - _SHORT_END, table[place] + 1, 0, table[place + 1] + 1), place + 2
     if code > _LONG:
-        return 0, None, place
+        return Entry(0), place
     raw, place = _varint(table, place)
     delta = -(raw >> 1) if raw & 1 else raw >> 1
     if code == _NO_COLUMN:
-        return delta, None, place
-    _, place = _varint(table, place)
+        return Entry(delta), place
+    more, place = _varint(table, place)
     column, place = _varint(table, place)
-    _, place = _varint(table, place)
-    return delta, column or None, place
+    end_column, place = _varint(table, place)
+    return Entry(delta, column or None, more, end_column or None), place
 
 
 def _varint(table: bytes, place: int) -> tuple[int, int]:

@@ -71,6 +71,11 @@ class FamilySource:
         member, own = divmod(detail, _SPAN)
         return self.members[member].call(own - _HALF, function, rule)
 
+    def site_end(self, detail: int) -> tuple[int, int] | None:
+        """The line and column behind the expression in which a call was made."""
+        member, own = divmod(detail, _SPAN)
+        return self.members[member].site_end(own - _HALF)
+
     def expand(self, detail: int, levels: int) -> ColumnTree:
         """What was not recorded is not to be had from a trace."""
         raise CannotExpand(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.format import Malformed, read_bytes, read_text, read_v
+from whence.langs.python.trace.line_table import end as end_of
 from whence.langs.python.trace.line_table import position as line_of
 from whence.langs.python.trace.pages import TraceFile, shown
 from whence.model.call import Location
@@ -62,6 +63,10 @@ class CodeEntry:
             return None
         line, column = line_of(self.line_table, self.first_line, place - 1)
         return None if line is None else Location(self.file, line, column)
+
+    def end(self, place: int) -> tuple[int, int] | None:
+        """The line and column (from 1) behind the expression that a place belongs to."""
+        return None if place == 0 else end_of(self.line_table, self.first_line, place - 1)
 
 
 @dataclass(frozen=True, slots=True)

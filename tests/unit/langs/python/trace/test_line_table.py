@@ -2,7 +2,7 @@ import types
 
 import pytest
 
-from whence.langs.python.trace.line_table import position
+from whence.langs.python.trace.line_table import end, position
 
 SOURCE = (
     '''
@@ -48,6 +48,15 @@ def test_every_instruction_has_the_line_and_column_that_python_says(code):
     for unit, (line, _, column, _) in enumerate(code.co_positions()):
         expected = (line, None if column is None else column + 1) if line else (None, None)
         assert position(code.co_linetable, code.co_firstlineno, unit) == expected
+
+
+@pytest.mark.parametrize(
+    "code", list(codes(compile(SOURCE, "s.py", "exec"))), ids=lambda c: c.co_name
+)
+def test_every_instruction_ends_where_python_says(code):
+    for unit, (line, last, _, column) in enumerate(code.co_positions()):
+        expected = (last, column + 1) if line and column is not None else None
+        assert end(code.co_linetable, code.co_firstlineno, unit) == expected
 
 
 def test_an_instruction_behind_the_table_has_no_line():

@@ -1,0 +1,66 @@
+"""The pytest plugin: `pytest --whence` records each failing test again, by itself.
+
+pytest loads this module in every run of everybody who has whence installed. So it only has the
+options; whence itself, and the rest of this package, is loaded when one of them is given.
+
+Three processes have a part in it: the one in which tests fail (`failures.py`; with xdist that is
+the controller), a fresh one for each failing test (`again.py`), and for `whence test --learn` the
+ones in which tests run (`learning.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+# As the interpreter set it, before pytest adds to it: where a fresh process has to begin.
+_first_path = sys.path[0] if sys.path else ""
+_environment: dict[str, str] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options."""
+    group = parser.getgroup("whence", "finding the fault (whence)")
+    group.addoption(
+        "--whence", action="store_true",
+        help="record each failing test again, by itself, and find the call at fault; without a "
+        "terminal, say how to do so later",
+    )  # fmt: skip
+    group.addoption(
+        "--whence-most", type=int, default=10, metavar="N",
+        help="record at most so many failing tests (default: 10)",
+    )  # fmt: skip
+    group.addoption(
+        "--whence-user-code", action="append", default=[], metavar="PACKAGE|PATH",
+        help="record this although it is installed or part of Python (may be repeated)",
+    )  # fmt: skip
+    # For `whence test`: a file to which what was recorded is told, and where to learn from tests.
+    group.addoption("--whence-told", type=Path, default=None, help=argparse.SUPPRESS)
+    group.addoption("--whence-learn", type=Path, default=None, help=argparse.SUPPRESS)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Before a line of the project has run: this is how a test is to find its environment."""
+    if early_config.known_args_namespace.whence:
+        _environment.update(os.environ)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Do what is asked for."""
+    if any(type(each).__name__ == "Again" for each in config.invocation_params.plugins or ()):
+        return  # this process has been started by another one's `--whence`
+    learn: Path | None = config.getoption("whence_learn")
+    if learn is not None:
+        from _whence_pytest.learning import Learning
+
+        config.pluginmanager.register(Learning(config, learn), "whence-learning")
+    if config.getoption("whence") and not hasattr(config, "workerinput"):
+        from _whence_pytest.failures import Failures
+
+        failures = Failures(config, _first_path, dict(_environment))
+        config.pluginmanager.register(failures, "whence-failures")

@@ -1,0 +1,182 @@
+"""In a fresh process: one test, run as it was in the whole run, and recorded.
+
+pytest gets the arguments that it had, so that it finds the same root, settings, conftests and
+plugins; only then is the test chosen. What would leave traces outside of the test (caches, reports,
+a debugger that waits for somebody) is turned off.
+
+Recording begins with the set-up of the test, so that what its fixtures do is in the tree, and
+ends with its call. What is imported to collect it, and its teardown, are not.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+from _whence_pytest.order import Order, Reply, place_of
+
+_MOST_BYTES = 64 * 2**20
+"""With whole values. Without, as much as `whence record` allows."""
+_OFF = {
+    # What writes files or talks to somebody.
+    "xmlpath": None, "htmlpath": None, "report_log": None, "json_report": False, "pastebin": None,
+    "usepdb": False, "trace": False,
+    # What stops, repeats or chooses tests.
+    "maxfail": 0, "reruns": 0, "lf": False, "failedfirst": False, "newfirst": False,
+    "stepwise": False, "pyargs": False,
+}  # fmt: skip
+_CHOOSERS = ("lfplugin", "nfplugin", "stepwiseplugin")
+
+
+def main() -> None:
+    """Carry out the order that is named on the command line, and end."""
+    order = Order.read(Path(sys.argv[1]))
+    sys.argv[:] = [order.program, *order.arguments]
+    sys.path[:1] = [order.first_path]
+    arguments = [*order.arguments, f"--basetemp={order.temporary}"]
+    sys.exit(pytest.main(arguments, plugins=[Again(order)]))
+
+
+class Again:
+    """The plugin that chooses the test and records it."""
+
+    def __init__(self, order: Order):
+        from whence.langs.python.record.options import Bound, RecordOptions
+        from whence.langs.python.record.recording import Recording, Settings
+        from whence.langs.python.record.user_code import UserCodeRules
+
+        self._order = order
+        whole = Bound(depth=50, width=2000, attributes=1000, text=10_000, budget=10_000)
+        options = RecordOptions(max_bytes=2 * 2**30)
+        if order.whole_values:
+            options = RecordOptions(bound=whole, first_bound=whole, max_bytes=_MOST_BYTES)
+        settings = Settings(order.output, options, UserCodeRules(tuple(order.user_code)))
+        command = ["-m", "pytest", *order.arguments, _argument(order)]
+        self._recording: Recording | None = Recording(settings, command, root=order.test)
+        self._exception: BaseException | None = None
+        self._called = False
+        self._problem = ""
+        self._reply = Reply(problem="the test was not found again: is its name always the same?")
+
+    # --- the test, alone -----------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Nothing is left behind."""
+        for name, off in _OFF.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, off)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Look in one place only."""
+        config = session.config
+        config.args = [_argument(self._order)]
+        for name in _CHOOSERS:
+            plugin = config.pluginmanager.get_plugin(name)
+            if plugin is not None:
+                config.pluginmanager.unregister(plugin)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Nothing but the test."""
+        items[:] = [item for item in items if item.nodeid == self._order.test][:1]
+        if items and type(items[0]).__name__ == "DoctestItem":
+            self._reply = Reply(problem="it is a doctest: these cannot be recorded by themselves")
+            items.clear()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Tell, and leave the cache as the whole run left it."""
+        cache = getattr(session.config, "cache", None)
+        if cache is not None:
+            cache.set = lambda key, value: None
+        self._finish()
+        self._reply.write(Path(self._order.reply))
+
+    # --- the recording -------------------------------------------------------------------------
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Generator[None, None, None]:
+        """Fixtures are part of what may be at fault."""
+        self._start()
+        outcome = yield
+        if getattr(outcome, "excinfo", None) is not None:
+            self._stop()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self) -> Generator[None, None, None]:
+        """The last thing that is recorded."""
+        yield
+        self._stop()
+
+    def _start(self) -> None:
+        from whence.errors import WhenceError
+
+        try:
+            if self._recording is not None:
+                self._recording.start()
+        except WhenceError as problem:
+            self._problem = str(problem)
+
+    def _stop(self) -> None:
+        self._called = True
+        if self._recording is not None:
+            self._recording.stop()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, None, None]:
+        """What went wrong: after others had their say, for unittest tells it only then."""
+        outcome = yield
+        report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
+        if call.excinfo is not None and report.failed and self._exception is None:
+            self._exception = call.excinfo.value
+            self._fail(item, report, call.excinfo.value, call.excinfo.tb)
+        if self._called and call.when in ("setup", "call"):
+            self._finish()
+
+    def _fail(
+        self,
+        item: pytest.Item,
+        report: pytest.TestReport,
+        exception: BaseException,
+        traceback: TracebackType,
+    ) -> None:
+        from _whence_pytest.symptoms import symptom_of
+        from whence.langs.python.recordings import write_symptom
+
+        self._reply = Reply(failed=place_of(report))
+        message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
+        write_symptom(Path(self._order.output), symptom_of(item, exception, traceback, message))
+
+    def _finish(self) -> None:
+        """Close the recording, once."""
+        recording, self._recording = self._recording, None
+        if recording is None:
+            return
+        if not self._called:
+            recording.discard()
+            return
+        from whence.langs.python.record.launch import BY_EXCEPTION, ENDED
+
+        exception, self._exception = self._exception, None
+        written = recording.finish(ENDED if exception is None else BY_EXCEPTION, exception)
+        self._reply = Reply(
+            failed=self._reply.failed,
+            calls=written.calls,
+            cut_off=self._order.whole_values and written.size >= _MOST_BYTES,
+            problem=self._problem or written.problem or "",
+        )
+
+
+def _argument(order: Order) -> str:
+    """The test as an argument that does not depend on where pytest was called."""
+    file, colons, rest = order.test.partition("::")
+    return os.path.join(order.root, file) + colons + rest  # noqa: PTH118

@@ -1,0 +1,197 @@
+"""In the process whose tests fail: each is recorded again in a fresh one, after the run.
+
+With xdist this is the controller, so that no test is recorded twice. A recording is kept only if
+the test failed again, in the same place: else it would be about something else than the failure
+that one is looking for, and that is said.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from _whence_pytest.order import Order, Place, Reply, place_of
+
+_CODE = "from _whence_pytest.again import main; main()"
+_SHORTEST, _LONGEST = 30.0, 600.0
+"""Seconds that a test is given to be recorded with whole values, and with what fits a question."""
+_SLOWER = 20
+"""So many times slower it may be with whole values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A test that failed, and where; None if no exception made it fail."""
+
+    test: str
+    place: Place | None
+    seconds: float
+
+
+class Failures:
+    """The plugin that `--whence` turns on."""
+
+    def __init__(self, config: pytest.Config, first_path: str, environment: dict[str, str]):
+        self._config = config
+        self._first_path = first_path
+        self._environment = environment
+        self._program = sys.argv[0] if sys.argv else "pytest"
+        self._folder = config.invocation_params.dir
+        self._most: int = config.getoption("whence_most")
+        self._told: Path | None = config.getoption("whence_told")
+        self._failures: dict[str, Failure] = {}
+        self._recorded: list[Path] = []
+
+    # --- the run -------------------------------------------------------------------------------
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember what failed. The first failure of a test is the one to look at."""
+        if report.failed and report.when in ("setup", "call"):
+            failure = Failure(report.nodeid, place_of(report), report.duration)
+            self._failures.setdefault(report.nodeid, failure)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Record again, and say how to go on."""
+        if not self._failures:
+            return
+        terminalreporter.section("whence")
+        failures = list(self._failures.values())
+        for failure in failures[: self._most]:
+            for line in self._record(failure):
+                terminalreporter.write_line(line)
+        left = len(failures) - self._most
+        if left > 0:
+            were = "1 more failed test was" if left == 1 else f"{left} more failed tests were"
+            terminalreporter.write_line(
+                f"{were} not recorded: --whence-most {len(failures)} records all"
+            )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """At a terminal the session follows at once, about the first failure."""
+        if not self._recorded or self._told is not None:
+            return
+        capture = config.pluginmanager.getplugin("capturemanager")
+        if capture is not None:
+            capture.suspend_global_capture(in_=True)  # as for `--pdb`: the terminal is a person's
+        if os.isatty(0) and os.isatty(1):
+            print(flush=True)
+            subprocess.run(
+                [sys.executable, "-m", "whence", "debug", str(self._recorded[0])],
+                cwd=self._folder,
+                check=False,
+            )
+
+    # --- one failing test ----------------------------------------------------------------------
+
+    def _record(self, failure: Failure) -> list[str]:
+        """Record a test again; what to tell of it."""
+        from whence.errors import WhenceError
+        from whence.langs.python.recordings import new_recording, remove
+
+        test, place = failure.test, failure.place
+        if place is None:
+            return [f"{test}: no exception made it fail, so there is no call to look for"]
+        try:
+            path = new_recording(test.rpartition("::")[2], self._folder)
+        except WhenceError as problem:
+            return [f"{test}: not recorded: {problem}"]
+        reply = self._run_again(failure, path)
+        if reply.failed == place and not reply.problem:
+            self._recorded.append(path)
+            self._tell(test, path)
+            calls = "1 call" if reply.calls == 1 else f"{reply.calls:,} calls"
+            return [f"{test}: {calls} recorded", f"    whence debug {self._shown(path)}"]
+        remove(path)
+        if reply.problem:
+            return [f"{test}: not recorded: {reply.problem}"]
+        if reply.failed is None:
+            return [f"{test}: passed when it was run again by itself, so nothing is kept"]
+        return [
+            f"{test}: failed otherwise when it was run again by itself, so nothing is kept",
+            f"    before: {place}",
+            f"    again:  {reply.failed}",
+        ]
+
+    def _run_again(self, failure: Failure, output: Path) -> Reply:
+        """With whole values if that takes neither too long nor too much room."""
+        limit = min(_LONGEST, max(_SHORTEST, _SLOWER * failure.seconds))
+        reply = self._run_once(failure.test, output, limit, whole_values=True)
+        if reply is None or reply.cut_off:
+            output.write_bytes(b"")
+            reply = self._run_once(failure.test, output, _LONGEST, whole_values=False)
+        return reply or Reply(problem=f"it did not end within {_LONGEST:.0f} seconds")
+
+    def _run_once(
+        self, test: str, output: Path, limit: float, *, whole_values: bool
+    ) -> Reply | None:
+        """What came of it; None if that took too long."""
+        config = self._config
+        with tempfile.TemporaryDirectory(prefix="whence-") as name:
+            folder = Path(name)
+            reply, said, written = folder / "reply", folder / "said", folder / "order"
+            Order(
+                test=test,
+                arguments=[*map(str, config.invocation_params.args), *self._options()],
+                program=self._program,
+                first_path=self._first_path,
+                root=str(config.rootpath),
+                output=str(output),
+                reply=str(reply),
+                temporary=str(folder / "tmp"),
+                user_code=config.getoption("whence_user_code"),
+                whole_values=whole_values,
+            ).write(written)
+            with said.open("wb") as stream:
+                try:
+                    status = subprocess.run(
+                        [sys.executable, *_interpreter_flags(), "-c", _CODE, str(written)],
+                        cwd=self._folder, env=self._environment, stdin=subprocess.DEVNULL,
+                        stdout=stream, stderr=stream, timeout=limit, check=False,
+                    ).returncode  # fmt: skip
+                except subprocess.TimeoutExpired:
+                    return None
+            if reply.exists():
+                return Reply.read(reply)
+            lines = said.read_text(encoding="utf-8", errors="replace").split("\n")
+            last = next((line for line in reversed(lines) if line.strip()), "")
+            return Reply(problem=f"its process ended with status {status}: {last[:200]}")
+
+    def _options(self) -> list[str]:
+        """Options that have to hold for one test in one process. The last of equal ones counts."""
+        plugins, option = self._config.pluginmanager, self._config.option
+        more = ["-o", "log_file="]
+        if plugins.hasplugin("xdist"):
+            more.append("-n0")
+        if plugins.hasplugin("_cov") or plugins.hasplugin("pytest_cov"):
+            more.append("--no-cov")
+        seed = getattr(option, "randomly_seed", None)
+        if isinstance(seed, int):
+            more.append(f"--randomly-seed={seed}")
+        return more
+
+    def _tell(self, test: str, path: Path) -> None:
+        if self._told is not None:
+            with self._told.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps({"test": test, "recording": str(path)}) + "\n")
+
+    def _shown(self, path: Path) -> str:
+        try:
+            return shlex.quote(str(path.relative_to(self._folder)))
+        except ValueError:
+            return shlex.quote(str(path))
+
+
+def _interpreter_flags() -> list[str]:
+    """The options that this interpreter was started with, as multiprocessing passes them on."""
+    found: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
+    return found

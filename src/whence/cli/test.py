@@ -1,0 +1,131 @@
+"""`whence test [OPTIONS] [PYTEST ARGUMENTS]`: run tests, and find the fault of one that fails.
+
+The tests run in a process of their own, by pytest with the plugin of whence, which leaves a
+recording of each test that failed. What is held here is the session about the first of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from whence.cli import diagnosing
+from whence.cli.opening import open_any
+from whence.errors import WhenceError
+
+_USAGE = "whence test [OPTIONS] [--] [PYTEST ARGUMENTS]"
+_DASHES = "--"
+# Put before a word that is pytest's, so that argparse takes no option of pytest for one of ours.
+_THEIRS = "\0"
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "test",
+        usage=_USAGE,
+        help="run tests with pytest, and find the fault of one that fails",
+        description="Runs `python -m pytest` with the arguments given, records each test that "
+        "fails again by itself, and holds the session about the first of them (docs/pytest.md). "
+        "Long options that are listed here are whence's, everything else is pytest's; before a -- "
+        "short ones are whence's too. The exit code is pytest's if no failing test was recorded, "
+        "else that of `whence debug`.",
+    )
+    command.add_argument("arguments", nargs="*", metavar="ARGUMENTS", help="arguments of pytest")
+    _add_options(command)
+    command.set_defaults(run=run)
+
+
+def _add_options(command: argparse.ArgumentParser) -> None:
+    tests = command.add_argument_group("the tests")
+    tests.add_argument(
+        "--user-code", action="append", default=[], metavar="PACKAGE|PATH",
+        help="record this although it is installed or part of Python (may be repeated)",
+    )  # fmt: skip
+    tests.add_argument(
+        "--most", type=int, default=10, metavar="N",
+        help="record at most so many failing tests (default: 10)",
+    )  # fmt: skip
+    diagnosing.add_options(command)
+
+
+def separated(words: Sequence[str]) -> list[str]:
+    """The words of a command line with those marked that are pytest's."""
+    own = list(words[1:])
+    if _DASHES in own:
+        place = own.index(_DASHES)
+        return [words[0], *own[:place], *(_THEIRS + word for word in own[place + 1 :])]
+    values = _long_options()
+    out = [words[0]]
+    while own:
+        word = own.pop(0)
+        name, equals, _ = word.partition("=")
+        if name not in values:
+            out.append(_THEIRS + word)
+            continue
+        out.append(word)
+        if values[name] and not equals and own:
+            out.append(own.pop(0))
+    return out
+
+
+def _long_options() -> dict[str, bool]:
+    """The names of our long options, and whether a value follows."""
+    parser = argparse.ArgumentParser()
+    _add_options(parser)
+    return {
+        name: action.nargs != 0
+        for action in parser._actions
+        for name in action.option_strings
+        if name.startswith("--")
+    }
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the tests, then hold the session."""
+    if importlib.util.find_spec("pytest") is None:
+        raise WhenceError(
+            f"pytest is not installed for {sys.executable}: install it there, or call whence "
+            "from where it is"
+        )
+    arguments = [word.removeprefix(_THEIRS) for word in options.arguments]
+    with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+        told = Path(folder) / "told"
+        status = _run_tests(options, arguments, told)
+        recorded = _told(told)
+    if not recorded:
+        return status
+    test, path = recorded[0]
+    if len(recorded) > 1:
+        print(f"\nThe first test that failed: {test}", flush=True)
+    tree, provenance = open_any(path)
+    return diagnosing.diagnose(options, tree, provenance, path)
+
+
+def _run_tests(options: argparse.Namespace, arguments: Sequence[str], told: Path) -> int:
+    command = [
+        sys.executable, "-m", "pytest", *arguments,
+        "--whence", f"--whence-told={told}", f"--whence-most={options.most}",
+    ]  # fmt: skip
+    command += [f"--whence-user-code={each}" for each in options.user_code]
+    # What is piped in are answers.
+    at_terminal = sys.stdin is not None and sys.stdin.isatty()
+    sys.stdout.flush()
+    return subprocess.run(
+        command, stdin=None if at_terminal else subprocess.DEVNULL, check=False
+    ).returncode
+
+
+def _told(path: Path) -> list[tuple[str, Path]]:
+    """The tests that were recorded, and where."""
+    if not path.exists():
+        return []
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [(each["test"], Path(each["recording"])) for each in lines]

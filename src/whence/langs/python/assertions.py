@@ -1,0 +1,303 @@
+"""The operands of an assertion that failed, and what they were made of, from its source alone.
+
+Knows `assert`, the methods of `unittest.TestCase`, and `raises` blocks in which nothing was raised.
+Loaded in the process of a test that failed, so it needs nothing but `ast`. Nothing is evaluated.
+
+What is said of a name holds only where the statements between its assignment and the assertion are
+run one after another; where they are not, nothing is said.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whence.model.symptom import Operand
+
+Span = tuple[int, int, int, int]
+_ABOUT_ARGUMENTS = frozenset(
+    (
+        "all",
+        "any",
+        "bool",
+        "callable",
+        "hasattr",
+        "isinstance",
+        "issubclass",
+        "len",
+        "set",
+        "sorted",
+    )
+)
+"""Builtins whose result is as good as their arguments: it is these that are operands."""
+_WORDS = frozenset(("msg", "message", "places", "delta", "countEqual"))
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+def operands_at(source: str, line: int, *, not_raised: bool = False) -> tuple[Operand, ...]:
+    """The operands of the assertion at a line; `not_raised`: it is about a missing exception."""
+    module = _parsed(source)
+    if module is None:
+        return ()
+    for statement in _statements_at(module, line):
+        found = list(_parts(statement, not_raised))
+        if found:
+            return tuple(
+                Operand(ast.get_source_segment(source, node) or "", span=_span(node))
+                for node in found
+            )
+    return ()
+
+
+def _parts(statement: ast.stmt, not_raised: bool) -> Iterator[ast.expr]:
+    if not_raised:
+        if isinstance(statement, ast.With | ast.AsyncWith) and len(statement.body) == 1:
+            only = statement.body[0]
+            if isinstance(only, ast.Expr | ast.Assign):
+                yield only.value
+        elif isinstance(statement, ast.Expr):
+            yield from _method_parts(statement.value)
+    elif isinstance(statement, ast.Assert):
+        yield from _test_parts(statement.test)
+    elif isinstance(statement, ast.Expr):
+        yield from _method_parts(statement.value)
+
+
+def _test_parts(test: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _test_parts(test.operand)
+    elif isinstance(test, ast.Compare):
+        yield test.left
+        yield from test.comparators
+    elif isinstance(test, ast.BoolOp):
+        for each in test.values:
+            yield from _test_parts(each)
+    elif isinstance(test, ast.Call) and _called(test) in _ABOUT_ARGUMENTS:
+        yield from test.args
+    else:
+        yield test
+
+
+def _method_parts(value: ast.expr) -> Iterator[ast.expr]:
+    """The arguments of `self.assertEqual(first, second)` and its like."""
+    if isinstance(value, ast.Call) and _called(value).lower().startswith("assert"):
+        yield from value.args[:2]
+        for keyword in value.keywords:
+            if keyword.arg not in _WORDS and keyword.arg is not None:
+                yield keyword.value
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The expression that made an operand, or why it is not known."""
+
+    span: Span | None = None
+    called: str = ""
+    """The name by which it calls a function, or takes an attribute."""
+    from_literals: bool = False
+    """Whether it is a call that is given nothing but what is written in it."""
+    by_name: str = ""
+    """The name that was assigned it, if the operand is a name."""
+    unknown: str = ""
+
+
+def maker(source: str, line: int, operand: Operand) -> Made:
+    """The call, or the attribute, whose value the operand is."""
+    module = _parsed(source)
+    expression = None if module is None else _at(module, operand.span)
+    if (
+        module is None
+        or expression is None
+        or operand.expression != ast.get_source_segment(source, expression)
+    ):
+        return Made(unknown="its source has changed since it was recorded")
+    if not isinstance(expression, ast.Name):
+        return _made(module, expression)
+    name = expression.id
+    assigned = _assigned(module, line, name)
+    if isinstance(assigned, str):
+        return Made(unknown=assigned)
+    made = _made(module, assigned)
+    return Made(made.span, made.called, False, name, made.unknown)
+
+
+def _made(module: ast.Module, expression: ast.expr) -> Made:
+    inner = expression.value if isinstance(expression, ast.Await) else expression
+    if isinstance(inner, ast.Call):
+        called = _called(inner)
+        if not called:
+            return Made(unknown="what it calls has no name")
+        return Made(_span(inner), called, _is_given_literals(module, inner))
+    if isinstance(inner, ast.Attribute):
+        return Made(_span(inner), inner.attr)
+    if isinstance(inner, ast.Constant):
+        return Made(unknown="it is written there as it is")
+    return Made(unknown="it is not the result of one call")
+
+
+def decorators(source: str, line: int) -> list[str] | None:
+    """The decorators of the function at a line, by their last names; None if there is none."""
+    module = _parsed(source)
+    for node in ast.walk(module) if module else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if line in (node.lineno, first):
+                return [_last_name(each) for each in node.decorator_list]
+    return None
+
+
+# --- where a name was assigned -------------------------------------------------------------------
+
+
+def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
+    """What the name was assigned last before a line, or why that is not known."""
+    blocks = _blocks_down_to(module, line)
+    for block, place, container in reversed(blocks):
+        for statement in reversed(block[:place]):
+            if not _binds(statement, name):
+                continue
+            target = _plain_target(statement)
+            if target == name and isinstance(statement, ast.Assign | ast.AnnAssign):
+                return statement.value or "it is declared and not assigned"
+            return f"{name} is assigned in more than one way before the assertion"
+        if isinstance(container, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = {argument.arg for argument in ast.walk(container.args)
+                     if isinstance(argument, ast.arg)}  # fmt: skip
+            if name in given:
+                return f"{name} is what the test was given"
+            break
+        if isinstance(container, _LOOPS) and _binds(container, name):
+            return f"{name} is assigned in a loop"
+        if container is not None and _binds(container, name):
+            return f"{name} is assigned in more than one way before the assertion"
+    return f"where {name} comes from is not in the test"
+
+
+Block = tuple[list[ast.stmt], int, ast.stmt | None]
+
+
+def _blocks_down_to(module: ast.Module, line: int) -> list[Block]:
+    """The blocks that lead to a line, outermost first: statements, which one, and in what."""
+    blocks: list[Block] = []
+    body: list[ast.stmt] = module.body
+    container: ast.stmt | None = None
+    while True:
+        place = next((n for n, each in enumerate(body) if _contains(each, line)), None)
+        if place is None:
+            return blocks
+        blocks.append((body, place, container))
+        container = body[place]
+        inner = [
+            block
+            for name in ("body", "orelse", "finalbody", "handlers", "cases")
+            for block in [getattr(container, name, None)]
+            if isinstance(block, list)
+        ]
+        body = next((b for b in inner if any(_contains(each, line) for each in b)), [])
+        if body and not isinstance(body[0], ast.stmt):  # an `except` or a `case`
+            body = next(each for each in body if _contains(each, line)).body
+
+
+def _contains(node: ast.AST, line: int) -> bool:
+    first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+    if isinstance(node, ast.match_case):
+        first, last = node.pattern.lineno, node.body[-1].end_lineno
+    return first is not None and last is not None and first <= line <= last
+
+
+def _binds(statement: ast.stmt, name: str) -> bool:
+    """Whether the name is assigned, deleted or imported anywhere in a statement."""
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
+            return True
+        if isinstance(node, ast.alias) and name in (node.asname, node.name):
+            return True
+        if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name == name:
+            return True
+        if isinstance(node, _SCOPES):
+            if getattr(node, "name", None) == name:
+                return True
+            # Names inside are another function's, unless it declares them `nonlocal` or `global`.
+            declared = (n for n in ast.walk(node) if isinstance(n, ast.Nonlocal | ast.Global))
+            if any(name in each.names for each in declared):
+                return True
+            continue
+        stack.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _plain_target(statement: ast.stmt) -> str | None:
+    """The name in `name = value`."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target: ast.expr = statement.targets[0]
+    elif isinstance(statement, ast.AnnAssign):
+        target = statement.target
+    else:
+        return None
+    return target.id if isinstance(target, ast.Name) else None
+
+
+# --- small things --------------------------------------------------------------------------------
+
+
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _statements_at(module: ast.Module, line: int) -> list[ast.stmt]:
+    """The statements that a line is in, innermost first."""
+    found = [n for n in ast.walk(module) if isinstance(n, ast.stmt) and _contains(n, line)]
+    return found[::-1]  # `walk` goes level by level
+
+
+def _at(module: ast.Module, span: Span | None) -> ast.expr | None:
+    for node in ast.walk(module):
+        if isinstance(node, ast.expr) and _span(node) == span:
+            return node
+    return None
+
+
+def _span(node: ast.expr) -> Span:
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _called(call: ast.Call) -> str:
+    return _last_name(call.func)
+
+
+def _last_name(expression: ast.expr) -> str:
+    if isinstance(expression, ast.Call):
+        expression = expression.func
+    if isinstance(expression, ast.Name):
+        return expression.id
+    return expression.attr if isinstance(expression, ast.Attribute) else ""
+
+
+def _is_given_literals(module: ast.Module, call: ast.Call) -> bool:
+    """Whether nothing but constants goes in: then its input is what the test's author wrote."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    try:
+        for each in given:
+            ast.literal_eval(each)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    if isinstance(call.func, ast.Name):
+        return True
+    imported = {
+        alias.asname or alias.name
+        for node in module.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    return (
+        isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id in imported
+    )

@@ -1,0 +1,166 @@
+"""A project's recordings: where they are kept, how they are numbered, and what lies beside each.
+
+They are in `.whence/runs/`, in the nearest folder above that has a `.whence` already, else in the
+working directory. `.whence` itself is made to be committed (answers that are remembered are in it),
+so `runs/` is kept out by an ignore file of its own: recordings hold whatever the program had in
+its hands.
+
+A recording is `NAME-N.whence`; N is counted over the whole project, so the highest is the newest.
+All that belongs to it begins with its name: `FILE.symptom.json` (what is wrong), `FILE.stdin` (what
+the program read), `FILE.environment.json`, `FILE.d/` (its child processes).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from whence.errors import WhenceError
+from whence.model.symptom import Symptom, from_json, to_json
+
+FOLDER = ".whence"
+_RUNS = "runs"
+_IGNORED = (
+    "# Recordings hold what the program had in its hands. All else may be committed.\n/runs/\n"
+)
+_NAME = re.compile(r".+-(\d+)\.whence")
+_UNFIT = re.compile(r"[^\w.\[\]-]+")
+_LONGEST_NAME = 80
+
+
+def folder(start: Path | None = None) -> Path:
+    """The project's `.whence`, which is made if there is none."""
+    here = Path.cwd() if start is None else start.absolute()
+    place = nearest(here) or here / FOLDER
+    try:
+        (place / _RUNS).mkdir(parents=True, exist_ok=True)
+        ignore = place / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text(_IGNORED, encoding="utf-8")
+    except OSError as problem:
+        raise WhenceError(
+            f"{place}: recordings cannot be kept there ({problem.strerror})"
+        ) from problem
+    return place
+
+
+def nearest(start: Path | None = None) -> Path | None:
+    """The `.whence` of the working directory or of a folder above it, if there is one.
+
+    One that belongs to somebody else, as in a folder that all may write to, is passed over.
+    """
+    here = Path.cwd() if start is None else start.absolute()
+    for each in (here, *here.parents):
+        place = each / FOLDER
+        try:
+            if place.is_dir() and place.stat().st_uid == os.geteuid():
+                return place
+        except OSError:  # it may not be looked at
+            continue
+    return None
+
+
+def new_recording(name: str, start: Path | None = None) -> Path:
+    """The file for the next recording, made and empty, so that nobody else takes it."""
+    runs = folder(start) / _RUNS
+    fit = _UNFIT.sub("-", name).strip("-.")[:_LONGEST_NAME] or "run"
+    try:
+        with _alone(runs):
+            number = max(map(_number, _files(runs)), default=0) + 1
+            path = runs / f"{fit}-{number}.whence"
+            path.touch(mode=0o600, exist_ok=False)
+    except OSError as problem:
+        raise WhenceError(
+            f"{runs}: the recording cannot be written there ({problem.strerror})"
+        ) from problem
+    return path
+
+
+@contextlib.contextmanager
+def _alone(runs: Path) -> Iterator[None]:
+    """Two that look for the next number at once must not find the same."""
+    descriptor = os.open(runs, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def recordings(start: Path | None = None) -> list[Path]:
+    """The project's recordings, the newest last. Those in which nothing was written are not."""
+    place = nearest(start)
+    if place is None:
+        return []
+    found = [path for path in _files(place / _RUNS) if path.stat().st_size]
+    return sorted(found, key=_number)
+
+
+def latest(start: Path | None = None) -> Path | None:
+    """The newest recording of the project."""
+    found = recordings(start)
+    return found[-1] if found else None
+
+
+def remove(recording: Path) -> None:
+    """Remove a recording with all that belongs to it."""
+    for path in recording.parent.glob(f"{_escaped(recording.name)}*"):
+        if path.name != recording.name and not path.name.startswith(f"{recording.name}."):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def beside(recording: Path, what: str) -> Path:
+    """The file of something that belongs to a recording, such as `stdin`."""
+    return recording.with_name(f"{recording.name}.{what}")
+
+
+def write_symptom(recording: Path, symptom: Symptom) -> None:
+    """Keep what is wrong about a recorded run beside it."""
+    place = beside(recording, "symptom.json")
+    try:
+        place.write_text(json.dumps(to_json(symptom), indent=1) + "\n", encoding="utf-8")
+    except OSError as problem:
+        raise WhenceError(f"{place}: cannot be written ({problem.strerror})") from problem
+
+
+def read_symptom(recording: Path) -> Symptom | None:
+    """What is wrong about a recorded run, if that is kept beside it."""
+    place = beside(recording, "symptom.json")
+    try:
+        text = place.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise WhenceError(f"{place}: cannot be read ({reason})") from problem
+    try:
+        return from_json(json.loads(text))
+    except (ValueError, RecursionError) as problem:
+        raise WhenceError(f"{place}: is no JSON ({problem})") from problem
+    except WhenceError as problem:
+        raise WhenceError(f"{place}: {problem}") from problem
+
+
+def _files(runs: Path) -> list[Path]:
+    if not runs.is_dir():
+        return []
+    return [path for path in runs.iterdir() if _NAME.fullmatch(path.name) and path.is_file()]
+
+
+def _number(path: Path) -> int:
+    found = _NAME.fullmatch(path.name)
+    return int(found[1]) if found else 0
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)

@@ -1,0 +1,138 @@
+"""Which call of a trace made an operand of an assertion that failed.
+
+The source tells which expression made the operand (`assertions.py`), the trace which call was made
+in which expression. A call is named only if both agree on its place and its name and nothing stands
+between the function and its caller; else it is said why not. Never a guess: what is named here is
+asked about first, or taken to be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from whence.langs.python.assertions import Made, decorators, maker
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.processes import FamilySource
+from whence.model.call import OutcomeKind
+from whence.model.symptom import Assertion, Operand, Symptom
+from whence.tree.memory import ColumnTree
+
+_HARMLESS = frozenset(
+    ("abstractmethod", "cache", "cached_property", "classmethod", "fixture", "lru_cache",
+     "override", "property", "staticmethod")
+)  # fmt: skip
+"""Decorators after which a call still gives what the function returned."""
+ReadSource = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """The position of the call that made an operand, or why it is not known."""
+
+    position: int | None = None
+    is_wrong: bool = False
+    """If the operand is wrong so is the call: all that it was given is written in the test."""
+    unknown: str = ""
+
+
+def read_source(file: str) -> str | None:
+    """The text of a source file, if it can be had."""
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def failing_call(tree: ColumnTree, symptom: Symptom) -> int | None:
+    """The call in which the assertion failed: its exception left all the calls above it too."""
+    failed, columns = symptom.assertion, tree.columns
+    if failed is None:
+        return None
+    fitting = [
+        number
+        for number, function in enumerate(tree.functions)
+        if function.qualname == symptom.function
+        and function.location is not None
+        and function.location.file == failed.file
+    ]
+    raised = columns.outcome == OutcomeKind.RAISED
+    for position in np.flatnonzero(np.isin(columns.function, fitting) & raised)[::-1].tolist():
+        location = tree.call(position).outcome.location
+        if location is not None and location.line == failed.line and _left_all(tree, position):
+            return int(position)
+    return None
+
+
+def _left_all(tree: ColumnTree, position: int) -> bool:
+    while position > 0:
+        position = int(tree.columns.parent[position])
+        if tree.columns.outcome[position] != OutcomeKind.RAISED:
+            return False
+    return True
+
+
+def trace_operand(
+    tree: ColumnTree, symptom: Symptom, operand: Operand, read: ReadSource = read_source
+) -> Traced:
+    """The call that made an operand."""
+    failed = symptom.assertion
+    frame = failing_call(tree, symptom)
+    if failed is None or frame is None:
+        return Traced(unknown="the call in which the assertion failed is not in the recording")
+    source = read(failed.file)
+    if source is None:
+        return Traced(unknown=f"{failed.file} cannot be read")
+    made = maker(source, failed.line, operand)
+    if made.span is None:
+        return Traced(unknown=made.unknown)
+    position = _called_at(tree, frame, made)
+    if position is None:
+        return Traced(unknown=f"no call of {made.called} is recorded there")
+    return _checked(tree, position, made, read)
+
+
+def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
+    """The last call that the frame made in an expression: what failed was run last."""
+    assert made.span is not None
+    columns = tree.columns
+    inside = slice(frame + 1, int(columns.end[frame]))
+    callees = frame + 1 + np.flatnonzero(columns.parent[inside] == frame)
+    for position in callees[::-1].tolist():
+        source = tree.sources[int(tree.source_of[position])]
+        if not isinstance(source, TraceSource | FamilySource):
+            continue
+        # `ast` counts columns from 0, a trace from 1.
+        if source.site_end(int(tree.details[position])) == (made.span[2], made.span[3] + 1):
+            return int(position)
+    return None
+
+
+def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> Traced:
+    """The call, unless something else may have made of its result what the test got."""
+    call = tree.call(position)
+    function = call.function
+    if function.qualname.rpartition(".")[2] != made.called:
+        return Traced(unknown=f"{made.called} is not the function that ran there")
+    if call.outcome.kind is not OutcomeKind.RETURNED or call.outcome.yielded:
+        return Traced(unknown=f"{made.called} gave its result in more than one step")
+    where = function.location
+    source = read(where.file) if where is not None else None
+    if where is None or source is None or where.line is None:
+        return Traced(unknown=f"the source of {made.called} cannot be read")
+    around = decorators(source, where.line)
+    if around is None:
+        return Traced(unknown=f"the source of {made.called} has changed since it was recorded")
+    if not _HARMLESS.issuperset(around):
+        return Traced(unknown=f"a decorator of {made.called} may have changed its result")
+    is_wrong = made.from_literals and not call.reads
+    return Traced(position, is_wrong=is_wrong)
+
+
+def sides(failed: Assertion) -> list[str]:
+    """What the operands are called: left and right, or by number."""
+    count = len(failed.operands)
+    return ["left", "right"] if count == 2 else [str(number) for number in range(1, count + 1)]

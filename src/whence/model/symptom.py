@@ -1,0 +1,166 @@
+"""What is wrong about a run, as its user sees it before a single call was judged.
+
+A symptom comes from the command line (`--wrong`), from a person who was asked, or from a test that
+failed. It speaks of what anybody can see: an exception, a line of output, a result, an operand of
+an assertion. What it means for a session, which calls it calls wrong, is worked out elsewhere.
+
+Symptoms are kept beside recordings, as JSON; what is read from there is checked, never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from whence.errors import WhenceError
+
+
+class SymptomKind(Enum):
+    """Where the fault shows."""
+
+    EXCEPTION = "exception"
+    """The exception that ended the program, or left the call."""
+    RESULT = "result"
+    OUTPUT = "output"
+    """What was printed; `Symptom.line` says which line of it, counted from 1, if that is known."""
+    ASSERTION = "assertion"
+    """`Symptom.assertion` tells which, and its operands."""
+    EXPRESSION = "expression"
+    """A part of what the call gave back or changed: `Symptom.expression` is the text of a mark."""
+    NOT_ENDED = "not ended"
+    """It was stopped, and should have ended before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A side of an assertion: its expression, as it is written, and its value, as it was shown."""
+
+    expression: str
+    value: str = ""
+    span: tuple[int, int, int, int] | None = None
+    """Where it stands in the file, as `ast` counts: line, column, last line, column after it."""
+    wrong: bool | None = None
+    """Whether it is what is wrong, if that was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """An assertion that failed."""
+
+    file: str
+    line: int
+    operands: tuple[Operand, ...] = ()
+    detail: tuple[str, ...] = ()
+    """The lines in which the tests' own tool explains the failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """What is wrong, and in which function's call it shows, by its qualified name ("": the top)."""
+
+    kind: SymptomKind
+    function: str = ""
+    line: int | None = None
+    expression: str = ""
+    assertion: Assertion | None = None
+
+
+def to_json(symptom: Symptom) -> dict[str, Any]:
+    """The symptom as JSON has it; what is not known is left out."""
+    record: dict[str, Any] = {"kind": symptom.kind.value}
+    if symptom.function:
+        record["function"] = symptom.function
+    if symptom.line is not None:
+        record["line"] = symptom.line
+    if symptom.expression:
+        record["expression"] = symptom.expression
+    if symptom.assertion is not None:
+        failed = symptom.assertion
+        record["assertion"] = {
+            "file": failed.file,
+            "line": failed.line,
+            "operands": [_operand_to_json(each) for each in failed.operands],
+            "detail": list(failed.detail),
+        }
+    return record
+
+
+def _operand_to_json(operand: Operand) -> dict[str, Any]:
+    record: dict[str, Any] = {"expression": operand.expression}
+    if operand.value:
+        record["value"] = operand.value
+    if operand.span is not None:
+        record["span"] = list(operand.span)
+    if operand.wrong is not None:
+        record["wrong"] = operand.wrong
+    return record
+
+
+def from_json(record: object) -> Symptom:
+    """The symptom that `to_json` wrote; `WhenceError` if it is none."""
+    fields = _object(record)
+    try:
+        kind = SymptomKind(fields.get("kind"))
+    except ValueError:
+        raise _malformed(f"of an unknown kind, {fields.get('kind')!r}") from None
+    failed = fields.get("assertion")
+    return Symptom(
+        kind,
+        function=_text(fields, "function"),
+        line=None if fields.get("line") is None else _number(fields, "line"),
+        expression=_text(fields, "expression"),
+        assertion=None if failed is None else _assertion(_object(failed)),
+    )
+
+
+def _assertion(fields: Mapping[str, Any]) -> Assertion:
+    detail = _list(fields, "detail")
+    if not all(isinstance(line, str) for line in detail):
+        raise _malformed("whose detail is no list of lines")
+    operands = tuple(_operand(_object(each)) for each in _list(fields, "operands"))
+    return Assertion(_text(fields, "file"), _number(fields, "line"), operands, tuple(detail))
+
+
+def _operand(fields: Mapping[str, Any]) -> Operand:
+    span, wrong = fields.get("span"), fields.get("wrong")
+    if span is not None and not (
+        isinstance(span, list) and len(span) == 4 and all(type(each) is int for each in span)
+    ):
+        raise _malformed("with a span that is not four numbers")
+    if wrong is not None and not isinstance(wrong, bool):
+        raise _malformed("with a `wrong` that is neither true nor false")
+    place = None if span is None else (span[0], span[1], span[2], span[3])
+    return Operand(_text(fields, "expression"), _text(fields, "value"), place, wrong)
+
+
+def _object(record: object) -> Mapping[str, Any]:
+    if not isinstance(record, dict):
+        raise _malformed("that is no JSON object")
+    return record
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    text = fields.get(name, "")
+    if not isinstance(text, str):
+        raise _malformed(f"whose {name} is no text")
+    return text
+
+
+def _number(fields: Mapping[str, Any], name: str) -> int:
+    number = fields.get(name)
+    if type(number) is not int or number < 1:
+        raise _malformed(f"whose {name} is no line number")
+    return number
+
+
+def _list(fields: Mapping[str, Any], name: str) -> list[Any]:
+    items = fields.get(name, [])
+    if not isinstance(items, list):
+        raise _malformed(f"whose {name} is no list")
+    return items
+
+
+def _malformed(what: str) -> WhenceError:
+    return WhenceError(f"a symptom {what}")
