@@ -7,9 +7,10 @@ whence, and loads either when it is asked for, so that importing any part costs 
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["__version__", "register_summary"]
+__all__ = ["__version__", "register_summary", "spec"]
 
 if TYPE_CHECKING:
+    from whence.langs.python.oracles.declared import spec as spec
     from whence.langs.python.record.summaries import register_summary as register_summary
 
     __version__: str
@@ -25,6 +26,10 @@ else:
             from whence.langs.python.record.summaries import register_summary
 
             return register_summary
+        if name == "spec":
+            from whence.langs.python.oracles.declared import spec
+
+            return spec
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib.metadata import PackageNotFoundError, version

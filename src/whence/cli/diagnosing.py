@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TextIO
 
 from whence.app import Debugging
+from whence.cli import referring
 from whence.errors import WhenceError
 from whence.model.diagnosis import Status
 from whence.model.verdict import Scope, Trust
 from whence.oracle.python_function import load_oracle
-from whence.ports import Provenance, Tree
+from whence.ports import Oracle, Provenance, Tree
 from whence.report.record import exit_code, record
 from whence.search.registry import DEFAULT, find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
@@ -57,6 +58,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--oracle", action="append", default=[], metavar="python:MODULE:FUNCTION",
         help="ask this function first; the person is asked what it does not know",
     )  # fmt: skip
+    referring.add_options(without)
     without.add_argument(
         "--format", choices=("text", "json"), default="text",
         help="how the diagnosis is written at the end (default: text)",
@@ -80,7 +82,9 @@ def diagnose(
     """Hold the session, write the diagnosis, and return the exit code."""
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
-    oracles = [load_oracle(text) for text in options.oracle]
+    oracles: list[Oracle] = [load_oracle(text) for text in options.oracle]
+    oracles[:0] = referring.reference_oracles(options, tree)
+    oracles[:0] = referring.contract_oracles(tree)
     _check_output(options.output)
     answers, opened = _answers(options.answers)
     json_to_stdout = options.format == "json" and options.output is None
@@ -101,7 +105,8 @@ def diagnose(
             screen.note(
                 f"Going on with the session kept in {journal.path}; --fresh starts a new one."
             )
-        outcome, left = converse(debugging, screen, debugging.start(wishes))
+        with referring.ended_at_last(oracles, screen.note):
+            outcome, left = converse(debugging, screen, debugging.start(wishes))
     finally:
         if journal is not None:
             journal.close()

@@ -12,6 +12,7 @@ from pathlib import Path
 from whence.errors import WhenceError
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.pages import is_trace
+from whence.langs.python.trace.provenance import TraceProvenance
 from whence.ports import Provenance, Tree
 from whence.slicing.art_file import read_art
 from whence.slicing.art_provenance import ArtProvenance
@@ -28,7 +29,7 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
     start = _start(path)
     if is_trace(start):
         recorded = open_trace(path, progress=_progress(path))
-        return recorded, InFileProvenance(recorded, origins_of)
+        return recorded, TraceProvenance(recorded)
     if _is_art(start):
         art_tree = execution_tree(read_art(path))
         return art_tree.tree, ArtProvenance(art_tree)

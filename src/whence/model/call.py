@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from whence.errors import UsageError
-from whence.model.value import Kind, Limits, Steps, Value, parse_path, show
+from whence.model.value import Kind, Limits, Steps, Value, atom, parse_path, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,8 @@ class Call:
     site: Location | None = None
     text: str = ""
     """The equation as the tracer's language writes it; whence writes its own where it is empty."""
+    output: tuple[str, ...] = ()
+    """Of a whole run: the lines of its standard output, whoever printed them."""
 
     def where(self) -> Location | None:
         """The source of what is judged."""
@@ -152,6 +154,7 @@ class Mark:
 
 RESULT = "result"
 YIELDED = "yielded"
+PRINTED = "printed"
 _OUTCOME_ROOTS = {RESULT, "raised"}
 
 
@@ -205,6 +208,8 @@ def roots(call: Call) -> list[str]:
         names.append(YIELDED)
     if call.outcome.value is not None:
         names.append(RESULT)
+    if call.output or call.printed:
+        names.append(PRINTED)
     return list(dict.fromkeys(names))
 
 
@@ -224,6 +229,9 @@ def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, i
         return _listed(call.outcome.yielded), False, -1
     if root in _OUTCOME_ROOTS and call.outcome.value is not None:
         return call.outcome.value, False, -1
+    if root == PRINTED and after is None and (call.output or call.printed):
+        lines = call.output or tuple(call.printed.removesuffix("\n").split("\n"))
+        return _listed(tuple(atom(repr(line)) for line in lines)), False, -1
     return None if after is None else (after, False, -1)
 
 

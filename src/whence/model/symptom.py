@@ -16,6 +16,9 @@ from typing import Any
 
 from whence.errors import WhenceError
 
+SYMPTOM = "symptom"
+"""Who is named as the giver of the answers that follow from one."""
+
 
 class SymptomKind(Enum):
     """Where the fault shows."""

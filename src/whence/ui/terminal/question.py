@@ -83,7 +83,8 @@ def question_lines(question: Question, number: int, width: int) -> list[Line]:
     shown = [Line(text, Tone.CALL) for text in equation(call, LIMITS, room, _LINES_A_VALUE)]
     shown += [Line(text, Tone.CALL) for text in _reads(call, room)]
     shown += [Line(text, Tone.CALL) for text in _effects(call.effects, room)]
-    shown += [Line(text) for text in printed_lines(call.printed)]
+    printed = "\n".join(call.output) or call.printed
+    shown += [Line(text) for text in printed_lines(printed)]
     if len(shown) > _MOST_LINES:
         cut = f"… {len(shown) - _MOST_LINES} more lines …"
         shown = [*shown[:_HEAD], Line(cut, Tone.QUIET), *shown[_HEAD - _MOST_LINES :]]

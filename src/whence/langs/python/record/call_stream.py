@@ -392,7 +392,9 @@ class CallStream:
             elif number not in self._last_global and not _is_data(value):
                 continue
             else:
-                encoding = self._snapshots.write(value, GLOBAL_BOUND, foreign_is_opaque=True)
+                encoding = self._snapshots.write(
+                    value, self._options.global_bound, foreign_is_opaque=True
+                )
             if self._last_global.get(number) != encoding:
                 self._last_global[number] = encoding
                 w.add_record(self._scratch, f.GLOBAL, number)

@@ -9,6 +9,7 @@ Invariant: what the program prints, and the status it exits with, are those of `
 
 from __future__ import annotations
 
+import ast
 import atexit
 import builtins
 import contextlib
@@ -20,15 +21,15 @@ import os
 import pkgutil
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, CoroutineType, GeneratorType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from whence.errors import WhenceError
+from whence.errors import UsageError, WhenceError
 
-ENDED, BY_EXCEPTION, BY_EXIT = 0, 1, 2
+ENDED, BY_EXCEPTION, BY_EXIT, STOPPED = 0, 1, 2, 3
 
 Finished = Callable[[int, object], None]
 """Told how the program ended, and with which exit status or exception; so is, in a child that was
@@ -39,11 +40,13 @@ _displaced: list[ModuleType | None] = []
 
 
 class Kind(Enum):
-    """The three ways in which `python` is told what to run."""
+    """The three ways in which `python` is told what to run, and a function by itself."""
 
     SCRIPT = "script"
     MODULE = "-m"
     CODE = "-c"
+    CALL = "--call"
+    """The name is `package.module:function`, the arguments are Python literals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,9 @@ class Target:
             _check_script(self.name)
         elif self.kind is Kind.MODULE:
             _check_module(self.name)
+        elif self.kind is Kind.CALL:
+            _check_module(_module_and_path(self.name)[0])
+            literals(self.arguments)
 
 
 def launch(target: Target, start: Callable[[], None], finished: Finished) -> NoReturn:
@@ -172,6 +178,10 @@ def _prepare(target: Target) -> Callable[[], None]:
         _set_path(target, "")
         main.__dict__["__loader__"] = importlib.machinery.BuiltinImporter
         return lambda: _run_text(target.name, main.__dict__)
+    if target.kind is Kind.CALL:
+        _set_path(target, os.getcwd())
+        sys.argv[0] = target.name
+        return lambda: _at_bottom(_call, target)
     if target.kind is Kind.MODULE:
         _set_path(target, os.getcwd())
         return lambda: _run_module(target.name, is_option=True)
@@ -189,7 +199,7 @@ def _interpreter_words() -> list[str]:
     if "record" not in words:
         return words[:1]
     before = words[: words.index("record")]
-    return before[:-2] if before[-2:-1] == ["-m"] else before[:-1]
+    return before[:-2] if before[-2:-1] in (["-m"], ["-c"]) else before[:-1]
 
 
 def _set_path(target: Target, folder: str, always: bool = False) -> None:
@@ -273,6 +283,52 @@ def _at_bottom(function: Callable[..., object], *arguments: object) -> None:
         frame = frame.f_back
     recorder.lend_recursion(depth)
     recorder.at_bottom(function, *arguments)
+
+
+def _call(target: Target) -> None:
+    """Call one function. A coroutine is run, a generator is run to its end."""
+    module, path = _module_and_path(target.name)
+    importlib.import_module(module)
+    function: Any = sys.modules[module]
+    for name in path.split("."):
+        function = getattr(function, name)
+    positional, named = literals(target.arguments)
+    result = function(*positional, **named)
+    if type(result) is CoroutineType:
+        import asyncio
+
+        asyncio.run(result)
+    elif type(result) is GeneratorType:
+        for _ in result:
+            pass
+
+
+def _module_and_path(name: str) -> tuple[str, str]:
+    module, _, path = name.partition(":")
+    if not all(each.isidentifier() for each in (*module.split("."), *path.split("."))):
+        raise UsageError(f"{name}: a function is named as package.module:function")
+    return module, path
+
+
+def literals(words: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments that words stand for, each a Python literal, `name=literal` by name."""
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        try:
+            if equals and name.isidentifier() and not text.startswith("="):
+                named[name] = ast.literal_eval(text)
+            elif named:
+                raise UsageError(f"{word}: an argument by position stands before those by name")
+            else:
+                positional.append(ast.literal_eval(word))
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise UsageError(
+                f"{word}: arguments are Python literals, as in 3, [1, 2], count=3 or, "
+                "for a text, '\"text\"'"
+            ) from None
+    return positional, named
 
 
 # --- how an exception that nothing caught is told ------------------------------------------------

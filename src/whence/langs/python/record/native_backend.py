@@ -14,7 +14,7 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.backend import CodeReader
-from whence.langs.python.record.options import GLOBAL_BOUND, SHALLOW_BOUND, Detail, RecordOptions
+from whence.langs.python.record.options import SHALLOW_BOUND, Detail, RecordOptions
 
 _NO_LIMIT = 2**64 - 1
 _DETAILS = {Detail.IDS: 0, Detail.SHALLOW: 1, Detail.FULL: 2}
@@ -72,7 +72,7 @@ class NativeBackend:
                 detail=_DETAILS[options.detail],
                 bound=astuple(SHALLOW_BOUND if shallow else options.bound),
                 first_bound=astuple(SHALLOW_BOUND if shallow else options.first_bound),
-                global_bound=astuple(GLOBAL_BOUND),
+                global_bound=astuple(options.global_bound),
                 first_calls=options.first_calls,
                 max_calls=_limit(options.max_calls),
                 max_bytes=_limit(options.max_bytes),

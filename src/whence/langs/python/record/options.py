@@ -42,6 +42,9 @@ SHALLOW_BOUND = Bound(depth=1, width=4, attributes=4, text=40, budget=9)
 GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
 FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
 
+WHOLE_BOUND = Bound(depth=60, width=10_000, attributes=10_000, text=100_000, budget=100_000)
+"""For those who need values as they are and can wait. No backend goes deeper."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordOptions:
@@ -53,6 +56,8 @@ class RecordOptions:
     """Used for the first calls of each function, which are the likeliest to be looked at; not for
     generators and coroutines, of which one call can have any number of steps to compare."""
     first_calls: int = 10
+    global_bound: Bound = GLOBAL_BOUND
+    """Of module variables."""
     max_calls: int | None = None
     max_bytes: int | None = None
     depth: int | None = None

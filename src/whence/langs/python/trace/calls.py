@@ -8,7 +8,9 @@ others changed while it was suspended is something that it read.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from whence.langs.python.trace import format as f
 from whence.langs.python.trace.effects import UNKNOWN, bound, effects_on
 from whence.langs.python.trace.format import Malformed, read_text, read_v
 from whence.langs.python.trace.pages import TraceError, TraceFile, shown
+from whence.langs.python.trace.standard_output import StandardOutput, in_lines
 from whence.langs.python.trace.tables import CodeEntry, Tables
 from whence.langs.python.trace.values import Identities, Root, ValueReader
 from whence.model.call import (
@@ -40,6 +43,8 @@ _AFTER = 2**32
 """Roots from here on are no inputs, but what became of them, and outcomes."""
 _GLOBALS = 2**33
 """Roots from here on are not the call's own."""
+_INTERRUPT = "KeyboardInterrupt"
+STOPPED_BY_HAND = "it was interrupted (Ctrl-C)"
 _LAST = 2**62
 """A position behind all records."""
 _CHANGED = "the file was changed after it was opened"
@@ -57,6 +62,10 @@ class Places:
     global_at: Int64s
     root_at: Int64s
     end_at: Int64s
+    output_call: Int32s
+    output_at: Int64s
+    interrupted: Int64s
+    """Where the first call ended that the interrupt left by which the run ended, if one did."""
     note_at: Int64s
     threads: Int64s
 
@@ -158,6 +167,48 @@ class TraceSource:
         return len(self._places.end_at) > 0
 
     @property
+    def calls(self) -> int:
+        """How many there are, the run itself counted."""
+        return len(self._places.call_at)
+
+    @property
+    def call_at(self) -> Int64s:
+        """Where the first record of each call stands, which tells the order of time."""
+        return self._places.call_at
+
+    @property
+    def exit_at(self) -> Int64s:
+        """Where the last one stands, negative if there is none."""
+        return self._places.exit_at
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether an interrupt (Ctrl-C) ended the run."""
+        return self.ending() == f.BY_EXCEPTION and self._last_value().text == _INTERRUPT
+
+    @property
+    def interrupted(self) -> int | None:
+        """Where the first call ended that was stopped by the interrupt that ended the run."""
+        found = self._places.interrupted
+        return int(found[0]) if len(found) else None
+
+    def is_interrupt(self, number: int) -> bool:
+        """Whether the exception that left a call is an interrupt."""
+        value = self.raised(number)
+        return value is not None and value.text == _INTERRUPT
+
+    def raised(self, number: int) -> Value | None:
+        """The exception that left a call; None if none did, or it was not recorded."""
+        position = int(self._places.exit_at[number])
+        if position < 0:
+            return None
+        record, _, place = self._fields(position, 1)
+        if record != f.RAISE:
+            return None
+        _, _, place = self._fields(position, 2)
+        return self._root(_Reading(0, _NO_CODE, Identities()), place, _GLOBALS)[0]
+
+    @property
     def threads(self) -> int:
         """How many threads made calls."""
         return int(self._places.threads[0])
@@ -176,6 +227,16 @@ class TraceSource:
             data, place = self.tables.data_at(position)
             found.append(shown(read_text(data, place + 1)[0]))
         return tuple(found)
+
+    @cached_property
+    def standard_output(self) -> StandardOutput:
+        """What was printed, by line."""
+        return in_lines(self._written())
+
+    def _written(self) -> Iterator[tuple[int, str]]:
+        numbers, positions = self._places.output_call, self._places.output_at
+        for number, position in zip(numbers.tolist(), positions.tolist(), strict=True):
+            yield number, self._output(self._fields(position, 1)[2])
 
     # --- reading records -------------------------------------------------------------------------
 
@@ -363,6 +424,8 @@ class TraceSource:
             kind = OutcomeKind.RAISED
             _, (_, where), place = self._fields(position, 2)
             location = code.location(where)
+            if self.interrupted is not None and position >= self.interrupted:
+                return Outcome(OutcomeKind.NOT_TERMINATED, atom(STOPPED_BY_HAND), yielded, location)
         if record in (f.RETURN, f.RAISE):
             value, _ = self._root(reading, place, reading.next_root())
         elif record == f.BARE_RETURN and yielded:
@@ -372,21 +435,44 @@ class TraceSource:
     def _run(self, function: Function, rule: Rule) -> Call:
         """The run itself."""
         printed = [self._output(self._fields(position, 1)[2]) for position in self._events(0)]
-        return Call(function, rule, self.run_outcome(), printed="".join(printed))
+        return Call(
+            function,
+            rule,
+            self.run_outcome(),
+            printed="".join(printed),
+            output=tuple(line.text for line in self.standard_output.lines),
+        )
 
     def run_outcome(self) -> Outcome:
         """How the run ended."""
-        if not len(self._places.end_at):
+        if not self.has_ended:
             why = "the recording breaks off: the process was killed, or is still running"
             return Outcome(OutcomeKind.NOT_TERMINATED, atom(why))
-        position = int(self._places.end_at[0])
-        _, (how,), place = self._fields(position, 1)
+        how = self.ending()
+        if how == f.STOPPED:
+            return Outcome(OutcomeKind.NOT_TERMINATED, atom(self._why_stopped()))
+        if self.was_interrupted:
+            return Outcome(OutcomeKind.NOT_TERMINATED, atom(STOPPED_BY_HAND))
+        kind = OutcomeKind.RAISED if how == f.BY_EXCEPTION else OutcomeKind.RETURNED
+        return Outcome(kind, self._last_value())
+
+    def _last_value(self) -> Value:
+        """What END holds: an exit status, or an exception."""
+        _, _, place = self._fields(int(self._places.end_at[0]), 1)
         reading = _Reading(0, _NO_CODE, Identities())
         value, _ = self._root(reading, place, _GLOBALS)
-        if reading.identities:
-            value, _ = self._root(reading, place, _GLOBALS)
-        kind = OutcomeKind.RAISED if how == f.BY_EXCEPTION else OutcomeKind.RETURNED
-        return Outcome(kind, value)
+        return self._root(reading, place, _GLOBALS)[0] if reading.identities else value
+
+    def _why_stopped(self) -> str:
+        _, _, position = self._fields(int(self._places.end_at[0]), 1)
+        data, place = self.tables.data_at(position)
+        if place >= len(data) or data[place] != f.STRING:
+            return "it was stopped"
+        return shown(read_text(data, place + 1)[0])
+
+    def ending(self) -> int | None:
+        """The way in which the run ended, as END has it; None if the recording breaks off."""
+        return self._fields(int(self._places.end_at[0]), 1)[1][0] if self.has_ended else None
 
     # --- module variables ------------------------------------------------------------------------
 

@@ -40,8 +40,11 @@ CHANGED, LOST, GLOBAL, THREAD, SKIPPED = 0x0C, 0x0D, 0x0E, 0x0F, 0x10
 NAME, TYPE, CODE, VARIABLE = 0x11, 0x12, 0x13, 0x14
 OUTPUT, NOTE, END = 0x15, 0x16, 0x17
 
+STANDARD_OUTPUT = 1
+"""The descriptor of OUTPUT that is not standard error."""
+
 # How a run ended, the first field of END.
-ENDED, BY_EXCEPTION, BY_EXIT = 0, 1, 2
+ENDED, BY_EXCEPTION, BY_EXIT, STOPPED = 0, 1, 2, 3
 
 # Flags of TYPE.
 USER_TYPE, EXCEPTION_TYPE, C_TYPE = 1, 2, 4

@@ -43,7 +43,7 @@ from whence.tree.build import Rows, as_array, link
 from whence.tree.memory import ColumnTree, assembled
 
 Progress = Callable[[int, int], None]
-_INDEX = "trace 1"
+_INDEX = "trace 2"
 """To be raised whenever what a scan finds, or how it is kept, changes."""
 
 
@@ -114,6 +114,7 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
     scanned = _scanned(file, progress)
     places, directory = _places(scanned), _directory(scanned)
     tables = Tables(file, directory)
+    places = _with_interrupt(scanned, TraceSource(file, tables, places), places)
     source = TraceSource(file, tables, places)
     codes = tables.codes()
     functions, numbers = _functions(codes, file.header.root or file.path.name)
@@ -140,7 +141,7 @@ def _stamp(file: TraceFile) -> index.Stamp:
 
 def _kept(file: TraceFile, stamp: index.Stamp) -> ColumnTree | None:
     """The tree from its index, or None if there is none that fits."""
-    narrow = ("event_call", "global_variable")
+    narrow = ("event_call", "global_variable", "output_call")
     names = (*Places.__slots__, *Directory.__slots__, "pages")
     types: dict[str, type[np.generic]] = {
         name: np.int32 if name in narrow else np.int64 for name in names
@@ -191,6 +192,9 @@ def _places(scanned: Scanned) -> Places:
         global_at=scanned.global_at[by_variable],
         root_at=scanned.root_at,
         end_at=scanned.end_at,
+        output_call=scanned.output_call,
+        output_at=scanned.output_at,
+        interrupted=np.empty(0, dtype=np.int64),
         note_at=scanned.note_at,
         threads=scanned.threads,
     )
@@ -240,8 +244,28 @@ def _outcomes(scanned: Scanned, codes: list[CodeEntry], source: TraceSource) -> 
     outcomes = by_state[scanned.state]
     waiting = np.array([bool(each.flags & f.COROUTINE) for each in codes] + [False])
     outcomes[waiting[scanned.code] & (outcomes == left)] = OutcomeKind.NOT_TERMINATED
+    if source.interrupted is not None:
+        after = scanned.exit_at >= source.interrupted
+        outcomes[after & (outcomes == OutcomeKind.RAISED)] = OutcomeKind.NOT_TERMINATED
     outcomes[0] = source.run_outcome().kind
     return outcomes
+
+
+def _with_interrupt(scanned: Scanned, source: TraceSource, places: Places) -> Places:
+    """Find the calls that the interrupt left which ended the run: they were stopped, not done.
+
+    They are the last ones that an exception left, up to the first that it was another one.
+    """
+    if not source.was_interrupted:
+        return places
+    raised = np.flatnonzero(scanned.state == RAISED)
+    first = None
+    for number in raised[np.argsort(scanned.exit_at[raised])][::-1].tolist():
+        if not source.is_interrupt(number):
+            break
+        first = int(scanned.exit_at[number])
+    found = np.array([] if first is None else [first], dtype=np.int64)
+    return replace(places, interrupted=found)
 
 
 def _functions(codes: list[CodeEntry], root: str) -> tuple[list[Function], list[int]]:

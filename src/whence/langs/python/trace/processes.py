@@ -68,8 +68,8 @@ class FamilySource:
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
         """The call in full, from the trace that has it."""
-        member, own = divmod(detail, _SPAN)
-        return self.members[member].call(own - _HALF, function, rule)
+        member, own = member_of(detail)
+        return self.members[member].call(own, function, rule)
 
     def site_end(self, detail: int) -> tuple[int, int] | None:
         """The line and column behind the expression in which a call was made."""
@@ -81,6 +81,12 @@ class FamilySource:
         raise CannotExpand(
             "the calls below this one were not recorded: record again with higher bounds"
         )
+
+
+def member_of(detail: int) -> tuple[int, int]:
+    """Which trace a detail of a family is in, and what it is there."""
+    member, own = divmod(detail, _SPAN)
+    return member, own - _HALF
 
 
 Open = Callable[[TraceFile], ColumnTree]

@@ -63,6 +63,9 @@ class Scanned:
     type_at: Int64s
     code_at: Int64s
     variable_at: Int64s
+    output_call: Int32s
+    """What went to standard output, in order of time: which call wrote it, where the record is."""
+    output_at: Int64s
     note_at: Int64s
     end_at: Int64s
     threads: Int64s
@@ -75,7 +78,15 @@ class Scanned:
 
 
 _BYTES = ("state",)
-_NARROW = ("parent", "code", "effort", "skipped_call", "event_call", "global_variable")
+_NARROW = (
+    "parent",
+    "code",
+    "effort",
+    "skipped_call",
+    "event_call",
+    "global_variable",
+    "output_call",
+)
 DTYPES: dict[str, Any] = {
     each.name: np.uint8 if each.name in _BYTES else np.int32 if each.name in _NARROW else np.int64
     for each in fields(Scanned)
@@ -108,6 +119,7 @@ class Scanner:
         """Calls that no other call can be known to equal."""
         self._skipped_call, self._skipped_count = array("i"), array("q")
         self._event_call, self._event_at = array("i"), array("q")
+        self._output_call, self._output_at = array("i"), array("q")
         self._root_at, self._root_digest, self._root_size = array("q"), array("Q"), array("i")
         self._root_complete = bytearray()
         self._global_variable, self._global_at = array("i"), array("q")
@@ -358,6 +370,9 @@ class Scanner:
         self._value_digest = mix(digest_of(self._data, start, place), descriptor)
         self._value_size, self._complete = place - start, True
         self._take(number, f.OUTPUT)
+        if descriptor == f.STANDARD_OUTPUT:
+            self._output_call.append(number)
+            self._output_at.append(self._base | at)
         return place
 
     def _global(self, at: int, place: int) -> int:
@@ -387,7 +402,7 @@ class Scanner:
             raise Malformed("the run ends twice")
         if place >= len(self._data):
             raise Malformed("a record breaks off")
-        if self._data[place] > f.BY_EXIT:
+        if self._data[place] > f.STOPPED:
             raise Malformed("the run ends in a way that there is not")
         self._end_at.append(self._base | at)
         return self._root(place + 1)

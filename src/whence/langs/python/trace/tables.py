@@ -123,6 +123,11 @@ class Tables:
             known = self._variables[number] = self.name(module), self.name(name)
         return known
 
+    @property
+    def variables(self) -> range:
+        """The numbers of all module variables."""
+        return range(len(self._directory.variables))
+
     def code(self, number: int) -> CodeEntry:
         """A code object."""
         known = self._codes.get(number)

@@ -171,7 +171,7 @@ def test_calls_that_have_not_ended_equal_no_other(maker):
         bytes([f.GLOBAL, 0, f.NONE]),
         bytes([f.THREAD, 2]),
         bytes([f.TYPE, 0, 0, 0]),
-        bytes([f.END, 3, f.NONE]),
+        bytes([f.END, 4, f.NONE]),
         bytes([f.END, 0, f.NONE, f.END, 0, f.NONE]),
         bytes([f.END, 0, f.REFERENCE, 1]),
         bytes([f.END, 0, f.LIST, 1, 1, f.REFERENCE, 1]),

@@ -20,9 +20,9 @@ static void set_widths(Scan *scan)
     scan->roots.width = sizeof(Root);
     scan->variables.width = sizeof(Variable);
     Column *narrow[] = {&scan->code_variables, &scan->skipped_call, &scan->event_call,
-                        &scan->global_variable};
+                        &scan->global_variable, &scan->output_call};
     Column *wide[] = {&scan->types, &scan->notes, &scan->ends, &scan->skipped_count,
-                      &scan->event_at, &scan->global_at};
+                      &scan->event_at, &scan->global_at, &scan->output_at};
     for (size_t which = 0; which < Py_ARRAY_LENGTH(narrow); which++) {
         narrow[which]->width = sizeof(int32_t);
     }
@@ -74,7 +74,7 @@ static void scanner_dealloc(PyObject *object)
         &scan->calls, &scan->codes, &scan->names, &scan->roots, &scan->variables,
         &scan->code_variables, &scan->types, &scan->notes, &scan->ends, &scan->skipped_call,
         &scan->skipped_count, &scan->event_call, &scan->event_at, &scan->global_variable,
-        &scan->global_at};
+        &scan->global_at, &scan->output_call, &scan->output_at};
     for (size_t which = 0; which < Py_ARRAY_LENGTH(columns); which++) {
         PyMem_RawFree(columns[which]->items);
     }
@@ -219,6 +219,8 @@ static bool put_all(PyObject *found, Scan *scan, bool comparable)
            put_column(found, "type_at", &scan->types) &&
            put_field(found, "code_at", &scan->codes, offsetof(Code, at), AS_INT64) &&
            put_field(found, "variable_at", &scan->variables, offsetof(Variable, at), AS_INT64) &&
+           put_column(found, "output_call", &scan->output_call) &&
+           put_column(found, "output_at", &scan->output_at) &&
            put_column(found, "note_at", &scan->notes) &&
            put_column(found, "end_at", &scan->ends) &&
            put(found, "threads", PyBytes_FromStringAndSize((char *)&threads, sizeof threads));

@@ -8,7 +8,8 @@
 #define MAX_LINE INT32_MAX
 #define STEPPED (4 | 8 | 16)
 #define MAX_SKIPPED (UINT64_C(1) << 53)
-#define BY_EXIT 2
+#define STOPPED 3
+#define STANDARD_OUTPUT 1
 
 /* --- what counts for a call's equation -------------------------------------------------------- */
 
@@ -259,7 +260,9 @@ static bool scan_output(Scan *scan, int64_t at)
     scan->last.size = (uint32_t)size;
     scan->last.complete = true;
     take(scan, number, OUTPUT);
-    return true;
+    return descriptor != STANDARD_OUTPUT ||
+           (push_i32(&scan->output_call, (int32_t)number) &&
+            push_i64(&scan->output_at, scan->base | at));
 }
 
 static bool scan_global(Scan *scan, int64_t at)
@@ -305,7 +308,7 @@ static bool scan_end(Scan *scan, int64_t at)
     if (!read_byte(scan, &how)) {
         return false;
     }
-    if (how > BY_EXIT) {
+    if (how > STOPPED) {
         return malformed(scan, "the run ends in a way that there is not");
     }
     return push_i64(&scan->ends, scan->base | at) && skip_root(scan);

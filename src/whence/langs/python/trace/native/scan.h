@@ -102,6 +102,7 @@ typedef struct {
     Column calls, codes, names, roots, variables, code_variables;
     Column types, notes, ends;
     Column skipped_call, skipped_count, event_call, event_at, global_variable, global_at;
+    Column output_call, output_at;
     uint64_t threads;
     Root last;           /* the root value that was read last */
     uint64_t containers; /* how many started in it so far */

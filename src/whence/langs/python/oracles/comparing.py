@@ -1,0 +1,388 @@
+"""Whether two recorded calls are the same equation: inputs alone, and outcome with effects.
+
+Two processes never agree on everything: addresses, the order of sets, what an object hides. So
+there are three answers, and *different* is only said of what is known in full on both sides.
+
+Invariant: `SAME` and `DIFFERENT` are never guesses. Texts that differ only in what looks like an
+address, and dicts that differ only in their order, are `UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from whence.langs.python.trace import recipes as r
+from whence.langs.python.trace.call_recipes import CallRecipe, Variable
+from whence.model.call import OutcomeKind
+
+OPAQUE = "whose state cannot be seen"
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,}\b|(?<![\w/.])/[^\s'\",:;)\]]+")
+"""Where something is: in memory, or on disk."""
+
+
+class Match(Enum):
+    """How two things compare."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How two things compare, and where or why not."""
+
+    match: Match
+    why: str = ""
+
+
+_SAME = Compared(Match.SAME)
+
+
+class _Comparison:
+    """Compares recipes of two calls; which labels mean the same object is found on the way."""
+
+    def __init__(self, ours: CallRecipe | None = None, theirs: CallRecipe | None = None) -> None:
+        self._ours: dict[int, int] = {}
+        self._theirs: dict[int, int] = {}
+        self._after = [{} if call is None else _objects_after(call) for call in (ours, theirs)]
+
+    def compare(self, ours: r.Recipe, theirs: r.Recipe) -> Compared:
+        """Two recipes."""
+        for each in (ours, theirs):
+            if isinstance(each, r.Unknown):
+                return Compared(Match.UNKNOWN, each.reason)
+        if isinstance(ours, r.Unbound) is not isinstance(theirs, r.Unbound):
+            return Compared(Match.UNKNOWN, "a name without a value on one side")
+        if isinstance(ours, r.Shared) or isinstance(theirs, r.Shared):
+            return self._shared(ours, theirs)
+        if type(ours) is not type(theirs):
+            return Compared(Match.DIFFERENT, "another type")
+        found = self._labels(ours, theirs)
+        if found.match is not Match.SAME:
+            return found
+        match ours, theirs:
+            case r.Literal(one), r.Literal(other):
+                return _literals(one, other)
+            case r.Items(kind, one), r.Items(other_kind, other):
+                if kind != other_kind:
+                    return Compared(Match.DIFFERENT, "another type")
+                if kind in ("set", "frozenset"):
+                    return _sets(one, other)
+                return self.compare_all(one, other)
+            case r.Entries(one), r.Entries(other):
+                return self._dicts(one, other)
+            case r.Instance(of, state), r.Instance(other_of, other_state):
+                return self._objects(of, other_of, state, other_state)
+            case (
+                r.Extended(of, content, state),
+                r.Extended(other_of, other_content, other_state),
+            ) | (r.Raised(of, content, state), r.Raised(other_of, other_content, other_state)):
+                found = self.compare(content, other_content)
+                objects = self._objects(of, other_of, state, other_state)
+                return first_difference((objects, found))
+            case r.Method(name, owner), r.Method(other_name, other_owner):
+                if name != other_name:
+                    return Compared(Match.DIFFERENT, "another method")
+                return self.compare(owner, other_owner)
+            case r.Written(of, text), r.Written(other_of, other_text):
+                return first_difference((_names(of, other_of), compare_texts(text, other_text)))
+            case r.Member(of, name), r.Member(other_of, other_name):
+                same = of == other_of and name == other_name
+                return _SAME if same else Compared(Match.DIFFERENT, "another member")
+            case _:
+                return _SAME if ours == theirs else Compared(Match.DIFFERENT, "another value")
+
+    def compare_all(self, ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Compared:
+        """Recipes one by one."""
+        one, other = list(ours), list(theirs)
+        if len(one) != len(other):
+            return Compared(Match.DIFFERENT, "another length")
+        return first_difference(map(self.compare, one, other))
+
+    def _shared(self, ours: r.Recipe, theirs: r.Recipe) -> Compared:
+        if isinstance(ours, r.Shared) and isinstance(theirs, r.Shared):
+            known = self._ours.get(ours.label), self._theirs.get(theirs.label)
+            if known == (theirs.label, ours.label):
+                return _SAME
+            if known == (None, None):
+                # Told before it was met: what it is comes later, or never.
+                return Compared(Match.UNKNOWN, "an object that is shared with what was not told")
+            return Compared(Match.DIFFERENT, "another object")
+        # One side holds an object of its inputs where the other one holds a new one. Whether that
+        # matters nobody knows, unless they differ.
+        told = []
+        for recipe, after in zip((ours, theirs), self._after, strict=True):
+            whole = after.get(recipe.label) if isinstance(recipe, r.Shared) else recipe
+            if whole is not None and not any(
+                isinstance(part, r.Unknown | r.Shared) for part in r.walk(whole)
+            ):
+                told.append(canonical(whole))
+        if len(told) == 2 and told[0] != told[1] and not _alike(*told):
+            return Compared(Match.DIFFERENT, "another value")
+        return Compared(Match.UNKNOWN, "an object of the inputs where the other one is new")
+
+    def _labels(self, ours: Any, theirs: Any) -> Compared:
+        one, other = getattr(ours, "label", None), getattr(theirs, "label", None)
+        if one is not None and other is not None:
+            known = self._ours.get(one, other), self._theirs.get(other, one)
+            if known != (other, one):
+                return Compared(Match.UNKNOWN, "objects are shared in other ways")
+            self._ours[one], self._theirs[other] = other, one
+        return _SAME
+
+    def _dicts(
+        self,
+        ours: tuple[tuple[r.Recipe, r.Recipe], ...],
+        theirs: tuple[tuple[r.Recipe, r.Recipe], ...],
+    ) -> Compared:
+        if len(ours) != len(theirs):
+            return Compared(Match.DIFFERENT, "another length")
+        keys = first_difference(
+            self.compare(one[0], other[0]) for one, other in zip(ours, theirs, strict=True)
+        )
+        if keys.match is Match.SAME:
+            return self.compare_all((one[1] for one in ours), (other[1] for other in theirs))
+        if keys.match is Match.UNKNOWN:
+            return keys
+        if _sets([key for key, _ in ours], [key for key, _ in theirs]).match is Match.SAME:
+            return Compared(Match.UNKNOWN, "dicts that differ in their order")
+        return keys
+
+    def _objects(
+        self, of: r.Name, other_of: r.Name, state: r.State, other_state: r.State
+    ) -> Compared:
+        found = _names(of, other_of)
+        if found.match is not Match.SAME:
+            return found
+        one, other = dict(state), dict(other_state)
+        if one.keys() != other.keys():
+            return Compared(Match.DIFFERENT, "other attributes")
+        return first_difference(self.compare(value, other[name]) for name, value in one.items())
+
+
+def _objects_after(call: CallRecipe) -> dict[int, r.Recipe]:
+    """The objects of a call's inputs as they were at its end, by their labels."""
+    found: dict[int, r.Recipe] = {}
+    for name, given in _given(call).items():
+        label = getattr(given, "label", None)
+        if name in call.changed:
+            if label is not None:
+                found[label] = call.changed[name]
+        else:
+            for each in r.walk(given):
+                label = getattr(each, "label", None)
+                if label is not None and not isinstance(each, r.Shared):
+                    found[label] = each
+    return found
+
+
+def first_difference(found: Iterable[Compared]) -> Compared:
+    """A difference if there is one, else what is not known, else sameness."""
+    worst = _SAME
+    for each in found:
+        if each.match is Match.DIFFERENT:
+            return each
+        if each.match is Match.UNKNOWN and worst.match is Match.SAME:
+            worst = each
+    return worst
+
+
+def _names(one: r.Name, other: r.Name) -> Compared:
+    if one == other:
+        return _SAME
+    if one.qualname == other.qualname:
+        return Compared(Match.UNKNOWN, f"{one.qualname} stands in another module")
+    return Compared(Match.DIFFERENT, "another class")
+
+
+def _literals(one: Any, other: Any) -> Compared:
+    if type(one) is not type(other):
+        return Compared(Match.DIFFERENT, "another type")
+    if isinstance(one, str):
+        return compare_texts(one, other)
+    # By their writing: -0.0 is not 0.0, and nan is nan.
+    return _SAME if repr(one) == repr(other) else Compared(Match.DIFFERENT, "another value")
+
+
+def compare_texts(one: str, other: str) -> Compared:
+    if one == other:
+        return _SAME
+    if _alike(one, other):
+        return Compared(Match.UNKNOWN, "texts that differ in what may be an address or a path")
+    return Compared(Match.DIFFERENT, "another text")
+
+
+def _alike(one: str, other: str) -> bool:
+    return _ADDRESS.sub("", one) == _ADDRESS.sub("", other)
+
+
+def _sets(one: Iterable[r.Recipe], other: Iterable[r.Recipe]) -> Compared:
+    """Members in any order."""
+    ours, theirs = list(one), list(other)
+    for each in (*ours, *theirs):
+        for part in r.walk(each):
+            if isinstance(part, r.Unknown | r.Shared | r.Instance | r.Method):
+                return Compared(Match.UNKNOWN, "a set of objects")
+    if len(ours) != len(theirs):
+        return Compared(Match.DIFFERENT, "another length")
+    if sorted(map(canonical, ours)) == sorted(map(canonical, theirs)):
+        return _SAME
+    return Compared(Match.DIFFERENT, "other members")
+
+
+def canonical(recipe: r.Recipe) -> str:
+    """A text that is equal for equal recipes, whatever their labels and the order of sets."""
+    match recipe:
+        case r.Items(kind, items):
+            texts = [canonical(item) for item in items]
+            if kind in ("set", "frozenset"):
+                texts.sort()
+            return f"{kind}({','.join(texts)})"
+        case r.Entries(entries):
+            return f"{{{','.join(f'{canonical(k)}:{canonical(v)}' for k, v in entries)}}}"
+        case r.Instance(of, state):
+            return f"<{of}{_state(state)}>"
+        case r.Extended(of, content, state) | r.Raised(of, content, state):
+            return f"<{of} {canonical(content)}{_state(state)}>"
+        case r.Method(name, owner):
+            return f"<{name} of {canonical(owner)}>"
+        case r.Member(of, text) | r.Written(of, text):
+            return f"<{of} {text!r}>"
+        case _:
+            return repr(recipe)
+
+
+def _state(state: r.State) -> str:
+    return "".join(sorted(f" {name}={canonical(value)}" for name, value in state))
+
+
+def compare_values(one: r.Recipe, other: r.Recipe) -> Compared:
+    """Two values that belong to no call."""
+    return _Comparison().compare(one, other)
+
+
+def compare_all(ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Compared:
+    """Values one by one, of which some may be the same object."""
+    return _Comparison().compare_all(ours, theirs)
+
+
+# --- calls ---------------------------------------------------------------------------------------
+
+
+def compare_inputs(ours: CallRecipe, theirs: CallRecipe) -> Compared:
+    """Whether both were given the same."""
+    comparison = _Comparison()
+    return first_difference(_inputs(comparison, ours, theirs))
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """A call with all that it did and all that it called."""
+
+    call: CallRecipe
+    variables: Mapping[r.Name, Variable]
+    """The module variables that it or what it called names."""
+    printed: Mapping[int, str]
+    """What was printed while it ran."""
+
+
+def compare_equations(one: Equation, other: Equation) -> Compared:
+    """Whether the same came of two calls that were given the same."""
+    ours, theirs = one.call, other.call
+    comparison = _Comparison(ours, theirs)
+    inputs = first_difference(_inputs(comparison, ours, theirs))
+    if inputs.match is not Match.SAME:
+        return Compared(Match.UNKNOWN, f"the inputs are not the same: {inputs.why}")
+    found = [_outcomes(comparison, ours, theirs)]
+    found.append(compare_printed(one.printed, other.printed))
+    found.append(_changes(ours.changed, theirs.changed, _given(ours), _given(theirs)))
+    found.append(
+        _changes(
+            *(
+                {name: each.after for name, each in side.variables.items() if each.after}
+                for side in (one, other)
+            ),
+            *(
+                {name: each.before for name, each in side.variables.items()}
+                for side in (one, other)
+            ),
+        )
+    )
+    return first_difference(found)
+
+
+def compare_printed(one: Mapping[int, str], other: Mapping[int, str]) -> Compared:
+    """What was printed. Warnings and tracebacks tell of places, which are never the same."""
+    found = compare_texts(one.get(1, ""), other.get(1, ""))
+    if found.match is Match.SAME and one.get(2, "") != other.get(2, ""):
+        return Compared(Match.UNKNOWN, "something else was written to standard error")
+    return found
+
+
+def compare_state(one: Equation, other: Equation) -> Compared:
+    """Whether the module variables that both name were the same when they were first named.
+
+    What is in them that nobody can look into does not count: it came with the version.
+    """
+    found = []
+    for name in one.variables.keys() & other.variables.keys():
+        ours, theirs = one.variables[name].before, other.variables[name].before
+        if not (is_opaque(ours) and is_opaque(theirs)):
+            compared = _Comparison().compare(ours, theirs)
+            if compared.match is not Match.SAME:
+                found.append(Compared(compared.match, f"{name.qualname}: {compared.why}"))
+    return first_difference(found)
+
+
+def is_opaque(recipe: r.Recipe) -> bool:
+    """Whether nothing but its type is known of it."""
+    return isinstance(recipe, r.Unknown) and recipe.reason.endswith(OPAQUE)
+
+
+def _given(call: CallRecipe) -> dict[str, r.Recipe]:
+    return {**call.captured, **call.arguments}
+
+
+def _inputs(comparison: _Comparison, ours: CallRecipe, theirs: CallRecipe) -> Iterable[Compared]:
+    for one, other in ((ours.arguments, theirs.arguments), (ours.captured, theirs.captured)):
+        if one.keys() != other.keys():
+            yield Compared(Match.DIFFERENT, "other names")
+            return
+        for name, value in one.items():
+            yield comparison.compare(value, other[name])
+
+
+def _outcomes(comparison: _Comparison, ours: CallRecipe, theirs: CallRecipe) -> Compared:
+    one, other = ours.outcome, theirs.outcome
+    if OutcomeKind.NOT_TERMINATED in (one.kind, other.kind):
+        return Compared(Match.UNKNOWN, "a call did not end")
+    yielded = comparison.compare_all(one.yielded, other.yielded)
+    if one.kind is not other.kind:
+        return Compared(Match.DIFFERENT, f"{one.kind.name.lower()}, {other.kind.name.lower()}")
+    if one.value is None or other.value is None:
+        return yielded
+    return first_difference((yielded, comparison.compare(one.value, other.value)))
+
+
+def _changes(
+    ours: Mapping[Any, r.Recipe],
+    theirs: Mapping[Any, r.Recipe],
+    given: Mapping[Any, r.Recipe],
+    other_given: Mapping[Any, r.Recipe],
+) -> Compared:
+    """What became of the inputs; one that was not changed is as it was given."""
+    found = []
+    for name in dict.fromkeys((*ours, *theirs)):
+        one = ours.get(name, given.get(name))
+        other = theirs.get(name, other_given.get(name))
+        if one is None or other is None:
+            found.append(Compared(Match.UNKNOWN, f"{name} is not known on one side"))
+        else:
+            # What is shared was told on entry, and is something else by now.
+            found.append(_Comparison().compare(one, other))
+    return first_difference(found)

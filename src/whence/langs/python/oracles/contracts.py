@@ -1,0 +1,221 @@
+"""Contracts as an oracle: what stands beside the code about what a call may be given and give.
+
+Two kinds. An `assert` that failed is read from the source text, nothing is run. Conditions of
+icontract and deal, and what `whence.spec` declares, are evaluated in a process with the program's
+own version, on the recorded inputs and outcome.
+
+A violated precondition makes a call inadmissible, any other violated condition makes it wrong. A
+condition that holds says nothing, since it says nothing of all else; only `whence.spec` may say
+that a call is right.
+
+Invariant: what is made again is recorded again and compared before a condition counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whence.errors import UsageError, WhenceError
+from whence.langs.python.oracles.asserts import AssertReader
+from whence.langs.python.oracles.comparing import (
+    Equation,
+    Match,
+    compare_all,
+    compare_equations,
+)
+from whence.langs.python.oracles.equations import NotWhole, equation_at
+from whence.langs.python.oracles.sending import NotSendable, spec
+from whence.langs.python.oracles.versions import Reference, Versions, is_body
+from whence.langs.python.oracles.workers import CALLING, Failed, Worker
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
+from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.recipes import Recipe
+from whence.model.call import OutcomeKind
+from whence.model.question import Question
+from whence.model.verdict import Verdict
+from whence.ports import Tree
+from whence.tree.memory import ColumnTree
+
+_DECLARING = (b"icontract", b"deal", b"whence")
+_VERDICTS = {
+    "inadmissible": Verdict.INADMISSIBLE,
+    "wrong": Verdict.WRONG,
+    "right": Verdict.RIGHT,
+}
+
+
+@dataclass
+class ContractOracle:
+    """Asks what stands beside the code."""
+
+    tree: ColumnTree
+    limit: float = CALLING
+    name: str = "contracts"
+    last: str = ""
+    """What the last verdict is based on."""
+    _worker: Worker | None = None
+    _folder: Path | None = None
+    _calls: int = 0
+    _asserts: AssertReader = field(default_factory=AssertReader)
+
+    def __post_init__(self) -> None:
+        source, _ = place_of(self.tree, 0)
+        self._versions = Versions(source.file.header, source.tables.codes(), Reference("", "", ""))
+        self._declares = any(map(_declares, self._versions.files()))
+
+    def judge(self, question: Question) -> Verdict | None:
+        """The verdict of a violated condition, or of a spec."""
+        self.last = ""
+        try:
+            position = self.tree.position(question.node)
+            source, number = place_of(self.tree, position)
+        except (UsageError, TypeError):
+            return None
+        if number < 1:
+            return None
+        verdict = self._judge_assert(position, question)
+        if verdict is not None or not self._declares:
+            return verdict
+        call = RecipeSource(source).call_recipe(number)
+        if is_body(call.code) or call.code.flags & f.STEPPED or "<" in call.code.qualname:
+            return None
+        with contextlib.suppress(NotSendable, Failed, WhenceError):
+            return self._evaluated(call) or self._declared(position)
+        return None
+
+    def close(self) -> None:
+        """End what was started, and clear up."""
+        if self._worker is not None:
+            self._worker.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def notes(self) -> list[str]:
+        """Nothing that a person has to know."""
+        return []
+
+    def _judge_assert(self, position: int, question: Question) -> Verdict | None:
+        columns = self.tree.columns
+        below = range(position + 1, int(columns.end[position]))
+        children = [self.tree.call(at) for at in below if columns.parent[at] == position]
+        found = self._asserts.judge(question.call, children, self._versions.absolute)
+        if found is None:
+            return None
+        verdict, self.last = found
+        return verdict
+
+    # --- in the worker ---------------------------------------------------------------------------
+
+    def _place(self) -> tuple[Worker, str]:
+        if self._worker is None:
+            self._worker = Worker(self._versions.own())
+            self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
+        self._calls += 1
+        return self._worker, str(Path(self._folder or "") / f"call-{self._calls}.whence")
+
+    def _evaluated(self, call: CallRecipe) -> Verdict | None:
+        after = {name: call.changed.get(name, value) for name, value in call.arguments.items()}
+        outcome = call.outcome
+        returned = outcome.kind is OutcomeKind.RETURNED and outcome.value is not None
+        raised = outcome.kind is OutcomeKind.RAISED and outcome.value is not None
+        ended = [outcome.value] if outcome.value is not None and (returned or raised) else []
+        worker, trace = self._place()
+        order = {
+            "do": "check",
+            "trace": trace,
+            "module": call.code.module,
+            "qualname": call.code.qualname,
+            "arguments": _specs(call.arguments.items()),
+            "after": _specs(after.items()),
+            "result": spec(ended[0]) if returned else None,
+            "raised": spec(ended[0]) if raised else None,
+        }
+        said = worker.call(order, self.limit)["found"]
+        if not said:
+            return None
+        tree = open_trace(Path(trace))
+        probe = RecipeSource(place_of(tree, 1)[0]).call_recipe(1)
+        if not _same(probe, call.arguments.values(), [*after.values(), *ended]):
+            return None
+        # What it should not have been given comes before what it made of it.
+        for verdict in ("inadmissible", "wrong", "right"):
+            for each, why in said:
+                if each == verdict:
+                    self.last = why
+                    return _VERDICTS[verdict]
+        return None
+
+    def _declared(self, position: int) -> Verdict | None:
+        """What the function comes to that is declared to do the same."""
+        ours = equation_at_or_none(self.tree, position)
+        if ours is None or ours.call.outcome.kind is OutcomeKind.NOT_TERMINATED:
+            return None
+        call = ours.call
+        compared = set()
+        for _ in range(2):
+            worker, trace = self._place()
+            order: dict[str, Any] = {
+                "do": "call", "declared": True, "module": call.code.module,
+                "qualname": call.code.qualname, "parameters": call.code.parameters, "free": (),
+                "flags": 0, "steps": 1, "line": None, "captured": [], "variables": [],
+                "arguments": _specs(call.arguments.items()), "trace": trace, "seed": self._calls,
+            }  # fmt: skip
+            worker.call(order, self.limit)
+            theirs = equation_at_or_none(open_trace(Path(trace)), 1)
+            if theirs is None:
+                return None
+            bare = Equation(call, {}, {}), Equation(theirs.call, {}, {})
+            compared.add(compare_equations(*bare).match)
+        self.last = "whence.spec"
+        if compared == {Match.DIFFERENT}:
+            return Verdict.WRONG
+        silent = not ours.printed and not any(each.after for each in ours.variables.values())
+        return Verdict.RIGHT if compared == {Match.SAME} and silent else None
+
+
+def equation_at_or_none(tree: ColumnTree, position: int) -> Equation | None:
+    """A call with all that it called, if all of it was recorded."""
+    if position >= len(tree.columns):
+        return None
+    try:
+        return equation_at(tree, position)
+    except NotWhole:
+        return None
+
+
+def _specs(recipes: Iterable[tuple[str, Recipe]]) -> list[list[Any]]:
+    return [[name, spec(recipe)] for name, recipe in recipes]
+
+
+def _same(probe: CallRecipe, before: Iterable[Recipe], after: Iterable[Recipe]) -> bool:
+    """Whether what was made is what was recorded: what was given, and what came of it."""
+    made = list(probe.arguments.values())
+    given = list(before)
+    first = compare_all(given, made[: len(given)])
+    second = compare_all(list(after), made[len(given) :])
+    return first.match is Match.SAME and second.match is Match.SAME
+
+
+def _declares(file: str) -> bool:
+    try:
+        source = Path(file).read_bytes()
+    except OSError:
+        return False
+    return any(name in source for name in _DECLARING)
+
+
+def contracts_of(tree: Tree) -> ContractOracle | None:
+    """The oracle of a recording; None for other trees."""
+    try:
+        place_of(tree, 0)
+    except TypeError:
+        return None
+    assert isinstance(tree, ColumnTree)
+    return ContractOracle(tree)

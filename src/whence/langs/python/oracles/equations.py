@@ -1,0 +1,230 @@
+"""What a whole run of the reference says: function and inputs, and what came of it there.
+
+The program is run once more as it was recorded, with whole values, by the reference; and a second
+time with another seed of hashes, so that what is by chance is known. A call of the recorded run is
+judged by the calls of the same function that were given the same.
+
+Invariant: an equation counts only if all calls with these inputs, in both runs, came to the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.errors import WhenceError
+from whence.langs.python.oracles.comparing import (
+    Compared,
+    Equation,
+    Match,
+    canonical,
+    compare_equations,
+    compare_inputs,
+    compare_state,
+    compare_texts,
+    compare_values,
+    first_difference,
+)
+from whence.langs.python.oracles.workers import Version
+from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
+from whence.langs.python.trace.format import Malformed
+from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.recipes import Unknown, walk
+from whence.tree.memory import ColumnTree
+
+_MOST = 200
+"""More calls with the same inputs are not compared with one."""
+_RUNNER = Path(__file__).with_name("worker") / "running.py"
+
+
+def equation_at(tree: ColumnTree, position: int) -> Equation:
+    """A call of a trace with all that it called; `NotWhole` if not all of it was recorded."""
+    end = int(tree.columns.end[position])
+    source, first = place_of(tree, position)
+    numbers = tree.details[position:end]
+    if int(numbers.min()) < 1 or bool(tree.columns.implicit[position:end].any()):
+        raise NotWhole("some of what it called was not recorded")
+    if first < 1 or place_of(tree, end - 1)[0] is not source or numbers.max() >= 2**41:
+        raise NotWhole("it started other processes")
+    recipes = RecipeSource(source)
+    try:
+        return Equation(
+            recipes.call_recipe(first),
+            recipes.variables_during(numbers),
+            recipes.printed_by(numbers),
+        )
+    except Malformed as problem:
+        raise NotWhole(str(problem)) from None
+
+
+class NotWhole(Exception):
+    """Why a call is not known with all that it called."""
+
+
+def function_key(call: CallRecipe) -> tuple[str, str, tuple[str, ...]]:
+    """What makes two functions of two versions the same."""
+    return call.code.module, call.code.qualname, call.code.parameters
+
+
+def inputs_key(call: CallRecipe) -> str | None:
+    """A text that is equal for equal inputs; None if they are not known in full."""
+    texts = []
+    for name, recipe in (*call.arguments.items(), *call.captured.items()):
+        if any(isinstance(part, Unknown) for part in walk(recipe)):
+            return None
+        texts.append(f"{name}={canonical(recipe)}")
+    return ";".join(texts)
+
+
+@dataclass
+class WholeRun:
+    """A recorded run of a version."""
+
+    tree: ColumnTree
+
+    def __post_init__(self) -> None:
+        self._by_function: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for position in range(1, len(self.tree.columns)):
+            function = self.tree.functions[int(self.tree.columns.function[position])]
+            self._by_function[function.module, function.qualname].append(position)
+        self._keys: dict[int, str | None] = {}
+
+    def equal(self, wanted: CallRecipe, key: str) -> list[int]:
+        """The calls of the same function with the same inputs."""
+        found = []
+        for position in self._by_function.get((wanted.code.module, wanted.code.qualname), ()):
+            if position not in self._keys:
+                source, number = place_of(self.tree, position)
+                call = RecipeSource(source).call_recipe(number) if number > 0 else None
+                self._keys[position] = None if call is None else inputs_key(call)
+            if self._keys[position] == key:
+                found.append(position)
+        return found
+
+
+class Equations:
+    """What whole runs of the reference say."""
+
+    def __init__(self, version: Version, folder: Path, limit: float) -> None:
+        self._version = version
+        self._folder = folder
+        self._limit = limit
+        self._runs: list[WholeRun] | None = None
+        self.problem = ""
+        """Why there is none."""
+
+    def runs(self) -> list[WholeRun]:
+        """Two runs, recorded when they are first needed; none if that failed."""
+        if self._runs is None:
+            self._runs = []
+            try:
+                self._runs = [
+                    WholeRun(record_run(self._version, self._folder / f"run-{seed}.whence", seed,
+                                        self._limit))
+                    for seed in ("1", "2")
+                ]  # fmt: skip
+            except WhenceError as problem:
+                self.problem = str(problem)
+        return self._runs
+
+    def compare(self, ours: Equation) -> Compared:
+        """What the reference's runs say of a call."""
+        key = inputs_key(ours.call)
+        if key is None:
+            return Compared(Match.UNKNOWN, "its inputs are not known in full")
+        found: list[Compared] = []
+        runs = self.runs()
+        for run in runs:
+            positions = run.equal(ours.call, key)
+            if not positions or len(positions) > _MOST:
+                return Compared(Match.UNKNOWN, "the reference makes no such call")
+            found += [self._compare(ours, run.tree, position) for position in positions]
+        matches = {each.match for each in found}
+        if len(matches) == 1:
+            return found[0]
+        if not found:
+            return Compared(Match.UNKNOWN, self.problem or "the reference was not run")
+        unknown = [each for each in found if each.match is Match.UNKNOWN]
+        return unknown[0] if unknown else Compared(Match.UNKNOWN, "its outcome is not always same")
+
+    @staticmethod
+    def _compare(ours: Equation, tree: ColumnTree, position: int) -> Compared:
+        try:
+            theirs = equation_at(tree, position)
+        except NotWhole as problem:
+            return Compared(Match.UNKNOWN, str(problem))
+        if compare_inputs(ours.call, theirs.call).match is not Match.SAME:
+            return Compared(Match.UNKNOWN, "its inputs are not known to be the same")
+        state = compare_state(ours, theirs)
+        if state.match is not Match.SAME:
+            return Compared(Match.UNKNOWN, f"module variables differ ({state.why})")
+        return compare_equations(ours, theirs)
+
+
+def record_run(version: Version, output: Path, seed: str, limit: float) -> ColumnTree:
+    """Run a whole program by a version and record it with whole values."""
+    config = {
+        "output": str(output),
+        "kind": version.kind,
+        "program": version.program,
+        "arguments": version.arguments,
+        "cwd": version.cwd,
+        "rules": [version.rules.added, version.rules.only, version.rules.left_out],
+    }
+    output.unlink(missing_ok=True)
+    if not version.kind:
+        raise WhenceError("how the program was started was not recorded")
+    stdin = _stdin(version)
+    process = subprocess.Popen(
+        [sys.executable, str(_RUNNER), json.dumps(config)],
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=version.environment(seed),
+        start_new_session=True,
+    )
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        raise WhenceError(f"{version.name} did not end within {limit:g} seconds") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(stdin)
+    if not output.exists():
+        raise WhenceError(f"{version.name} could not be run")
+    return open_trace(output)
+
+
+def _stdin(version: Version) -> int:
+    """What the recorded program was given to read, if that was kept."""
+    try:
+        return os.open(version.stdin or os.devnull, os.O_RDONLY)
+    except OSError:
+        return os.open(os.devnull, os.O_RDONLY)
+
+
+def compare_runs(ours: ColumnTree, theirs: ColumnTree) -> Compared:
+    """Whether two runs ended in the same way and printed the same."""
+    sides = [RecipeSource(place_of(tree, 0)[0]) for tree in (ours, theirs)]
+    one, other = (side.run_ending() for side in sides)
+    if one is None or other is None:
+        return Compared(Match.UNKNOWN, "a run did not end")
+    printed = [
+        side.printed_by(tree.details[tree.details >= 0])
+        for side, tree in zip(sides, (ours, theirs), strict=True)
+    ]
+    found = [compare_texts(printed[0].get(1, ""), printed[1].get(1, ""))]
+    if one[0] != other[0]:
+        found.append(Compared(Match.DIFFERENT, "another end"))
+    else:
+        found.append(compare_values(one[1], other[1]))
+    return first_difference(found)

@@ -1,0 +1,317 @@
+"""The reference version as an oracle: the same call, made there, comes to the same or it does not.
+
+Three ways, each of which says nothing where it cannot be sure:
+
+1. *Unchanged.* If the versions differ only inside functions, and no function that ran in a call
+   is one that differs, then the reference does the same: right.
+2. *Made again.* The call is made on the recorded inputs by the program's own version and by the
+   reference, each in a process of its own. Only if the own version comes to what was recorded is
+   the transfer believed. It is made several times, since what is by chance must not be called
+   wrong.
+3. *Equations.* Where it cannot be made again, the whole program is run by the reference, and a call
+   of the same function with the same inputs says what should have come of it.
+
+Invariant: wrong is only said of a call in which a function ran that differs between the versions:
+whatever else comes to something else was given something else that nobody saw.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whence.errors import UsageError, WhenceError
+from whence.langs.python.oracles.checkouts import find_reference
+from whence.langs.python.oracles.comparing import (
+    Compared,
+    Equation,
+    Match,
+    compare_equations,
+    compare_state,
+    is_opaque,
+)
+from whence.langs.python.oracles.equations import Equations, NotWhole, compare_runs, equation_at
+from whence.langs.python.oracles.sending import NotSendable, spec
+from whence.langs.python.oracles.versions import Reference, Versions, is_body
+from whence.langs.python.oracles.workers import CALLING, Failed, Worker
+from whence.langs.python.trace.call_recipes import RecipeSource, place_of
+from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.recipes import Name, Recipe, Unbound, why_unknown
+from whence.langs.python.trace.tables import CodeEntry
+from whence.model.call import OutcomeKind
+from whence.model.question import Question
+from whence.model.verdict import Verdict
+from whence.ports import Tree
+from whence.tree.memory import ColumnTree
+
+REPEATED = 3
+"""How often a call is made before it is called wrong."""
+RUNNING = 120.0
+"""Seconds that a whole run of the reference may take."""
+
+
+class _No(Exception):
+    """Why nothing is known."""
+
+
+@dataclass
+class ReferenceOracle:
+    """Asks another version of the program."""
+
+    tree: ColumnTree
+    reference: Reference
+    limit: float = CALLING
+    running: float = RUNNING
+    name: str = "reference"
+    kept: Counter[str] = field(default_factory=Counter)
+    """Why calls could not be judged, and how many."""
+    how: Counter[str] = field(default_factory=Counter)
+    """In which way calls were judged, and how many."""
+    last: str = ""
+    """How the last call was judged, or why it was not."""
+
+    def __post_init__(self) -> None:
+        source, _ = place_of(self.tree, 0)
+        self._source = source
+        stdin = source.file.path.with_name(source.file.path.name + ".stdin")
+        self.versions = Versions(
+            source.file.header, source.tables.codes(), self.reference, str(stdin)
+        )
+        self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
+        self._workers = [Worker(self.versions.own()), Worker(self.versions.other())]
+        self.equations = Equations(self.versions.other(), self._folder, self.running)
+        self._calls = 0
+
+    def judge(self, question: Question) -> Verdict | None:
+        """The verdict, or None where the reference cannot tell."""
+        try:
+            position = self.tree.position(question.node)
+        except UsageError:
+            return None
+        try:
+            verdict, self.last = self._judge(position)
+        except _No as problem:
+            self.last = str(problem)
+            self.kept[self.last] += 1
+            return None
+        self.how[self.last] += 1
+        return verdict
+
+    def close(self) -> None:
+        """End what was started, and clear up."""
+        for worker in self._workers:
+            worker.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self.reference.temporary:
+            shutil.rmtree(self.reference.folder, ignore_errors=True)
+
+    def notes(self) -> list[str]:
+        """What a person should know of what the reference could not tell."""
+        found = []
+        if self.kept:
+            total = sum(self.kept.values())
+            reasons = "; ".join(f"{why} ({count})" for why, count in self.kept.most_common(5))
+            found.append(f"reference: {total} calls could not be transferred: {reasons}")
+        for worker in self._workers:
+            if worker.problems:
+                found.append(
+                    f"reference: of {worker.version.name} not all could be loaded: "
+                    + "; ".join(worker.problems[:3])
+                )
+        return found
+
+    # --- the three ways --------------------------------------------------------------------------
+
+    def _judge(self, position: int) -> tuple[Verdict, str]:
+        source, number = place_of(self.tree, position)
+        if number < 0:
+            raise _No("it was not recorded")
+        if number == 0:
+            return self._judge_run()
+        codes = self._codes_below(position)
+        known = [self.versions.same(code) for code in codes]
+        code = RecipeSource(source).tables.code(RecipeSource(source).code_of(number))
+        whole = self._is_whole(position)
+        unchanged = all(known)
+        if unchanged and whole and self.versions.only_functions_differ:
+            return Verdict.RIGHT, "no code that ran in it differs"
+        if is_body(code):
+            if code.module == "__main__" and code.qualname == "<module>":
+                return self._judge_run()
+            raise _No(f"it is the body of a {'module' if code.qualname == '<module>' else 'class'}")
+        try:
+            ours = equation_at(self.tree, position)
+        except NotWhole as problem:
+            raise _No(str(problem)) from None
+        if ours.call.outcome.kind is OutcomeKind.NOT_TERMINATED:
+            raise _No("it did not end")
+        compared, how = self._made_again(source, number, ours)
+        if compared.match is Match.UNKNOWN:
+            by_equation = self.equations.compare(ours)
+            if by_equation.match is Match.UNKNOWN:
+                raise _No(f"{compared.why}; {by_equation.why}")
+            compared, how = by_equation, "an equal call of the reference's run"
+        if compared.match is Match.SAME:
+            return Verdict.RIGHT, how
+        if False not in known:
+            raise _No(
+                "it comes to something else there, though no code that ran in it is known to differ"
+            )
+        return Verdict.WRONG, how
+
+    def _judge_run(self) -> tuple[Verdict, str]:
+        """The run as a whole: how it ended, and what it printed."""
+        runs = self.equations.runs()
+        if not runs:
+            raise _No(self.equations.problem)
+        between = compare_runs(runs[0].tree, runs[1].tree)
+        if between.match is not Match.SAME:
+            raise _No(f"runs of the reference are not alike ({between.why})")
+        compared = compare_runs(self.tree, runs[0].tree)
+        if compared.match is Match.UNKNOWN:
+            raise _No(compared.why)
+        same = compared.match is Match.SAME
+        return (Verdict.RIGHT if same else Verdict.WRONG), "the whole run"
+
+    def _codes_below(self, position: int) -> list[CodeEntry]:
+        end = int(self.tree.columns.end[position])
+        found = {}
+        for at in range(position, end):
+            source, number = place_of(self.tree, at)
+            if number > 0:
+                recipes = RecipeSource(source)
+                code = recipes.code_of(number)
+                found[id(source), code] = source.tables.code(code)
+        return list(found.values())
+
+    def _is_whole(self, position: int) -> bool:
+        end = int(self.tree.columns.end[position])
+        some = bool(self.tree.columns.implicit[position:end].any())
+        return not some and bool((self.tree.details[position:end] > 0).all())
+
+    # --- making a call again ---------------------------------------------------------------------
+
+    def _made_again(self, source: Any, number: int, ours: Equation) -> tuple[Compared, str]:
+        """How the call compares when it is made by the reference."""
+        try:
+            order, unsent = self._order(source, number, ours)
+            own, other = self._workers
+            self._believed(own, order, ours, unsent)
+            theirs = self._equation(other, order, ours, unsent)
+            compared = compare_equations(ours, theirs)
+            for _ in range(1, REPEATED if compared.match is Match.DIFFERENT else 1):
+                self._believed(own, order, ours, unsent)
+                again = self._equation(other, order, ours, unsent)
+                if compare_equations(theirs, again).match is not Match.SAME:
+                    raise _No("it does not always come to the same there")
+            return compared, "made again by the reference"
+        except _No as problem:
+            return Compared(Match.UNKNOWN, str(problem)), ""
+
+    def _believed(
+        self, own: Worker, order: dict[str, Any], ours: Equation, unsent: dict[Name, Recipe]
+    ) -> None:
+        again = compare_equations(ours, self._equation(own, order, ours, unsent))
+        if again.match is not Match.SAME:
+            raise _No(f"made again by its own version it does not come to the same ({again.why})")
+
+    def _order(
+        self, source: Any, number: int, ours: Equation
+    ) -> tuple[dict[str, Any], dict[Name, Recipe]]:
+        """What a worker has to be told, and the variables that it cannot be told."""
+        call = ours.call
+        if call.disturbed:
+            raise _No(call.disturbed)
+        try:
+            arguments = [[name, spec(recipe)] for name, recipe in call.arguments.items()]
+            captured = [[name, spec(recipe)] for name, recipe in call.captured.items()]
+        except NotSendable as problem:
+            raise _No(f"it was given {problem}") from None
+        known = RecipeSource(source).variables_at(number)
+        known |= {name: each.before for name, each in ours.variables.items()}
+        variables: list[list[Any]] = []
+        unsent: dict[Name, Recipe] = {}
+        for name, recipe in known.items():
+            if isinstance(recipe, Unbound):
+                continue
+            try:
+                variables.append([name.module, name.qualname, spec(recipe)])
+            except NotSendable:
+                unsent[name] = recipe
+        ended_itself = call.outcome.kind in (OutcomeKind.RETURNED, OutcomeKind.RAISED)
+        return {
+            "do": "call",
+            "module": call.code.module,
+            "qualname": call.code.qualname,
+            "parameters": call.code.parameters,
+            "free": call.code.free_variables,
+            "flags": call.code.flags,
+            "steps": len(call.outcome.yielded) + ended_itself,
+            "arguments": arguments,
+            "captured": captured,
+            "variables": variables,
+        }, unsent
+
+    def _equation(
+        self, worker: Worker, order: dict[str, Any], ours: Equation, unsent: dict[Name, Recipe]
+    ) -> Equation:
+        """The call as a worker made it."""
+        self._calls += 1
+        output = self._folder / f"call-{self._calls}.whence"
+        is_own = worker is self._workers[0]
+        line = ours.call.code.first_line if is_own else None
+        try:
+            worker.call(
+                {**order, "trace": str(output), "seed": self._calls, "line": line}, self.limit
+            )
+            tree = open_trace(output)
+            theirs = equation_at(tree, 1) if len(tree.columns) > 1 else None
+        except (Failed, NotWhole, WhenceError) as problem:
+            raise _No(str(problem)) from None
+        finally:
+            output.unlink(missing_ok=True)
+        if theirs is None or theirs.call.code.qualname != ours.call.code.qualname:
+            raise _No("it was not recorded there")
+        self._check(tree, ours, theirs, unsent, is_own)
+        return theirs
+
+    def _check(
+        self,
+        tree: ColumnTree,
+        ours: Equation,
+        theirs: Equation,
+        unsent: dict[Name, Recipe],
+        is_own: bool,
+    ) -> None:
+        """Whether it had before it what the recorded call had."""
+        source, _ = place_of(tree, 1)
+        for code in source.tables.codes():
+            file = self.versions.absolute(code.file)
+            if not is_own and self.reference.replaces(file, self.versions.main):
+                raise _No("the reference has not all of the program's modules")
+        state = compare_state(ours, theirs)
+        if state.match is not Match.SAME:
+            raise _No(f"a module variable could not be given its value ({state.why})")
+        for name in theirs.variables.keys() & unsent.keys():
+            if not is_opaque(unsent[name]):
+                why = why_unknown(unsent[name])
+                raise _No(f"it reads {name.qualname}, which cannot be made again: {why}")
+
+
+def oracle_of(
+    tree: Tree, text: str, limit: float = CALLING, running: float = RUNNING
+) -> ReferenceOracle:
+    """The oracle that `--reference` names for a recording."""
+    try:
+        source, _ = place_of(tree, 0)
+    except TypeError:
+        raise WhenceError("only a recording of a Python program has a reference version") from None
+    assert isinstance(tree, ColumnTree)
+    header = source.file.header
+    program = Versions(header, source.tables.codes(), Reference("", "", ""))
+    reference = find_reference(text, program.files(), program.main, header.cwd)
+    return ReferenceOracle(tree, reference, limit, running)

@@ -1,0 +1,66 @@
+"""Recipes as JSON, for the process that makes the objects (`worker/making.py` reads it)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whence.langs.python.trace import recipes as r
+
+_SMALL = 2**53
+
+
+class NotSendable(Exception):
+    """What cannot be made again, and why."""
+
+
+def spec(recipe: r.Recipe) -> list[Any]:
+    """A recipe as JSON; `NotSendable` if a part of it is unknown."""
+    match recipe:
+        case r.Literal(value):
+            return _literal(value)
+        case r.Items(kind, items, label):
+            return ["items", kind, [spec(item) for item in items], label]
+        case r.Entries(entries, label):
+            return ["dict", [[spec(key), spec(value)] for key, value in entries], label]
+        case r.Bytearray(content, label):
+            return ["bytearray", content.hex(), label]
+        case r.Instance(of, state, label):
+            return ["instance", of.module, of.qualname, _state(state), label]
+        case r.Extended(of, content, state, label):
+            return ["extended", of.module, of.qualname, spec(content), _state(state), label]
+        case r.Raised(of, args, state, label):
+            return ["raised", of.module, of.qualname, spec(args), _state(state), label]
+        case r.Member(of, name, label):
+            return ["member", of.module, of.qualname, name, label]
+        case r.Written(of, text, label):
+            return ["written", of.module, of.qualname, text, label]
+        case r.ClassItself(name):
+            return ["class", name.module, name.qualname]
+        case r.FunctionItself(name):
+            return ["function", name.module, name.qualname]
+        case r.Method(qualname, owner, label):
+            return ["method", qualname, spec(owner), label]
+        case r.ModuleItself(name):
+            return ["module", name]
+        case r.Shared(label):
+            return ["same", label]
+        case r.Unbound():
+            raise NotSendable("a name without a value")
+        case r.Unknown(reason):
+            raise NotSendable(reason)
+
+
+def _state(state: r.State) -> list[list[Any]]:
+    return [[name, spec(value)] for name, value in state]
+
+
+def _literal(value: bool | int | float | complex | str | bytes | None) -> list[Any]:
+    if isinstance(value, float):
+        return ["float", value.hex()]
+    if isinstance(value, complex):
+        return ["complex", value.real.hex(), value.imag.hex()]
+    if isinstance(value, bytes):
+        return ["bytes", value.hex()]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _SMALL:
+        return ["int", hex(value)]
+    return ["literal", value]

@@ -1,0 +1,307 @@
+"""Two versions of a program side by side: which file is which, and which code differs.
+
+Files are compiled here, never run. What a reference is, and where it is put, is `checkouts.py`'s
+business.
+
+Invariant: code counts as the same only if what was recorded is what stands in the file today, and
+the compiler makes the same of it in both versions, wherever it stands in the file.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from whence.errors import WhenceError
+from whence.langs.python.oracles.workers import Version
+from whence.langs.python.record.code_reader import is_transparent
+from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.pages import Header
+from whence.langs.python.trace.tables import CodeEntry
+
+_OPTIMIZED = 1
+_MOST_FILES = 20_000
+_NOT_SOURCE = {".git", "__pycache__", ".whence", ".venv", "venv", "node_modules", ".tox"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Another version: `folder` stands in for `anchor`, or one script for another."""
+
+    name: str
+    folder: str
+    anchor: str
+    script: str | None = None
+    temporary: bool = False
+    """Whether the folder was made for this session."""
+
+    def file(self, own: str, main: str) -> str | None:
+        """The file that stands in for one of the program's; None if there is none."""
+        if self.script is not None and own == main:
+            return self.script
+        if self.script is not None or not is_below(own, self.anchor):
+            return own
+        found = os.path.join(self.folder, os.path.relpath(own, self.anchor))
+        return found if os.path.exists(found) else None
+
+    def place(self, folder: str) -> str:
+        """The folder that stands in for one of the program's."""
+        if not is_below(folder, self.anchor):
+            return folder
+        return os.path.normpath(os.path.join(self.folder, os.path.relpath(folder, self.anchor)))
+
+    def replaces(self, own: str, main: str) -> bool:
+        """Whether a file of the program has no place in this version."""
+        if self.script is not None:
+            return own == main and not _same_path(own, self.script)
+        return is_below(own, self.anchor) and not is_below(own, self.folder)
+
+
+class Versions:
+    """The program as it was recorded, and a reference."""
+
+    def __init__(
+        self,
+        header: Header,
+        codes: Iterable[CodeEntry],
+        reference: Reference,
+        stdin: str = "",
+    ) -> None:
+        self._header = header
+        self._stdin = stdin
+        self.reference = reference
+        self._codes = [code for code in codes if code.file and not code.file.startswith("<")]
+        self._compiled: dict[str, CodeType | None] = {}
+        self._same: dict[tuple[str, str, int], bool | None] = {}
+
+    # --- files -----------------------------------------------------------------------------------
+
+    @cached_property
+    def kind(self) -> str:
+        """How the program was started: `script`, `-m`, `-c`, or nothing if that is not known."""
+        words = self._header.command
+        if not words:
+            return ""
+        return words[0] if words[0] in ("-m", "-c") else "script"
+
+    @cached_property
+    def main(self) -> str:
+        """The file of the script that was run, if it was one."""
+        return self.absolute(self._header.command[0]) if self.kind == "script" else ""
+
+    def absolute(self, file: str) -> str:
+        """The path of one of the program's files."""
+        return os.path.normpath(os.path.join(self._header.cwd or os.getcwd(), file))
+
+    def files(self) -> list[str]:
+        """The files of user code that ran."""
+        return list(dict.fromkeys(self.absolute(code.file) for code in self._codes))
+
+    def roots(self) -> list[str]:
+        """The folders that the program's modules are found in."""
+        found = []
+        for code in self._codes:
+            if code.module != "__main__":
+                found += _root(self.absolute(code.file), code.module)
+        return list(dict.fromkeys(found))
+
+    def own(self) -> Version:
+        """The program's own version, to be started."""
+        return self._version("your own version", self.main, self._first(), self.roots(), ())
+
+    def other(self) -> Version:
+        """The reference, to be started."""
+        reference = self.reference
+        main = reference.file(self.main, self.main) if self.main else ""
+        if main is None:
+            raise WhenceError(f"{reference.name}: has no {os.path.relpath(self.main)}")
+        if reference.script is not None:
+            folder, roots = os.path.dirname(reference.script), [*self.roots(), self._first()]
+        else:
+            folder = reference.place(self._first())
+            roots = [reference.folder, *map(reference.place, self.roots())]
+        name = f"the reference {reference.name}"
+        return self._version(name, main, folder, roots, (reference.folder,))
+
+    def _first(self) -> str:
+        if self.kind == "script":
+            main = os.path.realpath(self.main)
+            return main if os.path.isdir(main) else os.path.dirname(main)
+        return self._header.cwd or os.getcwd()
+
+    def _version(
+        self, name: str, main: str, folder: str, roots: list[str], added: tuple[str, ...]
+    ) -> Version:
+        header = self._header
+        words = header.command
+        options = header.options
+        rules = UserCodeRules(
+            (*options.get("user_code", ()), *(each for each in added if os.sep in each)),
+            tuple(options.get("only", ())),
+            tuple(options.get("left_out", ())),
+        )
+        modules = dict.fromkeys(
+            code.module for code in self._codes if code.module and code.module != "__main__"
+        )
+        return Version(
+            name=name,
+            kind=self.kind,
+            program=main if self.kind == "script" else words[1] if len(words) > 1 else "",
+            arguments=tuple(words[1:] if self.kind == "script" else words[2:]),
+            cwd=header.cwd or os.getcwd(),
+            folder=folder,
+            paths=tuple(roots),
+            modules=tuple(modules),
+            rules=rules,
+            stdin=self._stdin,
+        )
+
+    # --- code ------------------------------------------------------------------------------------
+
+    def same(self, entry: CodeEntry) -> bool | None:
+        """Whether code is the same in both versions; None if that cannot be known."""
+        key = (entry.file, entry.qualname, entry.first_line)
+        if key not in self._same:
+            self._same[key] = self._compare(entry)
+        return self._same[key]
+
+    def _compare(self, entry: CodeEntry) -> bool | None:
+        if entry.file.startswith("<"):
+            # Text that was compiled while the program ran: what it was is not recorded.
+            return None
+        own_file = self.absolute(entry.file)
+        other_file = self.reference.file(own_file, self.main)
+        own = self._code(own_file)
+        if own is None:
+            return None
+        named = [code for code in _all(own) if code.co_qualname == entry.qualname]
+        mine = [code for code in named if _is(code, entry)]
+        if len(mine) != 1:
+            return None  # the file is not what it was
+        if other_file is None:
+            return False
+        other = self._code(other_file)
+        if other is None:
+            return None
+        others = [code for code in _all(other) if code.co_qualname == entry.qualname]
+        if len(others) != len(named):
+            return False
+        return _digest(mine[0]) == _digest(others[named.index(mine[0])])
+
+    @cached_property
+    def only_functions_differ(self) -> bool:
+        """Whether all that differs between the versions is what stands inside functions."""
+        if self.reference.script is None and not _same_data(
+            self.reference.anchor, self.reference.folder
+        ):
+            return False
+        return all(map(self._same_bodies, self.files()))
+
+    def _same_bodies(self, file: str) -> bool:
+        other = self.reference.file(file, self.main)
+        if other is None:
+            return False
+        one, two = self._code(file), self._code(other)
+        if one is None or two is None:
+            return False
+        ours, theirs = list(_all(one)), list(_all(two))
+        if [code.co_qualname for code in ours] != [code.co_qualname for code in theirs]:
+            return False
+        return all(
+            _digest(mine) == _digest(yours)
+            for mine, yours in zip(ours, theirs, strict=True)
+            if not mine.co_flags & _OPTIMIZED
+        )
+
+    def _code(self, file: str) -> CodeType | None:
+        if file not in self._compiled:
+            try:
+                source = Path(file).read_bytes()
+                self._compiled[file] = compile(source, file, "exec", dont_inherit=True)
+            except (OSError, SyntaxError, ValueError, RecursionError):
+                self._compiled[file] = None
+        return self._compiled[file]
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder or lies in it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _same_path(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _root(file: str, module: str) -> list[str]:
+    """The folder in which a module of this name is found in this file."""
+    path = Path(file)
+    parts = module.split(".")
+    if path.name == "__init__.py":
+        path = path.parent
+    names = [*path.parts[:-1], path.stem if path.suffix == ".py" else path.name]
+    if names[-len(parts) :] != parts:
+        return []
+    return [str(Path(*names[: -len(parts)]))]
+
+
+def _all(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _all(constant)
+
+
+def _is(code: CodeType, entry: CodeEntry) -> bool:
+    return code.co_firstlineno == entry.first_line and code.co_linetable == entry.line_table
+
+
+def _digest(code: CodeType) -> tuple[Any, ...]:
+    """All that code does, wherever it stands. Functions that stand in it are only named."""
+    constants = []
+    for constant in code.co_consts:
+        if not isinstance(constant, CodeType):
+            constants.append((type(constant).__name__, repr(constant)))
+        elif is_transparent(constant):
+            constants.append(("comprehension", repr(_digest(constant))))
+        else:
+            constants.append(("code", f"{constant.co_qualname} {constant.co_freevars}"))
+    return (
+        code.co_code, tuple(constants), code.co_names, code.co_varnames, code.co_freevars,
+        code.co_cellvars, code.co_flags, code.co_argcount, code.co_posonlyargcount,
+        code.co_kwonlyargcount, code.co_exceptiontable,
+    )  # fmt: skip
+
+
+def _same_data(one: str, other: str) -> bool:
+    """Whether files other than Python's that are in both folders are the same."""
+    count = 0
+    for folder, folders, files in os.walk(other):
+        folders[:] = [
+            name for name in folders if name not in _NOT_SOURCE and not name.startswith(".venv")
+        ]
+        for name in files:
+            count += 1
+            if count > _MOST_FILES:
+                return False
+            theirs = os.path.join(folder, name)
+            ours = os.path.join(one, os.path.relpath(theirs, other))
+            if name.endswith((".py", ".pyc", ".md", ".rst", ".txt~", ".whence")):
+                continue
+            try:
+                if os.path.exists(ours) and not filecmp.cmp(ours, theirs, shallow=False):
+                    return False
+            except OSError:
+                return False
+    return True
+
+
+def is_body(entry: CodeEntry) -> bool:
+    """Whether code is the body of a module or class, which makes names and has no outcome."""
+    return bool(entry.flags & (f.MODULE_BODY | f.CLASS_BODY))

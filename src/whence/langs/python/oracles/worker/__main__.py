@@ -1,0 +1,67 @@
+"""The worker: loads one version of a program, and forks a process for each call that is asked for.
+
+`python WORKER_FOLDER CONFIG`, where CONFIG is JSON: see `oracles/workers.py`, which starts it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+# All that the calls need is loaded before anything of the program can stand in its way.
+from whence.langs.python.oracles.worker import calling, checking, loading, making
+from whence.langs.python.record.choose import chosen
+from whence.langs.python.record.user_code import UserCodeRules
+
+
+def main() -> None:
+    """Load, then answer until nobody asks any more."""
+    config = json.loads(sys.argv[1])
+    chosen(None)
+    answers = os.fdopen(config["write"], "w", encoding="utf-8", errors="surrogatepass")
+    orders = os.fdopen(config["read"], "r", encoding="utf-8", errors="surrogatepass")
+    for stream in (answers, orders):
+        os.set_inheritable(stream.fileno(), False)
+
+    def say(answer: dict[str, Any]) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    rules = UserCodeRules(*(tuple(each) for each in config["rules"]))
+    sys.dont_write_bytecode = True
+    sys.argv[:] = config["argv"]
+    sys.path[0] = config["folder"]
+    os.chdir(config["cwd"])
+    kind, name = config["program"]
+    say({"said": "loaded", "problems": loading.load(kind, name, config["modules"])})
+    for line in orders:
+        order = json.loads(line)
+        process = os.fork()
+        if process == 0:
+            _answer(order, say, rules)
+        say({"said": "started", "process": process})
+        os.waitpid(process, 0)
+        say({"said": "ended"})
+    os._exit(0)
+
+
+def _answer(order: dict[str, Any], say: Any, rules: UserCodeRules) -> None:
+    try:
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if order["do"] == "call":
+            calling.perform(order, say, rules)
+        elif order["do"] == "check":
+            checking.perform(order, say, rules)
+    except (making.CannotMake, loading.CannotLoad) as problem:
+        say({"said": "cannot", "why": str(problem)})
+    except BaseException as problem:
+        say({"said": "cannot", "why": f"{type(problem).__name__}: {problem}"[:500]})
+    finally:
+        os._exit(0)
+
+
+main()

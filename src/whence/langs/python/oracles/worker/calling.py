@@ -1,0 +1,162 @@
+"""Makes one call in this process, which was forked off for it, and records it.
+
+Invariant: nothing outlives the call but its trace. Whatever would reach beyond this process (a file
+opened for writing, a program started, a connection) ends it first, and is told as the reason why
+nothing is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import sys
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from whence.langs.python.oracles.worker.loading import find_code
+from whence.langs.python.oracles.worker.making import CannotMake, Maker, find_module
+from whence.langs.python.oracles.worker.specs import reference_function
+from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
+from whence.langs.python.record.recording import Recording, Settings
+from whence.langs.python.record.user_code import UserCodeRules
+
+Say = Callable[[dict[str, Any]], None]
+WHOLE = RecordOptions(bound=WHOLE_BOUND, first_bound=WHOLE_BOUND, global_bound=WHOLE_BOUND)
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_REACHING = (
+    "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate",
+    "os.chmod", "os.chown", "os.utime", "os.kill", "os.killpg", "os.system", "os.exec",
+    "os.posix_spawn", "os.fork", "os.forkpty", "os.setxattr", "os.removexattr",
+    "shutil.", "subprocess.", "socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg",
+    "sqlite3.connect", "signal.pthread_kill", "ctypes.", "webbrowser.", "smtplib.", "ftplib.",
+    "tempfile.", "pty.", "syslog.",
+)  # fmt: skip
+_HARMLESS = frozenset({"ctypes.dlsym", "ctypes.addressof", "ctypes.cdata"})
+
+
+def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
+    """Make the call; say "done" once its trace is written, or why it cannot be made."""
+    declared = reference_function(order) if order.get("declared") else None
+    code = declared.__code__ if declared else find_code(
+        order["module"], order["qualname"], order["parameters"], order["free"], order["line"]
+    )  # fmt: skip
+    _disturb(order["seed"])
+    maker = Maker()
+    unset = _set_variables(order["variables"], maker)
+    arguments = {name: maker.make(spec) for name, spec in order["arguments"]}
+    function = declared or _function(code, order, maker)
+    positional, named = _passed(code, arguments)
+    recording = Recording(Settings(order["trace"], WHOLE, rules), (code.co_name,))
+    stay_inside(say)
+    recording.start()
+    try:
+        _consume(function(*positional, **named), order["flags"], order["steps"])
+    except BaseException:
+        pass
+    finally:
+        recording.finish(0, 0)
+    Inside.over = True
+    say({"said": "done", "unset": unset})
+
+
+def _function(code: CodeType, order: dict[str, Any], maker: Maker) -> FunctionType:
+    captured = {name: maker.make(spec) for name, spec in order["captured"]}
+    cells = tuple(CellType(captured[name]) for name in code.co_freevars)
+    namespace = vars(find_module(order["module"]))
+    return FunctionType(code, namespace, code.co_name, None, cells or None)
+
+
+def _disturb(seed: int) -> None:
+    """What is by chance shall differ: where objects lie, and random numbers."""
+    chance = random.Random(seed)
+    _pads.append([bytearray(chance.randrange(1, 600)) for _ in range(chance.randrange(200))])
+    random.seed(chance.random())
+    numpy = sys.modules.get("numpy")
+    with contextlib.suppress(Exception):
+        if numpy is not None:
+            numpy.random.seed(chance.randrange(2**32))
+
+
+_pads: list[list[bytearray]] = []
+
+
+def _set_variables(variables: list[tuple[str, str, Any]], maker: Maker) -> list[list[str]]:
+    """Give module variables the values that they had; those that could not be given one."""
+    unset = []
+    for module, name, spec in variables:
+        held = sys.modules.get(module)
+        try:
+            if held is None or spec is None:
+                raise CannotMake(name)
+            vars(held)[name] = maker.make(spec)
+        except CannotMake:
+            unset.append([module, name])
+    return unset
+
+
+def _passed(code: CodeType, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Each argument in the way in which the code takes it."""
+    names = list(arguments)
+    count, only = code.co_argcount, code.co_kwonlyargcount
+    positional = [arguments[name] for name in names[:count]]
+    named = {name: arguments[name] for name in names[count : count + only]}
+    rest = names[count + only :]
+    if code.co_flags & 4:
+        positional += arguments[rest.pop(0)]
+    if code.co_flags & 8:
+        more = arguments[rest.pop(0)]
+        if set(more) & set(named):
+            raise CannotMake("named arguments that are there twice")
+        named |= more
+    return positional, named
+
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 4, 8, 16
+
+
+def _consume(made: Any, flags: int, steps: int) -> None:
+    """Take as many steps with a generator as were taken; run a coroutine to its end."""
+    if flags & _GENERATOR:
+        for _ in range(steps):
+            next(made)
+        made.close()
+    elif flags & _COROUTINE:
+        asyncio.run(made)
+    elif flags & _ASYNC_GENERATOR:
+        asyncio.run(_consumed(made, steps))
+
+
+async def _consumed(made: Any, steps: int) -> None:
+    for _ in range(steps):
+        await anext(made)
+    await made.aclose()
+
+
+class Inside:
+    """Whether what is done here may reach beyond this process."""
+
+    over = False
+
+
+def stay_inside(say: Say) -> None:
+    """End the process as soon as something would reach beyond it."""
+
+    def hook(event: str, details: tuple[Any, ...]) -> None:
+        if Inside.over:
+            return
+        reason = ""
+        if event == "open":
+            path, _, flags = details
+            if isinstance(flags, int) and flags & _WRITING and path != os.devnull:
+                reason = "it opens a file for writing"
+        elif event.startswith(_REACHING) and not event.startswith(tuple(_HARMLESS)):
+            reason = f"it reaches outside of its process ({event})"
+        if reason:
+            Inside.over = True
+            say({"said": "cannot", "why": reason})
+            os._exit(0)
+
+    sys.addaudithook(hook)

@@ -1,0 +1,202 @@
+"""What a symptom means in a recording: the calls that it says are wrong, and what it leads to.
+
+These are the first answers of a session, given by the symptom. What is said of the run is said of
+its top: the run itself, or the function that `whence call` called. Whoever calls the run wrong also
+calls those wrong that it came through and that were given nothing: the body of the script, and a
+`main()` without arguments that reads no data. Nothing could be wrong with their input.
+
+A symptom that does not fit the recording is refused: an exception that there was not, a line that
+was not printed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.errors import UsageError
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.provenance import TraceProvenance, program_of
+from whence.model.call import PRINTED, RESULT, Call, Mark, OutcomeKind, find_mark
+from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
+from whence.model.value import Kind, Value, show
+from whence.model.verdict import Answer, Verdict
+from whence.ports import Tree
+from whence.tree.memory import ColumnTree
+from whence.tree.reading import readable_call
+
+CALLED = "--call"
+"""The first word of the command of a recording that `whence call` made."""
+_MODULE = "<module>"
+_PLUMBING = ("<function ", "<class ", "<module ", "<built-in ", "<bound method ", "<method ")
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What anybody can see of a recorded run before a call was judged."""
+
+    top: int
+    """The position of the call that the symptom is about unless it names another."""
+    ending: str
+    """How it ended, in a sentence."""
+    default: Symptom | None
+    """What is most likely meant if somebody says that something is wrong; None: nothing shows."""
+    lines: tuple[str, ...]
+    """The standard output."""
+    rest: str = ""
+    """What is not known of it."""
+
+
+def top_of(tree: Tree) -> int:
+    """The position of the call that stands for the whole run."""
+    program = program_of(tree)
+    if program is None or program.file.header.command[:1] != (CALLED,):
+        return 0
+    for position in _callees(tree, 0):
+        # The modules that had to be imported come before it.
+        if not _is_body(tree, position):
+            return position
+    return 0
+
+
+def happened(tree: Tree) -> Happened:
+    """What is to be seen of a recorded run."""
+    program, top = program_of(tree), top_of(tree)
+    call, _ = readable_call(tree, top)
+    lines = () if program is None else tuple(each.text for each in program.standard_output.lines)
+    rest = "" if program is None else program.standard_output.rest
+    if program is not None and not lines and not _knows_output(program):
+        rest = "what it printed was not recorded"
+    name = call.left() if top else "The program"
+    value = call.outcome.value
+    shown = "" if value is None else show(value)
+    default: Symptom | None = Symptom(SymptomKind.RESULT)
+    if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
+        ending = f"{name} did not end: {shown}." if shown else f"{name} did not end."
+        default = Symptom(SymptomKind.NOT_ENDED)
+    elif call.outcome.kind is OutcomeKind.RAISED:
+        ending, default = f"{name} raised {shown}.", Symptom(SymptomKind.EXCEPTION)
+    elif top:
+        ending = f"{name} → {shown}"
+    elif shown in ("0", "None"):
+        ending, default = f"{name} ended.", None
+    else:
+        ending = f"{name} ended with exit status {shown}."
+    if default is None and lines:
+        default = Symptom(SymptomKind.OUTPUT, line=1 if len(lines) == 1 else None)
+    return Happened(top, ending, default, lines, rest)
+
+
+def _knows_output(program: TraceSource) -> bool:
+    header = program.file.header
+    return header.knows_effects and header.backend != "pure"
+
+
+# --- from a symptom to answers -------------------------------------------------------------------
+
+
+def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
+    """The answers that a symptom gives; `UsageError` if the recording does not show it."""
+    top = _called(tree, symptom.function) if symptom.function else top_of(tree)
+    call, problem = readable_call(tree, top)
+    if problem:
+        raise UsageError(problem)
+    mark = _mark(call, symptom)
+    chain = _chain(tree, top, call, mark)
+    if symptom.kind is SymptomKind.RESULT and not chain:
+        mark = None  # it is all of what is judged, and leads nowhere
+    answers = [Answer(tree.id(top), Verdict.WRONG, mark, SYMPTOM)]
+    if symptom.kind is SymptomKind.EXCEPTION and chain and not _is_body(tree, chain[-1]):
+        chain = chain[:-1]  # whoever raised it may be right to
+    if not chain:
+        chain = _only_way(tree, top, symptom)
+    if _is_full(tree):
+        for position in chain:
+            if position <= top or not _was_given_nothing(tree, position):
+                break
+            answers.append(Answer(tree.id(position), Verdict.WRONG, None, SYMPTOM))
+    return tuple(answers)
+
+
+def _mark(call: Call, symptom: Symptom) -> Mark | None:
+    kind, outcome = symptom.kind, call.outcome
+    if kind is SymptomKind.EXCEPTION:
+        if outcome.kind is not OutcomeKind.RAISED:
+            raise UsageError(f"no exception left {call.left()}: it {_came_of(call)}")
+        return Mark(RESULT) if outcome.value is not None else None
+    if kind is SymptomKind.NOT_ENDED:
+        if outcome.kind is not OutcomeKind.NOT_TERMINATED:
+            raise UsageError(f"{call.left()} has ended: it {_came_of(call)}")
+        return None
+    if kind is SymptomKind.OUTPUT and symptom.line is not None:
+        lines = len(call.output or call.printed.splitlines())
+        if not 1 <= symptom.line <= lines:
+            known = f"{lines:,} {'line is' if lines == 1 else 'lines are'} known"
+            raise UsageError(f"there is no line {symptom.line} of its output: {known}")
+        return Mark(PRINTED, (f"[{symptom.line - 1}]",))
+    if kind is SymptomKind.EXPRESSION:
+        return find_mark(call, symptom.expression, input_side=False).mark
+    if kind is SymptomKind.RESULT:
+        if outcome.kind is not OutcomeKind.RETURNED:
+            raise UsageError(f"{call.left()} has no result: it {_came_of(call)}")
+        return Mark(RESULT) if outcome.value is not None else None
+    return None
+
+
+def _came_of(call: Call) -> str:
+    return call.right().replace("→", "returned", 1)
+
+
+def _chain(tree: Tree, top: int, call: Call, mark: Mark | None) -> list[int]:
+    """The positions of the calls from the top to the origin of what is wrong, the top left out."""
+    if mark is None or program_of(tree) is None or not isinstance(tree, ColumnTree):
+        return []
+    part = find_mark(call, str(mark), input_side=False)
+    origin = TraceProvenance(tree).origin(tree.id(top), part)
+    return [tree.position(node) for node in reversed(origin.chain)]
+
+
+def _only_way(tree: Tree, top: int, symptom: Symptom) -> list[int]:
+    """The body of the script, if that is all that the run did."""
+    if top != 0 or symptom.kind is SymptomKind.EXCEPTION:
+        return []
+    callees = _callees(tree, 0)
+    return callees if len(callees) == 1 and _is_body(tree, callees[0]) else []
+
+
+def _is_body(tree: Tree, position: int) -> bool:
+    """Whether a call is the body of a module."""
+    return tree.functions[int(tree.columns.function[position])].qualname == _MODULE
+
+
+def _callees(tree: Tree, position: int) -> list[int]:
+    columns = tree.columns
+    area = slice(position + 1, int(columns.end[position]))
+    found: list[int] = (position + 1 + np.flatnonzero(columns.parent[area] == position)).tolist()
+    return found
+
+
+def _called(tree: Tree, name: str) -> int:
+    """The first call of a function, by its qualified name with or without its module."""
+    for number, function in enumerate(tree.functions):
+        if name in (function.name, function.qualname, f"{function.module}.{function.qualname}"):
+            calls = np.flatnonzero(tree.columns.function == number)
+            if len(calls):
+                return int(calls[0])
+    raise UsageError(f"no call of {name} was recorded")
+
+
+def _is_full(tree: Tree) -> bool:
+    program = program_of(tree)
+    return program is not None and program.file.header.knows_effects
+
+
+def _was_given_nothing(tree: Tree, position: int) -> bool:
+    call, problem = readable_call(tree, position)
+    return not problem and not call.arguments and not any(_is_data(b.value) for b in call.reads)
+
+
+def _is_data(value: Value) -> bool:
+    """Functions, classes and modules are what a call works with, not what it works on."""
+    return not (value.kind is Kind.ATOM and value.text.startswith(_PLUMBING))

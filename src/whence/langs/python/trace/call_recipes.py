@@ -1,0 +1,403 @@
+"""A recorded call as recipes: what it was given and read, what came of it, and what it changed.
+
+The same records as `calls.py` reads, for whoever has to make the call again or to compare two of
+them. Nothing is shortened here, and what was not recorded is an `Unknown`.
+
+Invariant: all recipes of one call share one set of labels, but for those of module variables, each
+of which has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.format import Malformed, read_text, read_v
+from whence.langs.python.trace.pages import TraceError
+from whence.langs.python.trace.processes import FamilySource, member_of
+from whence.langs.python.trace.recipes import (
+    Name,
+    Raised,
+    Recipe,
+    RecipeReader,
+    Shared,
+    Unbound,
+    Unknown,
+    walk,
+)
+from whence.langs.python.trace.tables import CodeEntry
+from whence.langs.python.trace.values import Identities, Root
+from whence.model.call import OutcomeKind
+from whence.ports import Int64s, Tree
+from whence.tree.memory import ColumnTree
+
+_AFTER = 2**32
+_GLOBALS = 2**33
+_LAST = 2**62
+_CLOSING = Name("builtins", "GeneratorExit")
+_NOT_RECORDED = Unknown("its values were not recorded")
+_LOST = Unknown("whether it was changed is not known: the name was bound anew")
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRecipe:
+    """How a call ended. `value` is what was returned or raised, if it is known that there is one.
+
+    `closed` says that a generator was left where it yielded.
+    """
+
+    kind: OutcomeKind
+    value: Recipe | None
+    yielded: tuple[Recipe, ...] = ()
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A module variable: as it was when it was first named, and at the end if it was changed."""
+
+    before: Recipe
+    after: Recipe | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecipe:
+    """A call as recipes."""
+
+    code: CodeEntry
+    arguments: Mapping[str, Recipe]
+    """Each parameter, `*args` as a tuple and `**kwargs` as a dict."""
+    captured: Mapping[str, Recipe]
+    """Each free variable, when the call began."""
+    reads: Mapping[Name, Recipe]
+    """Each module variable that its code names, when the call began; those without a value are
+    not among them."""
+    outcome: OutcomeRecipe
+    changed: Mapping[str, Recipe]
+    """Each input that was changed, as it was at the end."""
+    changed_reads: Mapping[Name, Recipe]
+    """Each module variable that changed while it ran, as it was at the end."""
+    printed: tuple[tuple[int, str], ...]
+    """What it wrote itself, by the number of the stream."""
+    disturbed: str = ""
+    """What happened to it between its steps that its inputs do not tell, in words."""
+
+    def recipes(self) -> Iterator[Recipe]:
+        """All of them."""
+        yield from self.arguments.values()
+        yield from self.captured.values()
+        yield from self.changed.values()
+        yield from self.outcome.yielded
+        if self.outcome.value is not None:
+            yield self.outcome.value
+
+
+def inputs_of(tree: Tree, position: int) -> dict[str, Recipe]:
+    """What the call at a position was given, by parameter."""
+    return dict(call_recipe(tree, position).arguments)
+
+
+def outcome_of(tree: Tree, position: int) -> OutcomeRecipe:
+    """What came of the call at a position."""
+    return call_recipe(tree, position).outcome
+
+
+def call_recipe(tree: Tree, position: int) -> CallRecipe:
+    """The call at a position as recipes; `TraceError` if it is not one of a trace."""
+    source, number = place_of(tree, position)
+    return RecipeSource(source).call_recipe(number)
+
+
+def place_of(tree: Tree, position: int) -> tuple[TraceSource, int]:
+    """The trace that a call is in, and its number there (0 is the run, less is not recorded)."""
+    if not isinstance(tree, ColumnTree):
+        raise TypeError("the call is not from a recording")
+    source = tree.sources[int(tree.source_of[position])]
+    detail = int(tree.details[position])
+    if isinstance(source, FamilySource):
+        member, detail = member_of(detail)
+        source = source.members[member]
+    if not isinstance(source, TraceSource):
+        raise TypeError("the call is not from a recording")
+    return source, detail
+
+
+@dataclass(slots=True)
+class _Reading:
+    code: CodeEntry
+    identities: Identities
+    now: dict[str, Recipe] = field(default_factory=dict)
+    changed: dict[str, Recipe] = field(default_factory=dict)
+    yielded: list[Recipe] = field(default_factory=list)
+    printed: list[tuple[int, str]] = field(default_factory=list)
+    disturbed: str = ""
+    closing: bool = False
+    """Whether it was told to end where it had yielded."""
+    began: int = -1
+    ended: int = -1
+    running: bool = False
+    roots: int = _AFTER
+
+    def next_root(self) -> int:
+        self.roots += 1
+        return self.roots
+
+
+class RecipeSource(TraceSource):
+    """The calls of one trace, as recipes."""
+
+    def __init__(self, source: TraceSource) -> None:
+        super().__init__(source.file, source.tables, source._places)
+
+    def call_recipe(self, number: int) -> CallRecipe:
+        """A call by its number, from 1 on."""
+        try:
+            if number < 1:
+                raise Malformed("it is no call of its own")
+            identities = Identities()
+            found = self._read_recipe(number, identities)
+            # The first reading found what is shared; the second one labels it.
+            return self._read_recipe(number, identities) if identities else found
+        except Malformed as problem:
+            raise TraceError(self.file.path, f"call {number} cannot be read: {problem}") from None
+
+    def code_of(self, number: int) -> int:
+        """The number of a call's code."""
+        return self._head(number).code
+
+    def variables_during(self, numbers: Int64s) -> dict[Name, Variable]:
+        """The module variables that the code of some calls names, the first of which made the rest.
+
+        A variable is known from the first time that one of them named it; who only has a function,
+        class or module in it is not among them.
+        """
+        stop = self._stop(int(numbers[0]))
+        seen: dict[int, int] = {}
+        for number in np.sort(numbers).tolist():
+            code = self.tables.code(self._head(number).code)
+            unseen = [each for each in code.variables if each not in seen]
+            begin = self._begin(number, code) if unseen else -1
+            if begin >= 0:
+                seen |= dict.fromkeys(unseen, begin)
+        found: dict[Name, Variable] = {}
+        for variable, begin in seen.items():
+            records = self._records_of(variable)
+            first, last = np.searchsorted(records, [begin, stop]).tolist()
+            before = self._variable_at(variable, begin)
+            if first == 0 and last == 0:
+                continue
+            after = self._variable_at(variable, stop) if first != last else None
+            found[Name(*self.tables.variable(variable))] = Variable(before, after)
+        return found
+
+    def variables_at(self, number: int) -> dict[Name, Recipe]:
+        """All module variables of which a value is known when a call began, as they last were."""
+        begin = int(self._places.call_at[number])
+        found: dict[Name, Recipe] = {}
+        for variable in self.tables.variables:
+            value = self._variable_at(variable, begin)
+            if not isinstance(value, Unbound):
+                found[Name(*self.tables.variable(variable))] = value
+        return found
+
+    def run_ending(self) -> tuple[int, Recipe] | None:
+        """How the run ended (`format.ENDED` …), and with what; None if that is not known."""
+        if not len(self._places.end_at):
+            return None
+        _, (how,), place = self._fields(int(self._places.end_at[0]), 1)
+        return how, self._alone(place)
+
+    def printed_by(self, numbers: Int64s) -> dict[int, str]:
+        """What some calls wrote to each standard stream, in the order of time."""
+        written: list[tuple[int, int, str]] = []
+        for number in numbers.tolist():
+            for position in self._events(number):
+                record, _, place = self._fields(position, 1)
+                if record == f.OUTPUT:
+                    data, start = self.tables.data_at(place)
+                    written.append((position, data[start], read_text(data, start + 1)[0]))
+        found: dict[int, str] = {}
+        for _, stream, text in sorted(written):
+            found[stream] = found.get(stream, "") + text
+        return found
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def _read_recipe(self, number: int, identities: Identities) -> CallRecipe:
+        head = self._head(number)
+        code = self.tables.code(head.code)
+        reading = _Reading(code, identities)
+        position = head.values
+        for which, name in enumerate(code.inputs):
+            if head.bare:
+                reading.now[name] = _NOT_RECORDED
+            else:
+                reading.now[name], position = self._recipe(reading, position, which)
+        inputs = dict(reading.now)
+        if not code.flags & f.STEPPED:
+            self._starts(reading, int(self._places.call_at[number]))
+        for event in self._events(number):
+            self._take(reading, event)
+        outcome = self._ending(reading, int(self._places.exit_at[number]))
+        reads, changed_reads = self._variables(reading)
+        count = len(code.parameters)
+        return CallRecipe(
+            code=code,
+            arguments={name: inputs[name] for name in code.parameters},
+            captured={name: inputs[name] for name in code.inputs[count:]},
+            reads=reads,
+            outcome=outcome,
+            changed=reading.changed,
+            changed_reads=changed_reads,
+            printed=tuple(reading.printed),
+            disturbed=reading.disturbed,
+        )
+
+    def _begin(self, number: int, code: CodeEntry) -> int:
+        """Where a call's first step begins; -1 if it was never resumed."""
+        if not code.flags & f.STEPPED:
+            return int(self._places.call_at[number])
+        for position in self._events(number):
+            if self._fields(position, 1)[0] in (f.RESUME, f.THROW):
+                return position
+        return -1
+
+    def _starts(self, reading: _Reading, position: int) -> None:
+        if reading.began < 0:
+            reading.began = position
+        reading.running = True
+
+    def _recipe(
+        self, reading: _Reading, position: int, number: int, same_as: int | None = None
+    ) -> tuple[Recipe, int]:
+        inputs = len(reading.code.inputs) if number < _GLOBALS else 0
+        root = Root(reading.identities, number, inputs, same_as)
+        data, place = self.tables.data_at(position)
+        base = position - place
+        if place < len(data) and data[place] == f.REFERENCE:
+            before = int(np.searchsorted(self._places.root_at, position))
+            distance, place = read_v(data, place + 1)
+            if not 1 <= distance <= before:
+                raise Malformed("a value refers to one that there is not")
+            there, start = self.tables.data_at(int(self._places.root_at[before - distance]))
+            return RecipeReader(self.tables, there, root).read(start)[0], base + place
+        recipe, place = RecipeReader(self.tables, data, root).read(place)
+        return recipe, base + place
+
+    def _take(self, reading: _Reading, position: int) -> None:
+        record, _, place = self._fields(position, 1)
+        if record in (f.YIELD, f.BARE_YIELD):
+            reading.running = False
+            reading.ended = position
+            if not reading.code.flags & f.COROUTINE:
+                value: Recipe = _NOT_RECORDED
+                if record == f.YIELD:
+                    value, _ = self._recipe(reading, place, reading.next_root())
+                reading.yielded.append(value)
+        elif record == f.RESUME:
+            self._starts(reading, position)
+        elif record == f.THROW:
+            self._starts(reading, position)
+            _, _, place = self._fields(position, 2)
+            thrown, _ = self._recipe(reading, place, reading.next_root())
+            reading.closing = isinstance(thrown, Raised) and thrown.of == _CLOSING
+            if not reading.closing:
+                reading.disturbed = "an exception was thrown into it"
+        elif record in (f.CHANGED, f.LOST):
+            _, (_, which), place = self._fields(position, 2)
+            if which >= len(reading.code.inputs):
+                raise Malformed("an input changes that there is not")
+            name = reading.code.inputs[which]
+            after: Recipe = _LOST
+            if record == f.CHANGED:
+                after, _ = self._recipe(reading, place, reading.next_root(), which)
+            if not reading.running:
+                reading.disturbed = f"others changed {name} while it was suspended"
+            reading.changed[name] = after
+        elif record == f.OUTPUT:
+            data, start = self.tables.data_at(place)
+            reading.printed.append((data[start], read_text(data, start + 1)[0]))
+        else:
+            raise Malformed("the file was changed after it was opened")
+
+    def _ending(self, reading: _Reading, position: int) -> OutcomeRecipe:
+        yielded, waiting = tuple(reading.yielded), reading.code.flags & f.COROUTINE
+        if position < 0:
+            left = reading.running or waiting
+            kind = OutcomeKind.NOT_TERMINATED if left else OutcomeKind.YIELDED
+            return OutcomeRecipe(kind, None, yielded)
+        if reading.running:
+            reading.ended = position
+        record, _, place = self._fields(position, 1)
+        if record == f.CLOSED:
+            kind = OutcomeKind.NOT_TERMINATED if waiting else OutcomeKind.YIELDED
+            return OutcomeRecipe(kind, None, yielded, closed=True)
+        value: Recipe = _NOT_RECORDED
+        if record in (f.RAISE, f.BARE_RAISE):
+            _, _, place = self._fields(position, 2)
+        if record in (f.RETURN, f.RAISE):
+            value, _ = self._recipe(reading, place, reading.next_root())
+        raised = record in (f.RAISE, f.BARE_RAISE)
+        if reading.closing and raised and isinstance(value, Raised) and value.of == _CLOSING:
+            return OutcomeRecipe(OutcomeKind.YIELDED, None, yielded, closed=True)
+        kind = OutcomeKind.RAISED if raised else OutcomeKind.RETURNED
+        return OutcomeRecipe(kind, value, yielded)
+
+    # --- module variables ------------------------------------------------------------------------
+
+    def _variables(self, reading: _Reading) -> tuple[dict[Name, Recipe], dict[Name, Recipe]]:
+        reads: dict[Name, Recipe] = {}
+        changed: dict[Name, Recipe] = {}
+        for variable in reading.code.variables if reading.began >= 0 else ():
+            name = Name(*self.tables.variable(variable))
+            first = self._variable_at(variable, reading.began)
+            if not isinstance(first, Unbound):
+                reads[name] = first
+            if reading.ended >= 0:
+                records = self._records_of(variable)
+                start, stop = np.searchsorted(records, [reading.began, reading.ended]).tolist()
+                if start != stop:
+                    last = self._variable_at(variable, reading.ended)
+                    changed[name] = last
+        return reads, changed
+
+    def _variable_at(self, variable: int, position: int) -> Recipe:
+        """What a variable held when the record at a position was written."""
+        records = self._records_of(variable)
+        count = int(np.searchsorted(records, position))
+        if count == 0:
+            return Unbound()
+        record_at = int(records[count - 1])
+        record, _, place = self._fields(record_at, 1)
+        if record != f.GLOBAL:
+            raise Malformed("the file was changed after it was opened")
+        return self._alone(place)
+
+    def _alone(self, position: int) -> Recipe:
+        """A root value that belongs to no call; its labels are its own."""
+        reading = _Reading(CodeEntry(0, "", "", "", 0, (), (), (), b""), Identities())
+        value, _ = self._recipe(reading, position, _GLOBALS)
+        if reading.identities:
+            value, _ = self._recipe(reading, position, _GLOBALS)
+        return value
+
+    def _stop(self, number: int) -> int:
+        """Where a call ends."""
+        position = int(self._places.exit_at[number])
+        return position if position >= 0 else _LAST
+
+
+def dangling(call: CallRecipe) -> bool:
+    """Whether something refers to an object of which no recipe is there."""
+    labels, shared = set(), set()
+    for recipe in call.recipes():
+        for each in walk(recipe):
+            if isinstance(each, Shared):
+                shared.add(each.label)
+            else:
+                labels.add(getattr(each, "label", None))
+    return not shared <= labels

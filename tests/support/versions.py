@@ -1,0 +1,59 @@
+"""Two versions of a program: recorded, judged by the reference, and debugged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.app import Debugging
+from whence.langs.python.oracles.equations import record_run
+from whence.langs.python.oracles.reference import ReferenceOracle
+from whence.langs.python.oracles.workers import Version
+from whence.model.question import Question
+from whence.model.verdict import Verdict
+from whence.session.events import Found
+from whence.session.state import State
+from whence.tree.memory import ColumnTree
+
+
+def run_recorded(script: Path, *arguments: str, limit: float = 60) -> ColumnTree:
+    """Record a script with whole values, in a process of its own."""
+    version = Version(
+        name=script.name, kind="script", program=script.name, arguments=arguments,
+        cwd=str(script.parent), folder=str(script.parent), paths=(), modules=(),
+    )  # fmt: skip
+    return record_run(version, script.with_suffix(".whence"), "0", limit)
+
+
+@dataclass
+class Judged:
+    """A call and what the reference says of it."""
+
+    position: int
+    function: str
+    equation: str
+    verdict: Verdict | None
+    why: str
+
+
+def judged(tree: ColumnTree, oracle: ReferenceOracle) -> list[Judged]:
+    """All calls."""
+    found = []
+    for position in range(len(tree.columns)):
+        call = tree.call(position)
+        verdict = oracle.judge(Question(tree.id(position), call, "", "", 1, 1.0, 1))
+        found.append(
+            Judged(position, call.function.qualname, call.equation(), verdict, oracle.last)
+        )
+    return found
+
+
+def blamed(tree: ColumnTree, oracle: ReferenceOracle) -> str:
+    """The function that a session without a person ends in; else in which question it ends."""
+    debugging = Debugging(State(tree, None), [oracle])
+    outcome = debugging.start()
+    if isinstance(outcome, Found):
+        node = outcome.diagnosis.node
+        assert node is not None
+        return tree.call(tree.position(node)).function.qualname
+    return f"? {outcome}"
