@@ -1,18 +1,21 @@
 """`auto`, the default: the most information for the least effort.
 
 Let each suspect hold the fault with a probability proportional to its weight (the tree's weights
-are the prior; what was learned from tests multiplies it, marks multiply it as sets 1 to 3 of
-dynamic weighting do, and what ran after a call that got inadmissible input is unlikely to have
-passed it). A question about call n then tells H(q) bits, where q is the probability that the fault
-lies in n's subtree, the top's own share counted among the rest. With equal weights that is optimal
-divide & query. What one pays is not the same for every question, though: long values take reading,
-a function not seen before takes understanding, and a question far from the last one takes a change
-of mind. So the call with the largest H(q)/effort is asked, among those that split nearly as well as
-the best.
+are the prior; it is multiplied by the square root of how much the call has to say, since what does
+more can do more wrong, and divided by how often its rule was judged right; what was learned from
+tests multiplies it, marks multiply it as sets 1 to 3 of dynamic weighting do, and what ran after a
+call that got inadmissible input is unlikely to have passed it). A question about call n then tells
+H(q) bits, where q is the probability that the fault lies in n's subtree, the top's own share
+counted among the rest. With equal weights that is optimal divide & query. What one pays is not the
+same for every question, though: long values take reading, a function not seen before takes
+understanding, and a question far from the last one takes a change of mind. So the call with the
+largest H(q)/effort is asked, among those that split nearly as well as the best.
 
 Invariant: the effort only chooses among calls whose H(q) is at least `TOLERANCE` of the best, so
-it never costs more than a small share of a question. Cost: two scans over the suspects' weights,
-then arithmetic on at most `CANDIDATES` of them.
+it never costs more than a small share of a question. Cost: sums over the suspects, two scans over
+their weights, then arithmetic on at most `CANDIDATES` of them. In a tree of more than `WEIGHED`
+calls the tree's own weights are taken, whose sums are kept. The figures behind the constants are
+those of `whence bench questions` (docs/questions.md).
 """
 
 from __future__ import annotations
@@ -28,10 +31,12 @@ from whence.search.scan import ROUNDING
 from whence.search.subterm_tracking import ChainSearch, following_chain
 
 CANDIDATES = 512
-TOLERANCE = 0.97
+TOLERANCE = 0.9
+WEIGHED = 300_000
 _READING = 1 / 400
 _NEW_FUNCTION = 0.25
 _FAR = 0.1
+_MOST_EFFORT = 2000
 _RAN_LATER = 0.05
 
 
@@ -56,6 +61,15 @@ def effort(suspects: Suspects, positions: Int64s) -> Floats:
         near = np.isin(columns.parent[positions], list(family)) | np.isin(positions, list(family))
         cost += _FAR * ~near
     return cost
+
+
+def likelihood(suspects: Suspects) -> Floats:
+    """How likely each call is to be at fault, by what it has to say and what was said of others."""
+    columns = suspects.columns
+    judged_right = suspects.yes.astype(np.float64)
+    says = np.sqrt(np.clip(columns.effort, 1, _MOST_EFFORT))
+    likely: Floats = says / (1.0 + judged_right)[columns.rule]
+    return likely
 
 
 def _nearly_as_good(distance: float) -> tuple[float, float]:
@@ -104,14 +118,17 @@ class Auto:
 
     def _probabilities(self, suspects: Suspects) -> tuple[Floats, float]:
         """The weight of each subtree and the top's own, marks taken into account."""
-        own = suspects.columns.own
+        columns = suspects.columns
         counted = suspects.top_is_open
         inadmissible = [j.position for j in suspects.history if j.verdict is Verdict.INADMISSIBLE]
         inside = [p for p in inadmissible if suspects.top < p < suspects.stop]
         marked = any(judged.origin is not None for judged in suspects.history)
-        if not inside and not marked and suspects.prior is None:
-            return suspects.weight, 0.0 if counted else float(own[suspects.top])
-        prior = own * (1.0 if suspects.prior is None else suspects.prior)
+        large = len(columns) > WEIGHED
+        if large and not inside and not marked and suspects.prior is None:
+            return suspects.weight, 0.0 if counted else float(columns.own[suspects.top])
+        prior = columns.own * (1.0 if suspects.prior is None else suspects.prior)
+        if not large:
+            prior *= likelihood(suspects)
         if inside or marked:
             prior *= np.maximum(node_weights(suspects), ROUNDING)
         for position in inside[-1:]:

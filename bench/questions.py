@@ -1,0 +1,183 @@
+"""How many questions each strategy asks on the corpus, and how much a person has to read.
+
+    python bench/questions.py [--write docs/questions.md] [--strategy auto] [BUG ...]
+
+Every program of `tests/corpus` is recorded, and debugged by a simulated person who answers each
+question as the repaired twin does (`tests/support/intention.py`), and knows that the run as a whole
+is wrong. Printed for each strategy: in how many programs the function at fault was named, how many
+questions that took, how many characters were shown with them, and the seconds that whence took to
+choose them. `--write` puts the tables between the markers of a document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+import twins
+
+from whence.app import Debugging
+from whence.model.diagnosis import Status
+from whence.model.verdict import Answer, Verdict
+from whence.ports import Oracle
+from whence.search.registry import STRATEGIES
+from whence.session.events import Answered, Ask, Found, StrategyChosen
+from whence.session.state import State
+from whence.tree.memory import ColumnTree
+from whence.ui.terminal.plain import WIDTH_IN_PIPES
+from whence.ui.terminal.question import question_lines
+
+BEGIN = "<!-- begin: written by `whence bench questions --write docs/questions.md` -->"
+END = "<!-- end -->"
+
+
+@dataclass
+class Session:
+    """How one session went."""
+
+    blamed: str
+    located: bool
+    questions: int
+    characters: int
+    seconds: float
+    by_oracles: int = 0
+
+
+@dataclass
+class Case:
+    """A recorded program, and what is right about it."""
+
+    bug: twins.Bug
+    tree: ColumnTree
+    truth: dict[int, Verdict]
+
+
+def debug(case: Case, strategy: str, oracles: Sequence[Oracle] = ()) -> Session:
+    """A session with a person who knows the repaired program by heart."""
+    tree, spent = case.tree, 0.0
+    debugging = Debugging(State(tree), oracles)
+    wrong = Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))
+    started = time.perf_counter()
+    outcome = debugging.start([StrategyChosen(strategy), wrong])
+    spent += time.perf_counter() - started
+    while isinstance(outcome, Ask):
+        question = outcome.question
+        lines = question_lines(question, debugging.counts.person + 1, WIDTH_IN_PIPES)
+        debugging.shown("\n".join(line.text for line in lines))
+        answer = Answer(question.node, case.truth[question.node])
+        started = time.perf_counter()
+        outcome = debugging.send(Answered((answer,)))
+        spent += time.perf_counter() - started
+    blamed = ""
+    if isinstance(outcome, Found) and outcome.diagnosis.status is Status.FOUND:
+        assert outcome.diagnosis.node is not None
+        position = tree.position(outcome.diagnosis.node)
+        blamed = tree.functions[int(tree.columns.function[position])].short()
+    counts = debugging.counts
+    return Session(
+        blamed, case.bug.is_at_fault(blamed), counts.person, counts.characters, spent, counts.oracle
+    )
+
+
+def recorded(bug: twins.Bug, folder: Path) -> Case:
+    """The program's run, and what its twin makes of each call."""
+    tree = twins.record(bug, "buggy", folder / f"{bug.name}.whence", whole=False)
+    return Case(bug, tree, twins.verdicts(bug, tree))
+
+
+@dataclass
+class Row:
+    """What a strategy took on all programs."""
+
+    name: str
+    sessions: list[Session]
+
+    def cells(self) -> list[str]:
+        count = len(self.sessions)
+        questions = sum(each.questions for each in self.sessions)
+        characters = sum(each.characters for each in self.sessions)
+        return [
+            self.name,
+            f"{sum(each.located for each in self.sessions)} of {count}",
+            f"{questions:,}",
+            f"{questions / count:.1f}",
+            f"{characters:,}",
+            f"{sum(each.seconds for each in self.sessions):.2f}",
+        ]
+
+
+HEADER = ["strategy", "located", "questions", "a session", "characters", "seconds"]
+
+
+def table(rows: list[list[str]], header: list[str]) -> str:
+    """A table in Markdown whose columns are aligned as text too."""
+    widths = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header))]
+
+    def line(cells: list[str]) -> str:
+        first, *rest = (
+            cell.ljust(width) if not at else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "| " + " | ".join([first, *rest]) + " |"
+
+    rule = "|" + "|".join("-" * (w + 1) + ("-" if not n else ":") for n, w in enumerate(widths)) + "|"
+    return "\n".join([line(header), rule, *map(line, rows)])
+
+
+def by_program(cases: list[Case], rows: list[Row], names: Sequence[str]) -> str:
+    """The questions for each program, under some strategies."""
+    chosen = [row for row in rows if row.name in names]
+    cells = [
+        [case.bug.name.replace("_", " "), case.bug.kind, f"{len(case.tree.columns) - 1}"]
+        + [str(row.sessions[at].questions) for row in chosen]
+        for at, case in enumerate(cases)
+    ]
+    return table(cells, ["program", "kind of bug", "calls", *(row.name for row in chosen)])
+
+
+def put(path: Path, text: str) -> None:
+    """Replace what stands between the markers."""
+    whole = path.read_text()
+    before, _, rest = whole.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print) -> int:
+    options = argparse.ArgumentParser(prog="whence bench questions")
+    options.add_argument("--write", type=Path, metavar="FILE", help="put the tables into FILE")
+    options.add_argument("--strategy", action="append", choices=sorted(STRATEGIES))
+    options.add_argument("bugs", nargs="*", metavar="BUG", help="only these programs")
+    given = options.parse_args(words)
+    bugs = [bug for bug in twins.corpus() if bug.can_run and bug.name in (given.bugs or [bug.name])]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        cases = list(pool.map(lambda bug: recorded(bug, Path(folder)), bugs))
+        rows = [
+            Row(name, [debug(case, name) for case in cases])
+            for name in given.strategy or STRATEGIES
+        ]
+    rows.sort(key=lambda row: (sum(each.questions for each in row.sessions)))
+    for row in rows:
+        for case, session in zip(cases, row.sessions, strict=True):
+            if not session.located:
+                say(f"{row.name}: {case.bug.name}: blamed {session.blamed or 'nobody'}")
+    summary = table([row.cells() for row in rows], HEADER)
+    calls = sum(len(case.tree.columns) - 1 for case in cases)
+    text = f"{len(cases)} programs, {calls:,} calls.\n\n{summary}\n\n"
+    text += by_program(cases, rows, ("auto", "optimal-divide-and-query", "top-down"))
+    if given.write:
+        put(given.write, text)
+    say(text)
+    return 0 if all(each.located for row in rows for each in row.sessions) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,343 @@
+"""What each call of a program should have done: the program run on with its repaired function.
+
+Runs as a process of its own (`python intention.py SPEC`), given a program whose faulty function
+holds both bodies, the faulty and the repaired one, and obeys a switch (`twins.combined`). At the
+start of each call that is asked about the process forks. The child turns the switch and runs on to
+the end of that call, on the very objects that the call was given; the parent does the same without
+the switch. A call is right if both leave the same behind: outcome, all that can be reached from its
+inputs and from the program's modules, and what was printed.
+
+So the answer is not taken from whence in any part: neither from its recorder, nor its values, nor
+its reference oracle. It is what a person would say who knows the repaired program by heart.
+
+A call is known by its function and by how many calls of that function started before it. (A
+recording numbers generators by when they were made, and they start later.)
+
+Invariant: each function starts as often as was recorded. If not, all answers are refused.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import io
+import json
+import os
+import select
+import signal
+import sys
+import types
+from collections import Counter, OrderedDict, deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+TOOL = 4
+SECONDS = 10
+SWITCH = "__intended__"
+_TRANSPARENT = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+_BY_TEXT = {"decimal", "fractions", "datetime", "pathlib", "re", "uuid"}
+_ITERATORS = (
+    "list_iterator", "list_reverseiterator", "tuple_iterator", "str_ascii_iterator", "enumerate",
+    "range_iterator", "zip", "map", "filter", "reversed",
+)  # fmt: skip
+
+
+class Dump:
+    """Whatever can be reached, as text that is equal for equal content and equal sharing."""
+
+    def __init__(self, modules: set[str]) -> None:
+        self._modules = modules
+        self._seen: dict[int, int] = {}
+        self._kept: list[object] = []
+
+    def of(self, value: Any) -> Any:
+        kind = type(value)
+        if value is None or kind in (bool, int, str, bytes, complex):
+            return [kind.__name__, repr(value)]
+        if kind is float:
+            return ["float", value.hex()]
+        if kind in (tuple, frozenset):
+            parts = [self.of(each) for each in value]
+            return [kind.__name__, parts if kind is tuple else sorted(parts, key=json.dumps)]
+        if kind is range or kind.__module__ in _BY_TEXT:
+            return ["text", repr(value)]
+        if isinstance(value, types.ModuleType):
+            return ["module", value.__name__]
+        if isinstance(value, type) and value.__module__ not in self._modules:
+            return ["class", f"{value.__module__}.{value.__qualname__}"]
+        if id(value) in self._seen:
+            return ["same", self._seen[id(value)]]
+        self._seen[id(value)] = len(self._seen)
+        self._kept.append(value)
+        return [kind.__name__, self._content(value, kind)]
+
+    def _content(self, value: Any, kind: type) -> Any:
+        if isinstance(value, type):
+            own = vars(value).items()
+            return [value.__qualname__, [[k, self.of(v)] for k, v in own if k[:2] != "__"]]
+        if isinstance(value, types.FunctionType):
+            names = value.__code__.co_freevars
+            cells = [[n, self._cell(c)] for n, c in zip(names, value.__closure__ or (), strict=True)]
+            given = [self.of(value.__defaults__), self.of(value.__kwdefaults__)]
+            return [value.__module__, value.__qualname__, cells, given, self.of(value.__dict__)]
+        if isinstance(value, types.MethodType):
+            return [value.__func__.__qualname__, self.of(value.__self__)]
+        if isinstance(value, types.GeneratorType | types.CoroutineType):
+            frame = getattr(value, "gi_frame", None) or getattr(value, "cr_frame", None)
+            return [value.__qualname__, self._names(frame.f_locals) if frame else "ended"]
+        if isinstance(value, property):
+            return [self.of(value.fget), self.of(value.fset)]
+        if kind.__name__ in _ITERATORS and kind.__module__ in ("builtins", "itertools"):
+            return self.of(value.__reduce__()[1:])
+        if kind.__name__ == "SimpleQueue":
+            held = []
+            while not value.empty():
+                held.append(value.get_nowait())
+            for each in held:
+                value.put(each)
+            return [self.of(each) for each in held]
+        if kind.__module__ == "_asyncio" or kind.__module__.startswith("asyncio.tasks"):
+            done = value.done() and not value.cancelled()
+            return [self.of(value.exception()), self.of(value.result())] if done else "waiting"
+        if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+            return [str(value.dtype), value.shape, value.tobytes().hex()]
+        return self._instance(value, kind)
+
+    def _instance(self, value: Any, kind: type) -> Any:
+        if isinstance(value, BaseException):
+            return [self.of(value.args), self._names(value.__dict__)]
+        held: list[Any] = []
+        if isinstance(value, dict):
+            # One that keeps an order of its own has it from its own method.
+            base = OrderedDict if isinstance(value, OrderedDict) else dict
+            held = [[self.of(k), self.of(v)] for k, v in base.items(value)]
+        elif isinstance(value, list | deque):
+            held = [self.of(each) for each in kind.__mro__[-2].__iter__(value)]
+        elif isinstance(value, set):
+            held = sorted((self.of(each) for each in set.__iter__(value)), key=json.dumps)
+        elif isinstance(value, tuple | int | float | str):
+            held = [repr(value) if not isinstance(value, tuple) else [self.of(e) for e in value]]
+        if kind.__module__.split(".")[0] in ("threading", "_thread", "asyncio", "weakref"):
+            if kind.__name__ not in ("Queue", "Event"):
+                return "opaque"
+        names = dict(getattr(value, "__dict__", {})) if hasattr(kind, "__dictoffset__") else {}
+        for base in kind.__mro__:
+            for name, member in vars(base).items():
+                if isinstance(member, types.MemberDescriptorType):
+                    try:
+                        names.setdefault(name, member.__get__(value))
+                    except AttributeError:
+                        continue
+        names.pop("_loop", None)
+        return [held, self._names(names)]
+
+    def _cell(self, cell: Any) -> Any:
+        try:
+            return self.of(cell.cell_contents)
+        except ValueError:
+            return "empty"
+
+    def _names(self, names: dict[str, Any]) -> Any:
+        return [[name, self.of(names[name])] for name in sorted(names) if name != SWITCH]
+
+
+@dataclass
+class Watch:
+    """A call that is under way."""
+
+    number: int
+    inputs: list[Any]
+    intended: bytes = b""
+    seen: list[str] = field(default_factory=list)
+    printed_from: int = 0
+
+
+class Intention:
+    """Watches the program."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.folder = os.path.realpath(spec["folder"])
+        self.wanted = {(name, start): number for name, start, number in spec["wanted"]}
+        self.counts: Counter[str] = Counter()
+        self.verdicts: dict[int, str] = {}
+        self.watched: dict[Any, Watch] = {}
+        self.report = -1
+        self.target: Any = None
+        self.out = io.StringIO()
+        self._is_user: dict[Any, bool] = {}
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        monitoring = sys.monitoring
+        monitoring.use_tool_id(TOOL, "intention")
+        events = monitoring.events
+        callbacks = {
+            events.PY_START: self.on_start, events.PY_RESUME: self.on_resume,
+            events.PY_THROW: self.on_throw, events.PY_YIELD: self.on_yield,
+            events.PY_RETURN: self.on_return, events.PY_UNWIND: self.on_unwind,
+        }  # fmt: skip
+        for event, callback in callbacks.items():
+            monitoring.register_callback(TOOL, event, callback)
+        monitoring.set_events(TOOL, sum(callbacks))
+
+    def is_user(self, code: Any) -> bool:
+        known = self._is_user.get(code)
+        if known is None:
+            name = code.co_name
+            inside = os.path.realpath(code.co_filename).startswith(self.folder + os.sep)
+            known = inside and name not in _TRANSPARENT and not name.startswith("<generic ")
+            self._is_user[code] = known
+        return known
+
+    def on_start(self, code: Any, offset: int) -> None:
+        if not self.is_user(code):
+            return
+        name = code.co_qualname
+        number = self.wanted.get((name, self.counts[name]))
+        self.counts[name] += 1
+        if number is not None and self.report < 0:
+            self._ask(number, sys._getframe(1), code)
+
+    def _ask(self, number: int, frame: Any, code: Any) -> None:
+        count = code.co_argcount + code.co_kwonlyargcount
+        count += bool(code.co_flags & 4) + bool(code.co_flags & 8)
+        inputs = [frame.f_locals.get(name) for name in code.co_varnames[:count]]
+        watch = Watch(number, inputs, printed_from=self.out.tell())
+        read, write = os.pipe()
+        child = os.fork()
+        self.watched[frame] = watch
+        if child == 0:
+            os.close(read)
+            self.watched = {frame: watch}
+            self.report, self.target = write, frame
+            builtins.__dict__[SWITCH] = True
+            return
+        os.close(write)
+        ready, _, _ = select.select([read], [], [], SECONDS)
+        if ready:
+            watch.intended = os.read(read, 100)
+        os.close(read)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+    def on_resume(self, code: Any, offset: int) -> None:
+        frame = sys._getframe(1)
+        if self.target is frame:
+            builtins.__dict__[SWITCH] = True
+        watch = self.watched.get(frame)
+        if watch is not None:
+            watch.printed_from = self.out.tell()
+
+    def on_throw(self, code: Any, offset: int, error: BaseException) -> None:
+        self.on_resume(code, offset)
+
+    def on_yield(self, code: Any, offset: int, value: object) -> None:
+        frame = sys._getframe(1)
+        watch = self.watched.get(frame)
+        if watch is None:
+            return
+        if not code.co_flags & 0x80:  # what a coroutine waits for is the event loop's business
+            watch.seen.append(self._state(frame, watch, ["yielded", value]))
+        if self.target is frame:
+            builtins.__dict__[SWITCH] = False
+
+    def on_return(self, code: Any, offset: int, value: object) -> None:
+        self._ended(sys._getframe(1), ["returned", value])
+
+    def on_unwind(self, code: Any, offset: int, error: BaseException) -> None:
+        frame = sys._getframe(1)
+        left = isinstance(error, GeneratorExit)
+        self._ended(frame, ["left"] if left else ["raised", error])
+
+    # --- comparing -------------------------------------------------------------------------------
+
+    def _ended(self, frame: Any, outcome: list[Any]) -> None:
+        watch = self.watched.pop(frame, None)
+        if watch is None:
+            return
+        last = "left" if outcome == ["left"] else self._state(frame, watch, outcome)
+        self._tell(watch, [*watch.seen, last])
+
+    def _tell(self, watch: Watch, seen: list[str]) -> None:
+        digest = hashlib.sha256("\n".join(seen).encode()).hexdigest().encode()
+        if self.report >= 0:
+            os.write(self.report, digest)
+            os._exit(0)
+        if not watch.intended:
+            self.verdicts[watch.number] = "unknown"
+        else:
+            self.verdicts[watch.number] = "right" if watch.intended == digest else "wrong"
+
+    def _state(self, frame: Any, watch: Watch, outcome: list[Any]) -> str:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(20_000)
+        try:
+            modules = {
+                name: module
+                for name, module in list(sys.modules.items())
+                if os.path.realpath(getattr(module, "__file__", None) or "/").startswith(
+                    self.folder + os.sep
+                )
+            }
+            dump = Dump(set(modules))
+            free = [frame.f_locals.get(name) for name in frame.f_code.co_freevars]
+            printed = self.out.getvalue()[watch.printed_from :]
+            state = [dump.of(outcome), [dump.of(each) for each in (*watch.inputs, *free)], printed]
+            for name in sorted(modules):
+                own = vars(modules[name])
+                state.append([[k, dump.of(own[k])] for k in sorted(own) if k[:2] != "__"])
+            return hashlib.sha256(json.dumps(state).encode()).hexdigest()
+        finally:
+            sys.setrecursionlimit(limit)
+
+    def finish(self) -> None:
+        sys.monitoring.set_events(TOOL, 0)
+        for watch in list(self.watched.values()):
+            self._tell(watch, [*watch.seen, "left"])
+
+
+def replaced(key: str, default: object, repaired: object) -> object:
+    """The default of a parameter, which the repaired function has another one for."""
+    _defaults[key] = (default, repaired)
+    return default
+
+
+def repaired(key: str, value: object) -> object:
+    """What the repaired function would have been given."""
+    default, instead = _defaults[key]
+    return instead if value is default else value
+
+
+_defaults: dict[str, tuple[object, object]] = {}
+
+
+def main() -> None:
+    spec = json.loads(Path(sys.argv[1]).read_text())
+    script = Path(spec["script"])
+    intention = Intention(spec)
+    builtins.__dict__[SWITCH] = False
+    builtins.__dict__["__replaced__"], builtins.__dict__["__repaired__"] = replaced, repaired
+    out, result = sys.stdout, {}
+    sys.argv = [spec["script"], *spec["argv"]]
+    sys.path[0] = str(script.parent)
+    sys.stdin, sys.stdout = io.StringIO(spec["stdin"]), intention.out
+    code = compile(script.read_text(), str(script), "exec")
+    module = types.ModuleType("__main__")
+    module.__file__ = str(script)
+    sys.modules["__main__"] = module
+    intention.start()
+    try:
+        exec(code, vars(module))
+    except BaseException:
+        pass
+    intention.finish()
+    result["verdicts"] = intention.verdicts
+    result["counts"] = dict(intention.counts)
+    sys.stdout = out
+    json.dump(result, out)
+
+
+if __name__ == "__main__":
+    main()
