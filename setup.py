@@ -1,12 +1,11 @@
 """The parts of whence that are written in C; all else about the package is in pyproject.toml.
 
 They are optional: without a compiler whence installs all the same, and does in Python what they do.
-For a free-threaded Python they are left out: they rely on the GIL, and importing one would switch it
-on for the whole process.
+For a free-threaded Python they are left out: they rely on the GIL, and importing one would switch
+it on for the whole process.
 """
 
 import sysconfig
-
 from pathlib import Path
 
 from setuptools import Extension, setup

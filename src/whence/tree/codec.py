@@ -33,7 +33,8 @@ class Malformed(Exception):
     """A piece of JSON is not what the format says; the text says what was expected."""
 
 
-# One spelling for equal JSON. Made once: `json.dumps` with options makes a new encoder for every call.
+# One spelling for equal JSON.
+# Made once: `json.dumps` with options makes a new encoder for every call.
 _canonical = json.JSONEncoder(
     separators=(",", ":"),
     sort_keys=True,

@@ -15,7 +15,6 @@ from whence.errors import WhenceError
 from whence.langs.python.record import choose
 from whence.langs.python.record.choose import candidates, chosen
 
-
 RECORDER = Path(choose.__file__).parent / "native"
 
 
