@@ -53,8 +53,8 @@ MODULES = {
 
 
 # gh-125451: up to 3.12.7 and 3.13.0 a process pool that is shut down while its feeder meets an
-# error waits for ever, with or without us. `test_processes_terminate` makes its feeder meet one, and
-# a recording shifts the moment. There the process pools of that module are left out.
+# error waits for ever, with or without us. `test_processes_terminate` makes its feeder meet one,
+# and a recording shifts the moment. There the process pools of that module are left out.
 _PART = "test.test_concurrent_futures.test_"
 _WITHOUT_THE_DEADLOCK = [
     *(_PART + each for each in ("as_completed", "deadlock", "future", "init", "process_pool")),
