@@ -1,8 +1,11 @@
 """The parts of whence that are written in C; all else about the package is in pyproject.toml.
 
 They are optional: without a compiler whence installs all the same, and does in Python what they do.
+For a free-threaded Python they are left out: they rely on the GIL, and importing one would switch
+it on for the whole process.
 """
 
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -11,8 +14,10 @@ RECORDER = Path("src/whence/langs/python/record/native")
 SCANNER = Path("src/whence/langs/python/trace/native")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
-setup(
-    ext_modules=[
+EXTENSIONS = (
+    []
+    if sysconfig.get_config_var("Py_GIL_DISABLED")
+    else [
         Extension(
             "whence.langs.python.record._recorder",
             [str(RECORDER / "whole.c")],
@@ -35,3 +40,5 @@ setup(
         ),
     ]
 )
+
+setup(ext_modules=EXTENSIONS)

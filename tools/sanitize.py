@@ -39,7 +39,9 @@ def build(source: Path) -> None:
     """Compiles each extension into the copy of the source."""
     for folder, module in EXTENSIONS.items():
         target = source / (module + sysconfig.get_config_var("EXT_SUFFIX"))
-        files = [str(path) for path in sorted((source / folder).glob("*.c"))]
+        # Where there is a file that takes in all others, that one is compiled, as setup.py does.
+        whole = source / folder / "whole.c"
+        files = [str(whole)] if whole.exists() else map(str, (source / folder).glob("*.c"))
         include = "-I" + sysconfig.get_path("include")
         compiler = os.environ.get("CC", "gcc")
         subprocess.run(

@@ -252,11 +252,12 @@ class Recording:
         if self.numbers.random() < 0.3:
             self._change(number)
         by = self._some("running") or 0
-        thrown = self.numbers.random() < 0.2
-        record = f.THROW if thrown else f.RESUME
+        record = self.numbers.choice([f.RESUME, f.RESUME, f.RESUME, f.THROW, f.SEND])
         w.add_record(self.out, record, self._distance(number), self._distance(by))
-        if thrown:
-            known.resumed.append(Binding("thrown", self.root()))
+        if record != f.RESUME:
+            sent = f"sent[{max(0, len(known.yielded) - 1)}]"
+            name = "thrown" if record == f.THROW else sent
+            known.resumed.append(Binding(name, self.root()))
         known.state = "running"
         known.steps.append([len(self.limits)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 
 import pytest
 from suites import Suite, differences, from_unittest
@@ -51,12 +52,31 @@ MODULES = {
 }
 
 
+# gh-125451: up to 3.12.7 and 3.13.0 a process pool that is shut down while its feeder meets an
+# error waits for ever, with or without us. `test_processes_terminate` makes its feeder meet one,
+# and a recording shifts the moment. There the process pools of that module are left out.
+_PART = "test.test_concurrent_futures.test_"
+_WITHOUT_THE_DEADLOCK = [
+    *(_PART + each for each in ("as_completed", "deadlock", "future", "init", "process_pool")),
+    *(_PART + each for each in ("thread_pool", "wait", "shutdown.ThreadPoolShutdownTest")),
+]
+
+
+def parts_of(name: str) -> list[str]:
+    deadlocks = (3, 12) <= sys.version_info < (3, 12, 8) or sys.version_info[:3] == (3, 13, 0)
+    return (
+        _WITHOUT_THE_DEADLOCK
+        if deadlocks and name == "test_concurrent_futures"
+        else [f"test.{name}"]
+    )
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_cpythons_own_tests_pass_as_without(name: str, suite: Suite) -> None:
     if importlib.util.find_spec(f"test.{name}") is None:
         pytest.skip("this Python was installed without its tests")
     user_code = ["test", *MODULES[name]]
-    arguments = ["-m", "unittest", "-v", f"test.{name}"]
+    arguments = ["-m", "unittest", "-v", *parts_of(name)]
     plain, recorded, trace = suite.compare(arguments, from_unittest, user_code, "native")
     assert len(plain) > 1, "tests were run"
     assert differences(plain, recorded) == {}

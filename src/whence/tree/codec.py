@@ -33,6 +33,7 @@ class Malformed(Exception):
     """A piece of JSON is not what the format says; the text says what was expected."""
 
 
+# One spelling for equal JSON.
 # Made once: `json.dumps` with options makes a new encoder for every call.
 _canonical = json.JSONEncoder(
     separators=(",", ":"),
@@ -41,11 +42,6 @@ _canonical = json.JSONEncoder(
     check_circular=False,
     allow_nan=False,
 ).encode
-
-
-def canonical(item: Any) -> str:
-    """One spelling for equal JSON. A number that JSON cannot write is a `ValueError`."""
-    return _canonical(item)
 
 
 _EQUATION_KEYS = frozenset(

@@ -16,7 +16,6 @@ from whence.model.call import (
 from whence.model.value import Kind, Value, atom, show
 from whence.tree.codec import (
     Malformed,
-    canonical,
     decode_call,
     decode_function,
     decode_outcome,
@@ -241,12 +240,6 @@ def test_a_digest_depends_on_what_is_judged_and_on_nothing_else() -> None:
     assert equation_digest({"function": "f", "returned": None}) != equation_digest(
         {"function": "f"}
     )
-
-
-def test_equal_json_has_one_spelling() -> None:
-    assert canonical({"b": [1.0, "é"], "a": None}) == '{"a":null,"b":[1.0,"é"]}'
-    with pytest.raises(ValueError, match="Out of range"):
-        canonical(float("nan"))
 
 
 def test_of_the_numbers_of_values_only_the_pattern_counts() -> None:

@@ -18,7 +18,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from whence.langs.python.record.backend import CodeDescription
-from whence.langs.python.record.frame_values import UNBOUND
+from whence.langs.python.record.frame_values import UNBOUND, UNKNOWN
 from whence.langs.python.record.options import (
     GLOBAL_BOUND,
     SHALLOW_BOUND,
@@ -67,6 +67,17 @@ class CodeEntry:
     number: int = -1
     variables: tuple[int, ...] = ()
     calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """With what a generator or coroutine starts to run, or runs on; `UNKNOWN` if with something."""
+
+    value: Any = None
+    thrown: bool = False
+
+
+START = Resumption()
 
 
 @dataclass(slots=True, eq=False)
@@ -157,36 +168,22 @@ class CallStream:
         return call
 
     def resume(
-        self, call: OpenCall, resumer: OpenCall, inputs: Sequence[Any], namespace: Any
-    ) -> None:
-        """A generator or coroutine starts to run, or runs on."""
-        if not self._is_full():
-            self._before_step(call, inputs, namespace)
-            w.add_record(
-                self._scratch, f.RESUME, self._next - call.number, self._next - resumer.number
-            )
-            self._commit()
-
-    def throw(
-        self,
-        call: OpenCall,
-        resumer: OpenCall,
-        thrown: Sequence[BaseException],
-        inputs: Sequence[Any],
+        self, call: OpenCall, resumer: OpenCall, with_: Resumption, inputs: Sequence[Any],
         namespace: Any,
-    ) -> None:
-        """A generator or coroutine runs on with an exception; none if it is not known which."""
+    ) -> None:  # fmt: skip
+        """A generator or coroutine starts to run, or runs on."""
         if self._is_full():
             return
-        if self._detail is Detail.IDS:
-            self.resume(call, resumer, inputs, namespace)
-            return
         self._before_step(call, inputs, namespace)
-        value = bytes((f.LEFT_OUT,))
-        if thrown:
-            value = self._snapshots.write(thrown[0], call.bound)
-        w.add_record(self._scratch, f.THROW, self._next - call.number, self._next - resumer.number)
-        self._roots.add(self._scratch, value)
+        value = with_.value
+        bare = self._detail is Detail.IDS or (value is None and not with_.thrown)
+        record = f.RESUME if bare else f.THROW if with_.thrown else f.SEND
+        encoding = bytes((f.LEFT_OUT,))
+        if not bare and value is not UNKNOWN:
+            encoding = self._snapshots.write(value, call.bound)
+        w.add_record(self._scratch, record, self._next - call.number, self._next - resumer.number)
+        if not bare:
+            self._roots.add(self._scratch, encoding)
         self._commit()
 
     def returned(self, call: OpenCall, value: Any, inputs: Sequence[Any], namespace: Any) -> None:

@@ -5,6 +5,9 @@ value in it alive, and is the very one that the program gets from `locals()`. Fr
 interpreter has a function for one variable; 3.11 has none, so its memory is read, whose layout is
 the same in every release of 3.11.
 
+What a generator was sent is in no variable: it is on top of the frame's stack, whose place is the
+same in 3.11 to 3.13.
+
 Apart from the recorder because it is the one place that knows how a frame is laid out.
 """
 
@@ -20,11 +23,18 @@ class Unbound:
     """The value of a name that has none."""
 
 
+class Unknown:
+    """What stands for a value that cannot be had."""
+
+
 UNBOUND = Unbound()
+UNKNOWN = Unknown()
 _NULL = 0
 _POINTER = 8
-# In 3.11: of a frame object, where its inner frame is; and in that one, where its variables start.
+# Up to 3.13: of a frame object, where its inner frame is; and in that one, how many variables and
+# values of the stack there are, and where they start.
 _INNER_FRAME = 24
+_COUNT = 64
 _VARIABLES = 72
 
 if sys.version_info >= (3, 12):
@@ -59,6 +69,22 @@ else:
             except ValueError:
                 return UNBOUND
         return value
+
+
+if sys.version_info < (3, 14):
+
+    def sent_value(frame: FrameType) -> Any:
+        """What a generator goes on with, while the interpreter tells that it does."""
+        inner = ctypes.c_size_t.from_address(id(frame) + _INNER_FRAME).value
+        count = ctypes.c_int.from_address(inner + _COUNT).value
+        place = inner + _VARIABLES + _POINTER * (count - 1)
+        return ctypes.cast(ctypes.c_size_t.from_address(place).value, ctypes.py_object).value
+
+else:
+
+    def sent_value(frame: FrameType) -> Any:
+        """What a generator goes on with: its place is not known in this version."""
+        return UNKNOWN
 
 
 def _index(code: CodeType, name: str) -> int | None:

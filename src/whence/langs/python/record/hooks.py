@@ -15,13 +15,16 @@ from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from whence.langs.python.record.call_stream import START, Resumption
 from whence.langs.python.record.choose import free_tool_id
-from whence.langs.python.record.frame_values import variable
+from whence.langs.python.record.frame_values import UNKNOWN, sent_value, variable
 
 if TYPE_CHECKING:
     from whence.langs.python.record.pure import PureBackend
 
 _SUSPENDABLE = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
+_AWAITS = 3
+"""What is sent to who stands at a RESUME with this is for what it awaits."""
 _function_code = FunctionType.__dict__["__code__"].__get__
 _method_function = MethodType.__dict__["__func__"].__get__
 _thread_start = threading.Thread.start.__code__
@@ -53,6 +56,7 @@ if sys.version_info >= (3, 12):
             self._backend = backend
             self._tool = -1
             self._watched: set[int] = set()
+            self._operations: dict[int, bytes] = {}
 
         def install(self) -> None:
             tool = free_tool_id()
@@ -104,14 +108,23 @@ if sys.version_info >= (3, 12):
             entry = self._backend.entry(frame)
             if entry is None:
                 return _DISABLE
-            self._backend.guarded(self._backend.resumed, frame, entry)
+            backend = self._backend
+            backend.guarded(backend.resumed, frame, entry, self._resumption(frame, offset))
             return None
+
+        def _resumption(self, frame: FrameType, offset: int) -> Resumption:
+            code = frame.f_code
+            text = self._operations.get(id(code))
+            if text is None:
+                text = self._operations[id(code)] = code.co_code
+            return START if text[offset + 1] & _AWAITS == _AWAITS else Resumption(sent_value(frame))
 
         def _throw(self, code: CodeType, offset: int, exception: BaseException) -> None:
             frame = sys._getframe(1)
             entry = self._backend.entry(frame)
             if entry is not None:
-                self._backend.guarded(self._backend.resumed, frame, entry, [exception])
+                how = Resumption(exception, thrown=True)
+                self._backend.guarded(self._backend.resumed, frame, entry, how)
 
         def _return(self, code: CodeType, offset: int, value: Any) -> Any:
             frame = sys._getframe(1)
@@ -211,10 +224,12 @@ else:
                 if operation == _RESUME and part == 0:
                     backend.guarded(backend.started, frame, entry)
                 elif operation == _RESUME:
-                    backend.guarded(backend.resumed, frame, entry)
+                    how = START if part == _AWAITS else Resumption(sent_value(frame))
+                    backend.guarded(backend.resumed, frame, entry, how)
                 else:
                     self._thrown[id(frame)] = frame.f_lasti
-                    backend.guarded(backend.resumed, frame, entry, [])
+                    how = Resumption(UNKNOWN, thrown=True)
+                    backend.guarded(backend.resumed, frame, entry, how)
             elif operation == _RETURN:
                 backend.guarded(backend.returned, frame, argument)
             elif operation == _YIELD and (argument is not None or not self._left_at_once(frame)):

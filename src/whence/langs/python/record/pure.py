@@ -21,7 +21,13 @@ from types import CodeType, FrameType
 from typing import Any
 
 from whence.langs.python.record.backend import CodeReader
-from whence.langs.python.record.call_stream import CallStream, CodeEntry, OpenCall
+from whence.langs.python.record.call_stream import (
+    START,
+    CallStream,
+    CodeEntry,
+    OpenCall,
+    Resumption,
+)
 from whence.langs.python.record.code_reader import rebound_names
 from whence.langs.python.record.created import Creations, unwrapped
 from whence.langs.python.record.frame_values import variable
@@ -223,19 +229,19 @@ class PureBackend:
         known = self._suspended.get(id(frame))
         if known is not None and not known.started and known.code is code:
             known.started = True
-            self._run_on(thread, known, frame, None)
+            self._run_on(thread, known, frame, START)
             return
         if code.description.flags & f.STEPPED:
             # Who created it is not known: whoever makes it run counts as its caller.
             known = self._new(thread, frame, code, frame)
             self._suspended[id(frame)] = known
-            self._run_on(thread, known, frame, None)
+            self._run_on(thread, known, frame, START)
         else:
             activation = self._new(thread, frame, code, frame)
             thread.stack.append(activation)
 
-    def resumed(self, frame: FrameType, code: CodeEntry, thrown: list[Any] | None = None) -> None:
-        """A suspended frame runs on, by an exception if there is one in `thrown`."""
+    def resumed(self, frame: FrameType, code: CodeEntry, with_: Resumption) -> None:
+        """A suspended frame runs on."""
         thread = self._enter(frame)
         known = self._suspended.get(id(frame))
         if known is None or known.code is not code:
@@ -243,7 +249,7 @@ class PureBackend:
             known = Activation(id(frame), self._owner(thread), None, code)
             self._suspended[id(frame)] = known
         known.started = True
-        self._run_on(thread, known, frame, thrown)
+        self._run_on(thread, known, frame, with_)
 
     def returned(self, frame: FrameType, value: Any) -> None:
         """A frame ends with a result."""
@@ -387,17 +393,14 @@ class PureBackend:
         return thread.base or self._stream.root
 
     def _run_on(
-        self, thread: _Thread, activation: Activation, frame: FrameType, thrown: list[Any] | None
+        self, thread: _Thread, activation: Activation, frame: FrameType, with_: Resumption
     ) -> None:
         self._unwind_to_caller(thread, frame)
         activation.exceptions = 0
         if activation.call is not None:
             resumer = self._owner(thread)
             inputs = self._inputs(frame, activation.code)
-            if thrown is None:
-                self._stream.resume(activation.call, resumer, inputs, frame.f_globals)
-            else:
-                self._stream.throw(activation.call, resumer, thrown, inputs, frame.f_globals)
+            self._stream.resume(activation.call, resumer, with_, inputs, frame.f_globals)
         thread.stack.append(activation)
 
     def _leave(self, frame: FrameType) -> Activation | None:

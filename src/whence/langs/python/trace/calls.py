@@ -357,12 +357,14 @@ class TraceSource:
         if record in (f.YIELD, f.BARE_YIELD):
             reading.suspend(position)
             self._yielded(reading, record, place)
-        elif record in (f.RESUME, f.THROW):
+        elif record in (f.RESUME, f.THROW, f.SEND):
             reading.begin(position)
-            if record == f.THROW:
+            if record != f.RESUME:
+                # The value of the yield at which it was left, which has the same number.
+                name = "thrown" if record == f.THROW else f"sent[{max(0, reading.yields - 1)}]"
                 _, _, place = self._fields(position, 2)
                 value, _ = self._root(reading, place, reading.next_root())
-                reading.more_reads.append(Binding("thrown", value))
+                reading.more_reads.append(Binding(name, value))
         elif record in (f.CHANGED, f.LOST):
             _, (_, which), place = self._fields(position, 2)
             if which >= len(reading.now):

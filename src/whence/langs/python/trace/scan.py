@@ -180,6 +180,7 @@ class Scanner:
             f.BARE_YIELD: self._bare_yield,
             f.RESUME: self._resume,
             f.THROW: self._throw,
+            f.SEND: self._send,
             f.RAISE: self._raise,
             f.BARE_RAISE: self._bare_raise,
             f.CLOSED: self._closed,
@@ -318,11 +319,17 @@ class Scanner:
         self._take(number, f.THROW)
         return place
 
+    def _send(self, at: int, place: int) -> int:
+        number, place = self._resumed(at, place)
+        place = self._root(place)
+        self._take(number, f.SEND)
+        return place
+
     def _resumed(self, at: int, place: int) -> tuple[int, int]:
         number, place = self._open_call(place)
-        if self._state[number] == SUSPENDED:
-            self._unique[number] = 1  # what was sent into it is not recorded
         self._state[number] = RUNNING
+        # A change right before this is others' doing, one right after it the call's.
+        self._digest[number] = mix(self._digest[number], f.RESUME)
         self._event(at, number)
         self._take_globals(number)
         _, place = self._of_call(place)

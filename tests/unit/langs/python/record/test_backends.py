@@ -187,6 +187,62 @@ except ValueError:
     assert "raised" in body.find("through").outcome
 
 
+def test_what_a_generator_is_sent_is_what_it_reads(run: Run) -> None:
+    body = run("""
+class Raw:
+    def __repr__(self): raise AssertionError
+    def __init__(self): self.n = 1
+def make(xs):
+    got = yield 1
+    xs.append(got)
+    other = yield [got]
+    yield other
+def around(xs):
+    return (yield from make(xs))
+g = make([]); next(g); g.send(3); g.send(Raw()); next(g, None)
+h = around([]); next(h); next(h); h.send('text'); list(h)
+""")
+    direct, inner = body.all("make")
+    assert direct.reads == {"sent[0]": "3", "sent[1]": "Raw(n=1)"}
+    assert direct.effects["xs[0]"] == ("nothing", "3")
+    assert inner.reads == {"sent[1]": "'text'"}
+    assert body.find("around").reads == inner.reads
+
+
+def test_what_is_sent_into_asynchronous_code_is_told_where_it_does_not_just_pass(run: Run) -> None:
+    body = run("""
+import types
+@types.coroutine
+def outside():
+    return (yield 'waits')
+async def make():
+    got = yield 1
+    await outside()
+    yield got
+async def main():
+    it = make()
+    await it.asend(None)
+    await it.asend('sent')
+    await it.aclose()
+running = main()
+running.send(None)
+try:
+    running.send('answer')
+except StopIteration:
+    pass
+""")
+    assert body.find("outside").reads == {"sent[0]": "'answer'"}
+    assert {name for name in body.find("make").reads if name.startswith("sent")} == {"sent[0]"}
+    assert body.find("make").reads["sent[0]"] == "'sent'"
+    assert body.find("main").reads == {}
+
+
+def test_without_values_nothing_is_told_of_what_is_sent(run: Run) -> None:
+    body = run("def make():\n    yield (yield 1)\ng = make(); next(g); g.send(5)",
+               options=RecordOptions(detail=Detail.IDS))  # fmt: skip
+    assert body.find("make").reads == {}
+
+
 def test_coroutines_and_tasks_belong_to_who_created_them(run: Run, backend: str) -> None:
     body = run("""
 import asyncio

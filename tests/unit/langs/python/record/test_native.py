@@ -212,8 +212,8 @@ def go():
     ("go_on", "record_byte"),
     [
         ("next(it)", b"\x07"),
-        # The hook of 3.11 does not tell that a generator goes on with an exception.
-        ("it.throw(KeyError)", b"\x08" if sys.version_info >= (3, 12) else b"\x07"),
+        ("it.throw(KeyError)", b"\x08"),
+        ("it.send(7)", b"\x18"),
     ],
 )
 def test_what_others_changed_stands_right_before_a_generator_goes_on(

@@ -182,6 +182,17 @@ def test_what_was_thrown_into_a_generator_is_read(maker, encode):
     assert maker.open().call(1).reads == (Binding("thrown", atom("9")),)
 
 
+def test_what_was_sent_into_a_generator_has_the_number_of_the_yield_that_gave_it(maker, encode):
+    call = generator(maker, encode)
+    maker.resume(call)
+    for number in (5, 6):
+        maker.of(f.YIELD, call, value=encode["whole"](number))
+        maker.of(f.SEND, call, maker.calls, value=encode["whole"](number + 10))
+    found = maker.open().call(1)
+    assert found.reads == (Binding("sent[0]", atom("15")), Binding("sent[1]", atom("16")))
+    assert found.outcome.yielded == (atom("5"), atom("6"))
+
+
 def test_of_endless_yields_only_the_first_are_read(maker, encode, monkeypatch):
     monkeypatch.setattr("whence.langs.python.trace.calls.MOST_YIELDED", 2)
     call = generator(maker, encode)

@@ -149,6 +149,32 @@ def test_calls_that_read_another_global_differ(maker, encode):
     assert len(np.unique(equations(maker))) == 3
 
 
+def generators(maker, encode, *steps):
+    """Generators of one function that went through these records from one yield to another."""
+    code = maker.code("g", ["xs"], flags=f.GENERATOR)
+    for records in steps:
+        call = maker.call(code, encode["numbers"](1), parent=0)
+        maker.resume(call)
+        maker.of(f.YIELD, call, value=encode["whole"](5))
+        for record in records:
+            fields = [0] if record == f.CHANGED else [maker.calls]
+            value = None if record == f.RESUME else encode["numbers"](2)
+            maker.of(record, call, *fields, value=value)
+        maker.of(f.RETURN, call, value=bytes([f.NONE]))
+
+
+def test_generators_that_went_on_alike_have_equal_equations(maker, encode):
+    generators(maker, encode, [f.RESUME], [f.RESUME], [f.SEND], [f.SEND])
+    found = equations(maker)
+    assert (found[1], found[3]) == (found[2], found[4])
+    assert found[1] != found[3]
+
+
+def test_a_change_by_others_is_not_the_generators_own(maker, encode):
+    generators(maker, encode, [f.CHANGED, f.RESUME], [f.RESUME, f.CHANGED])
+    assert len(np.unique(equations(maker))) == 3
+
+
 def test_without_full_detail_no_calls_are_known_to_be_equal(maker, encode):
     maker.header["options"] = {"detail": "shallow"}
     pair(maker, encode, encode["whole"](1), encode["whole"](1))

@@ -842,27 +842,46 @@ static bool find_changed_meanwhile(Thread *thread, Frame *frame, const Generator
                           &held_count);
 }
 
+/* How a generator goes on, with what it goes on encoded in the scratch. */
+static enum record encode_resume(Thread *thread, const Frame *frame, const Bound *bound,
+                                 PyObject *thrown)
+{
+    if (recorder.detail == DETAIL_IDS) {
+        return R_RESUME;
+    }
+    if (unlikely(is_thrown_into(frame))) {
+        put_byte(&thread->scratch, V_LEFT_OUT);
+        return R_THROW;
+    }
+    PyObject *value = thrown != NULL ? thrown : sent_value(frame);
+    if (value == NULL || value == Py_None) {
+        return R_RESUME;
+    }
+    if (!encode_outcome(thread, value, bound, NULL, 0)) {
+        recorder_fail(ENOMEM);
+    }
+    return thrown != NULL ? R_THROW : R_SEND;
+}
+
 /* Writes what others changed, and that it goes on. */
 static void write_resume(Thread *thread, Frame *frame, const Generator *generator, const Origin *by,
                          PyObject *thrown)
 {
     uint64_t call = generator->call;
-    bool throws = (thrown != NULL || thread->unmade != NULL) && recorder.detail != DETAIL_IDS;
-    if (!find_changed_meanwhile(thread, frame, generator)) {
+    const Bound *bound = &recorder.bounds[generator->bound];
+    if (!find_changed_meanwhile(thread, frame, generator) || !buffer_room(&thread->scratch, 1)) {
         return;
     }
-    if (throws && !encode_outcome(thread, thrown, &recorder.bounds[generator->bound], NULL, 0)) {
-        recorder_fail(ENOMEM);
-        return;
-    }
-    if (!record_begin(thread->number, changes_size(thread) + CALL_SIZE + thread->scratch.length)) {
+    enum record record = encode_resume(thread, frame, bound, thrown);
+    if (recorder.problem != 0 ||
+        !record_begin(thread->number, changes_size(thread) + CALL_SIZE + thread->scratch.length)) {
         return;
     }
     put_changes(thread, call);
-    put_byte(&recorder.page, throws ? R_THROW : R_RESUME);
+    put_byte(&recorder.page, (uint8_t)record);
     put_number(&recorder.page, recorder.next_call - call);
     put_number(&recorder.page, recorder.next_call - by->call);
-    if (throws) {
+    if (record != R_RESUME) {
         put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
     }
     record_end();

@@ -37,6 +37,9 @@
 #include "internal/pycore_long.h"
 #include "internal/pycore_object.h"
 #include "internal/pycore_pystate.h"
+#if PY_VERSION_HEX < 0x030C0000
+#include <opcode.h>
+#endif
 #pragma GCC diagnostic pop
 
 #define PYTHON_312 (PY_VERSION_HEX >= 0x030C0000)
@@ -133,6 +136,35 @@ static inline void generator_release(Frame *frame, int8_t state)
         frame->prev_instr++;
 #endif
     }
+}
+
+/* What a generator goes on with, while the interpreter tells that it does: it stands at the RESUME
+ * after a yield (1) or a `yield from` (2), and the value is on top of its stack. NULL at its start,
+ * where it awaits (3: then it is for what it awaits), and where an exception is thrown into it. */
+static inline PyObject *sent_value(const Frame *frame)
+{
+#if PYTHON_313
+    int after = frame->instr_ptr->op.arg & 3;
+#elif PYTHON_312
+    int after = frame->prev_instr->op.arg & 3;
+#else
+    int after = _Py_OPARG(*frame->prev_instr) & 3;
+#endif
+    bool is_sent = (after == 1 || after == 2) && frame->stacktop > frame_code(frame)->co_nlocalsplus;
+    return is_sent ? frame->localsplus[frame->stacktop - 1] : NULL;
+}
+
+/* Whether an exception is thrown into a generator, where no event of its own tells: it does not
+ * stand at a RESUME. */
+static inline bool is_thrown_into(const Frame *frame)
+{
+#if PYTHON_312
+    (void)frame;
+    return false;
+#else
+    int operation = _Py_OPCODE(*frame->prev_instr);
+    return operation != RESUME && operation != RESUME_QUICK;
+#endif
 }
 
 /* ---- recursion ---- */

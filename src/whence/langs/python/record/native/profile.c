@@ -145,13 +145,8 @@ static void on_return(Thread *thread, Frame *frame, CodeEntry *code, PyObject *v
 
 static void on_call(Thread *thread, Frame *frame, CodeEntry *code)
 {
-    PyThreadState *tstate = PyThreadState_Get();
     if (code->is_generator && owned_by_generator(frame)) {
-        PyObject *thrown = tstate->curexc_value;
-        bool made = thrown != NULL && PyExceptionInstance_Check(thrown);
-        thread->unmade = made ? NULL : tstate->curexc_type;
-        call_resumed(thread, frame, code, thrown);
-        thread->unmade = NULL;
+        call_resumed(thread, frame, code, NULL);
     }
     else {
         call_started(thread, frame, code);

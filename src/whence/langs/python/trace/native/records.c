@@ -175,25 +175,24 @@ static bool scan_yield(Scan *scan, int64_t at, bool bare)
     return true;
 }
 
-static bool scan_resume(Scan *scan, int64_t at, bool thrown)
+static bool scan_resume(Scan *scan, int64_t at, uint8_t record)
 {
     size_t number, by;
     if (!read_open_call(scan, &number) || !add_event(scan, at, number)) {
         return false;
     }
     Call *call = call_of(scan, number);
-    /* What was sent into it is not recorded. */
-    call->unique |= call->state == SUSPENDED;
     call->state = RUNNING;
+    call->digest = mix(call->digest, RESUME);
     take_globals(scan, number);
     if (!read_call(scan, &by)) {
         return false;
     }
-    if (thrown) {
+    if (record != RESUME) {
         if (!skip_root(scan)) {
             return false;
         }
-        take(scan, number, THROW);
+        take(scan, number, record);
     }
     return true;
 }
@@ -440,7 +439,8 @@ static bool scan_record(Scan *scan, uint8_t record, int64_t at)
         return scan_yield(scan, at, record == BARE_YIELD);
     case RESUME:
     case THROW:
-        return scan_resume(scan, at, record == THROW);
+    case SEND:
+        return scan_resume(scan, at, record);
     case CHANGED:
     case LOST:
         return scan_change(scan, at, record == LOST);
