@@ -99,7 +99,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
         return NULL;
     }
     fresh.detail = (enum detail)detail;
-    fresh.first_calls = first_calls;
+    fresh.first_calls = detail == DETAIL_FULL ? first_calls : 0;
     fresh.max_calls = max_calls;
     fresh.max_bytes = max_bytes;
     fresh.max_depth = max_depth;
