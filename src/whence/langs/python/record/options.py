@@ -35,16 +35,16 @@ class Bound:
 # proportion to the values that are looked at, twice for those that can change. A question has a
 # line or two for each argument: eight attributes of an object or eight items of a list, and how
 # many more there are. One level is enough to tell calls apart; the first calls of a function, which
-# are the likeliest to be looked at, have three. Shallow is for the shape of a long run: four of
+# are the likeliest to be looked at, have three. Shallow is for the shape of a long run: three of
 # each.
-SHALLOW_BOUND = Bound(depth=1, width=4, attributes=4, text=40, budget=9)
+SHALLOW_BOUND = Bound(depth=1, width=3, attributes=3, text=32, budget=7)
 # Of module variables, as docs/trace-format.md has it for every recorder.
 GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
 FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
 
 LARGE_ROOT = 4 * 2**20
 """In a root value that has taken so many bytes, texts are cut off at `SHORT_TEXT`."""
-SHORT_TEXT = 32
+SHORT_TEXT = 48
 
 WHOLE_BOUND = Bound(depth=60, width=100_000, attributes=10_000, text=1_000_000, budget=200_000)
 """For those who need values as they are and can wait. No backend goes deeper."""

@@ -134,7 +134,7 @@ def test_whole_values_of_many_containers_and_of_long_texts_are_told_alike(tmp_pa
         def look(value): return value
         rows = [[n, (n,)] for n in range(700)]
         look(rows + rows[::-1])
-        look([letter * 900_000 for letter in "abcdefgh"] + ["é" * 40, b"b" * 40, 10**400])
+        look([letter * 900_000 for letter in "abcdefgh"] + ["é" * 60, "e" * 60, b"b" * 60, 10**400])
     """
     both(textwrap.dedent(source), tmp_path, RecordOptions(whole_calls=(2, 3)))
 

@@ -268,7 +268,7 @@ static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code
 /* Not that of first calls for a generator: each of its steps is compared with the one before. */
 static const Bound *bound_of_next_call(CodeEntry *code, uint8_t *which)
 {
-    bool first = code->calls < recorder.first_calls && recorder.detail == DETAIL_FULL;
+    bool first = code->calls < recorder.first_calls;
     *which = first && !code->is_generator ? BOUND_FIRST : BOUND_USUAL;
     if (unlikely(recorder.next_call >= recorder.first_whole &&
                  recorder.next_call <= recorder.last_whole)) {
@@ -293,13 +293,16 @@ static bool call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, c
     for (uint32_t i = 0; i < code->input_count; i++) {
         const Input *input = &code->inputs[i];
         PyObject *value = input_value(frame, input);
-        uint8_t byte = input->kind == INPUT_FREE ? 0 : one_byte_value(value);
         size_t start = page->length;
         InputEncoding encoding;
-        bool done = buffer_room(page, 32);
-        if (likely(done && byte != 0)) {
-            put_byte(page, byte);
-            continue;
+        bool done = buffer_room(page, ATOM_SIZE);
+        if (likely(done && value != NULL && input->kind != INPUT_FREE)) {
+            const uint8_t *end = atom_at(buffer_end(page), value, bound);
+            if (end != NULL) {
+                buffer_ends(page, end);
+                root_written(page, start, NULL);
+                continue;
+            }
         }
         done = done && encode_input(thread, page, value, input, i, first_watch, bound, &encoding);
         if (unlikely(!done || recorder.tables.length > 0)) {
@@ -433,7 +436,8 @@ static inline bool page_is_ready(const Thread *thread)
 }
 
 /* The way of most calls, which does the same as the long one with less to ask: all inputs are of
- * one byte, and there is nothing else to look at. False, with nothing done, for all others. */
+ * one byte (or none is wanted), and there is nothing else to look at. False, with nothing done, for
+ * all others. */
 static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
 {
     size_t count = thread->count;
@@ -448,11 +452,12 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
         return false;
     }
     uint8_t *at = recorder.page.bytes + recorder.page.length;
-    *at++ = R_CALL;
+    uint32_t inputs = recorder.detail == DETAIL_IDS ? 0 : code->input_count;
+    *at++ = recorder.detail == DETAIL_IDS ? R_BARE_CALL : R_CALL;
     at = number_at(at, recorder.next_call - top->call);
     at = number_at(at, code->number);
     at = number_at(at, frame_place(top->frame));
-    for (uint32_t i = 0; i < code->input_count; i++) {
+    for (uint32_t i = 0; i < inputs; i++) {
         uint8_t byte = one_byte_value(frame->localsplus[code->inputs[i].slot]);
         if (byte == 0) {
             return false;
@@ -479,11 +484,9 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
     return true;
 }
 
-void call_started(Thread *thread, Frame *frame, CodeEntry *code)
+/* Apart, so that the quick way has no registers to save. */
+static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, CodeEntry *code)
 {
-    if (call_quickly(thread, frame, code)) {
-        return;
-    }
     make_current(thread, frame);
     if (unlikely(code->is_generator && owned_by_generator(frame))) {
         call_resumed(thread, frame, code, NULL);
@@ -511,6 +514,13 @@ void call_started(Thread *thread, Frame *frame, CodeEntry *code)
     if (activation != NULL) {
         activation->watches = (uint32_t)first_watch;
         activation->bound = which;
+    }
+}
+
+void call_started(Thread *thread, Frame *frame, CodeEntry *code)
+{
+    if (!call_quickly(thread, frame, code)) {
+        call_slowly(thread, frame, code);
     }
 }
 
@@ -666,31 +676,33 @@ static bool end_in_place(Thread *thread, Activation *activation, uint8_t record,
 {
     Buffer *page = &recorder.page;
     if (unlikely(thread->unmade != NULL) ||
-        !record_begin(thread->number, changes_size(thread) + SKIPPED_SIZE + CALL_SIZE)) {
+        !record_begin(thread->number,
+                      changes_size(thread) + SKIPPED_SIZE + CALL_SIZE + ATOM_SIZE)) {
         return false;
     }
     size_t before = page->length;
     uint64_t next_value = recorder.next_value;
     put_end(thread, activation, record, place, false);
-    uint8_t byte = one_byte_value(value);
-    if (likely(byte != 0)) {
-        put_byte(page, byte);
+    const Bound *bound = &recorder.bounds[activation->bound];
+    size_t start = page->length;
+    const uint8_t *end = value != NULL ? atom_at(buffer_end(page), value, bound) : NULL;
+    if (likely(end != NULL)) {
+        buffer_ends(page, end);
     }
     else {
         Snapshot snapshot;
-        size_t start = page->length;
         snapshot.held = held;
         snapshot.held_count = held_count;
         snapshot.foreign_opaque = false;
         snapshot.in_place = true;
-        if (!snapshot_root(&snapshot, thread, page, value, &recorder.bounds[activation->bound]) ||
-            snapshot.refused || recorder.tables.length > 0) {
+        if (!snapshot_root(&snapshot, thread, page, value, bound) || snapshot.refused ||
+            recorder.tables.length > 0) {
             page->length = before;
             roots_undone(next_value);
             return false;
         }
-        root_written(page, start, NULL);
     }
+    root_written(page, start, NULL);
     activation->skipped = 0;
     record_end();
     return true;
@@ -714,10 +726,12 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
             globals_check(thread, activation->frame, activation->code);
         }
         Watch *watches;
-        size_t count, held_count;
+        size_t count, held_count = 0;
         Held few[MOST_HELD];
         watches_of(thread, activation, &watches, &count);
-        if (!compare_inputs(thread, activation, watches, count,
+        /* If changes are not wanted, inputs are asked only whether the outcome is one of them. */
+        bool asked = recorder.detail == DETAIL_FULL || (!bare && is_container(value));
+        if (asked && !compare_inputs(thread, activation, watches, count,
                             count <= MOST_HELD ? few : NULL, &held_count)) {
             return;
         }
@@ -772,7 +786,8 @@ void call_yielded(Thread *thread, Frame *frame, PyObject *value)
     pop(thread);
 }
 
-static void call_ended(Thread *thread, Frame *frame, uint8_t record, PyObject *value)
+static __attribute__((noinline)) void call_ended(Thread *thread, Frame *frame, uint8_t record,
+                                                 PyObject *value)
 {
     Activation *activation = activation_of(thread, frame);
     if (activation == NULL) {
@@ -789,35 +804,36 @@ static void call_ended(Thread *thread, Frame *frame, uint8_t record, PyObject *v
     }
 }
 
-/* The way of most returns, like that of most calls: a result of one byte, and nothing to compare. */
+/* The way of most returns, like that of most calls: a result of one byte (or none is wanted), and
+ * nothing to compare. */
 static inline bool return_quickly(Thread *thread, Frame *frame, PyObject *value)
 {
     if (thread->count == 0 || !page_is_ready(thread)) {
         return false;
     }
     const Activation *top = &thread->stack[thread->count - 1];
-    uint8_t byte = one_byte_value(value);
-    if (top->frame != frame || byte == 0 || !top->code->quick || top->kind != RECORDED ||
-        top->skipped > 0 || thread->watch_count != top->watches || unlikely(recorder.full) ||
+    uint8_t byte = recorder.detail == DETAIL_IDS ? 0 : one_byte_value(value);
+    if (top->frame != frame || (byte == 0 && recorder.detail != DETAIL_IDS) || !top->code->quick ||
+        top->kind != RECORDED || top->skipped > 0 || unlikely(recorder.full) ||
+        (thread->watch_count != top->watches && recorder.detail == DETAIL_FULL) ||
         !globals_settled(frame, top->code)) {
         return false;
     }
     uint8_t *at = recorder.page.bytes + recorder.page.length;
-    *at++ = R_RETURN;
+    *at++ = byte != 0 ? R_RETURN : R_BARE_RETURN;
     at = number_at(at, recorder.next_call - top->call);
-    *at++ = byte;
-    recorder.page.length = (size_t)(at - recorder.page.bytes);
-    thread->count--;
+    *at = byte;
+    recorder.page.length = (size_t)(at - recorder.page.bytes) + (byte != 0);
+    pop(thread);
     record_end();
     return true;
 }
 
 void call_returned(Thread *thread, Frame *frame, PyObject *value)
 {
-    if (return_quickly(thread, frame, value)) {
-        return;
+    if (!return_quickly(thread, frame, value)) {
+        call_ended(thread, frame, R_RETURN, value);
     }
-    call_ended(thread, frame, R_RETURN, value);
 }
 
 void call_raised(Thread *thread, Frame *frame, PyObject *exception)

@@ -205,8 +205,11 @@ enum { QUICK_INPUTS = 16 };
 
 static bool is_quick(const CodeEntry *entry)
 {
-    bool quick = entry->user && !entry->transparent && !entry->is_generator &&
-                 recorder.detail != DETAIL_IDS && entry->input_count <= QUICK_INPUTS;
+    bool quick = entry->user && !entry->transparent && !entry->is_generator;
+    if (recorder.detail == DETAIL_IDS) {
+        return quick;
+    }
+    quick = quick && entry->input_count <= QUICK_INPUTS;
     for (uint32_t i = 0; quick && i < entry->input_count; i++) {
         quick = entry->inputs[i].kind == INPUT_PLAIN;
     }

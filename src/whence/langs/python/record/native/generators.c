@@ -279,8 +279,7 @@ static size_t block_slot(const void *address)
 
 static void *watched_malloc(void *context, size_t size)
 {
-    void *block = allocator.malloc(allocator.ctx, size);
-    (void)context;
+    void *block = allocator.malloc(context, size);
     if (unlikely(size >= smallest_generator) && block != NULL && recorder.on) {
         Thread *thread = thread_state;
         if (thread != NULL && thread->generation == recording_generation) {
@@ -290,24 +289,6 @@ static void *watched_malloc(void *context, size_t size)
         }
     }
     return block;
-}
-
-static void *watched_calloc(void *context, size_t count, size_t size)
-{
-    (void)context;
-    return allocator.calloc(allocator.ctx, count, size);
-}
-
-static void *watched_realloc(void *context, void *block, size_t size)
-{
-    (void)context;
-    return allocator.realloc(allocator.ctx, block, size);
-}
-
-static void watched_free(void *context, void *block)
-{
-    (void)context;
-    allocator.free(allocator.ctx, block);
 }
 
 static bool watch_creations(bool on)
@@ -326,9 +307,9 @@ static bool watch_creations(bool on)
             return true;
         }
         installed = true;
-        ours = (PyMemAllocatorEx){NULL, watched_malloc, watched_calloc, watched_realloc,
-                                  watched_free};
         PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &allocator);
+        ours = allocator; /* its functions are called as they were, but for one */
+        ours.malloc = watched_malloc;
         PyMem_SetAllocator(PYMEM_DOMAIN_OBJ, &ours);
         return true;
     }

@@ -25,6 +25,16 @@ static inline uint64_t eight_bytes(const uint8_t *at)
     return word;
 }
 
+/* Where in memory the first byte that is not 0 stands. */
+static inline int first_byte(uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_ctzll(word) / 8;
+#else
+    return __builtin_clzll(word) / 8;
+#endif
+}
+
 static uint8_t *put_length(uint8_t *to, size_t length)
 {
     for (; length >= 255; length -= 255) {
@@ -34,7 +44,7 @@ static uint8_t *put_length(uint8_t *to, size_t length)
     return to;
 }
 
-static uint8_t *put_sequence(uint8_t *to, const uint8_t *literals, size_t count, size_t distance,
+static inline uint8_t *put_sequence(uint8_t *to, const uint8_t *literals, size_t count, size_t distance,
                              size_t match)
 {
     size_t code = distance ? match - MIN_MATCH : 0;
@@ -42,7 +52,12 @@ static uint8_t *put_sequence(uint8_t *to, const uint8_t *literals, size_t count,
     if (count >= 15) {
         to = put_length(to, count - 15);
     }
-    memcpy(to, literals, count);
+    if (likely(count <= 32)) {
+        copy_short(to, literals, count);
+    }
+    else {
+        memcpy(to, literals, count);
+    }
     to += count;
     if (distance) {
         *to++ = (uint8_t)distance;
@@ -78,11 +93,16 @@ size_t lz4_compress(const uint8_t *source, size_t count, uint8_t *target)
             }
             const uint8_t *end = at + MIN_MATCH;
             const uint8_t *old = candidate + MIN_MATCH;
-            while (end + 8 <= last_end && eight_bytes(end) == eight_bytes(old)) {
+            uint64_t differs = 0;
+            while (end + 8 <= last_end &&
+                   (differs = eight_bytes(end) ^ eight_bytes(old)) == 0) {
                 end += 8;
                 old += 8;
             }
-            while (end < last_end && *end == *old) {
+            if (differs != 0) {
+                end += first_byte(differs);
+            }
+            while (differs == 0 && end < last_end && *end == *old) {
                 end++;
                 old++;
             }

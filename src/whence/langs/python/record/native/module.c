@@ -102,7 +102,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
         return NULL;
     }
     fresh.detail = (enum detail)detail;
-    fresh.first_calls = first_calls;
+    fresh.first_calls = detail == DETAIL_FULL ? first_calls : 0;
     fresh.max_calls = max_calls;
     fresh.first_whole = first_whole;
     fresh.last_whole = last_whole;

@@ -40,8 +40,8 @@ static void listen_to(CodeEntry *code, Thread *thread)
     own_code_end(&own);
 }
 
-static PyObject *on_start(PyObject *Py_UNUSED(module), PyObject *const *arguments,
-                          Py_ssize_t Py_UNUSED(count))
+static PyObject *on_start(PyObject *Py_UNUSED(self), PyObject *const *arguments,
+                          size_t Py_UNUSED(count), PyObject *Py_UNUSED(names))
 {
     Thread *thread = recorded_thread();
     if (unlikely(thread == NULL)) {
@@ -59,8 +59,8 @@ static PyObject *on_start(PyObject *Py_UNUSED(module), PyObject *const *argument
     return Py_None;
 }
 
-static PyObject *on_resume(PyObject *Py_UNUSED(module), PyObject *const *arguments,
-                           Py_ssize_t Py_UNUSED(count))
+static PyObject *on_resume(PyObject *Py_UNUSED(self), PyObject *const *arguments,
+                           size_t Py_UNUSED(count), PyObject *Py_UNUSED(names))
 {
     Thread *thread = recorded_thread();
     if (likely(thread != NULL)) {
@@ -73,8 +73,8 @@ static PyObject *on_resume(PyObject *Py_UNUSED(module), PyObject *const *argumen
     return Py_None;
 }
 
-static PyObject *on_throw(PyObject *Py_UNUSED(module), PyObject *const *arguments,
-                          Py_ssize_t Py_UNUSED(count))
+static PyObject *on_throw(PyObject *Py_UNUSED(self), PyObject *const *arguments,
+                          size_t Py_UNUSED(count), PyObject *Py_UNUSED(names))
 {
     Thread *thread = recorded_thread();
     if (likely(thread != NULL)) {
@@ -88,8 +88,8 @@ static PyObject *on_throw(PyObject *Py_UNUSED(module), PyObject *const *argument
     return Py_None;
 }
 
-static PyObject *on_return(PyObject *Py_UNUSED(module), PyObject *const *arguments,
-                           Py_ssize_t Py_UNUSED(count))
+static PyObject *on_return(PyObject *Py_UNUSED(self), PyObject *const *arguments,
+                           size_t Py_UNUSED(count), PyObject *Py_UNUSED(names))
 {
     Thread *thread = recorded_thread();
     if (likely(thread != NULL)) {
@@ -98,8 +98,8 @@ static PyObject *on_return(PyObject *Py_UNUSED(module), PyObject *const *argumen
     return Py_None;
 }
 
-static PyObject *on_yield(PyObject *Py_UNUSED(module), PyObject *const *arguments,
-                          Py_ssize_t Py_UNUSED(count))
+static PyObject *on_yield(PyObject *Py_UNUSED(self), PyObject *const *arguments,
+                          size_t Py_UNUSED(count), PyObject *Py_UNUSED(names))
 {
     Thread *thread = recorded_thread();
     if (likely(thread != NULL)) {
@@ -108,8 +108,8 @@ static PyObject *on_yield(PyObject *Py_UNUSED(module), PyObject *const *argument
     return Py_None;
 }
 
-static PyObject *on_unwind(PyObject *Py_UNUSED(module), PyObject *const *arguments,
-                           Py_ssize_t Py_UNUSED(count))
+static PyObject *on_unwind(PyObject *Py_UNUSED(self), PyObject *const *arguments,
+                           size_t Py_UNUSED(count), PyObject *Py_UNUSED(names))
 {
     Thread *thread = recorded_thread();
     if (likely(thread != NULL) && thread->count > 0) {
@@ -118,13 +118,28 @@ static PyObject *on_unwind(PyObject *Py_UNUSED(module), PyObject *const *argumen
     return Py_None;
 }
 
-static PyMethodDef callbacks[] = {
-    {"PY_START", (PyCFunction)(void (*)(void))on_start, METH_FASTCALL, NULL},
-    {"PY_RESUME", (PyCFunction)(void (*)(void))on_resume, METH_FASTCALL, NULL},
-    {"PY_RETURN", (PyCFunction)(void (*)(void))on_return, METH_FASTCALL, NULL},
-    {"PY_YIELD", (PyCFunction)(void (*)(void))on_yield, METH_FASTCALL, NULL},
-    {"PY_THROW", (PyCFunction)(void (*)(void))on_throw, METH_FASTCALL, NULL},
-    {"PY_UNWIND", (PyCFunction)(void (*)(void))on_unwind, METH_FASTCALL, NULL},
+/* A callable of our own: on the way to a builtin function the interpreter would count recursion, so
+ * that an event near the limit could fail. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc function;
+} Callback;
+
+static PyTypeObject callback_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "whence.langs.python.record._recorder.callback",
+    .tp_basicsize = sizeof(Callback),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Callback, function),
+    .tp_call = PyVectorcall_Call,
+};
+
+static const struct {
+    const char *event;
+    vectorcallfunc function;
+} callbacks[] = {
+    {"PY_START", on_start}, {"PY_RESUME", on_resume}, {"PY_RETURN", on_return},
+    {"PY_YIELD", on_yield}, {"PY_THROW", on_throw},   {"PY_UNWIND", on_unwind},
 };
 
 enum { CALLBACKS = sizeof callbacks / sizeof callbacks[0] };
@@ -158,14 +173,24 @@ static bool call(const char *name, PyObject *first, PyObject *second, PyObject *
     return done != NULL;
 }
 
+static PyObject *callback_new(vectorcallfunc function)
+{
+    Callback *callback =
+        PyType_Ready(&callback_type) == 0 ? PyObject_New(Callback, &callback_type) : NULL;
+    if (callback != NULL) {
+        callback->function = function;
+    }
+    return (PyObject *)callback;
+}
+
 /* Registers our callback, or takes it back, and returns the event's bit (0 with an error set). */
 static long set_callback(int which, bool on)
 {
     PyObject *events = PyObject_GetAttrString(monitoring, "events");
     PyObject *event =
-        events != NULL ? PyObject_GetAttrString(events, callbacks[which].ml_name) : NULL;
+        events != NULL ? PyObject_GetAttrString(events, callbacks[which].event) : NULL;
     PyObject *function = event == NULL ? NULL
-                         : on          ? PyCFunction_New(&callbacks[which], NULL)
+                         : on          ? callback_new(callbacks[which].function)
                                        : Py_NewRef(Py_None);
     long bit = 0;
     if (function != NULL && call("register_callback", tool, event, function)) {
@@ -205,7 +230,7 @@ bool hook_start(void)
         if (bit == 0) {
             return false;
         }
-        const char *name = callbacks[i].ml_name;
+        const char *name = callbacks[i].event;
         bool everywhere = strcmp(name, "PY_START") == 0 || strcmp(name, "PY_THROW") == 0 ||
                           strcmp(name, "PY_UNWIND") == 0;
         all |= everywhere ? bit : 0;

@@ -19,16 +19,11 @@ enum {
     PAGE_SIZE = 1 << 20,
     SMALLEST_PAGE = 4096,
     PAGE_HEADER = 20,
-    CLOCK_EVERY = 64,   /* records between two looks at the clock */
-    NUMBERED = 8,       /* bytes from which on a root value has a number */
-    /* Bytes from which on it pays to look for an equal one before it: what is shorter, and what is
-     * no longer known, is left to the compression. The table stays in the processor's cache. */
-    DEDUPED = 32,
-    DEDUP_BITS = 12,
+    DEDUP_BITS = 12, /* the table of root values stays in the processor's cache */
 };
 
 static Buffer stored; /* the page as it goes to the file */
-static uint32_t since_clock;
+uint32_t since_clock;
 static time_t last_flush;
 static dev_t device; /* of the trace file */
 static ino_t inode;
@@ -207,7 +202,7 @@ static uint32_t written_number(uint32_t thread)
     return numbers[thread];
 }
 
-bool record_begin(uint32_t thread, size_t size)
+bool record_begin_anyhow(uint32_t thread, size_t size)
 {
     Buffer *page = &recorder.page;
     if (unlikely(recorder.page.length >= recorder.page_limit)) {
@@ -234,13 +229,11 @@ bool record_begin(uint32_t thread, size_t size)
     return true;
 }
 
-void record_end(void)
+void look_at_clock(void)
 {
-    if (unlikely(++since_clock >= CLOCK_EVERY)) {
-        since_clock = 0;
-        if (seconds() - last_flush >= 1) {
-            page_flush();
-        }
+    since_clock = 0;
+    if (seconds() - last_flush >= 1) {
+        page_flush();
     }
 }
 
@@ -288,13 +281,9 @@ static Known *known_place(const Hash *hash)
 
 /* A root value stands at the end of the page in full: replaces it by a reference to an equal one
  * before it, if there is one. */
-void root_written(Buffer *page, size_t start, const Hash *hash)
+void long_root_written(Buffer *page, size_t start, const Hash *hash)
 {
     size_t count = page->length - start;
-    if (count < DEDUPED) {
-        recorder.next_value += count >= NUMBERED;
-        return;
-    }
     Hash own = hash != NULL ? *hash : hash_bytes(page->bytes + start, count);
     Known *place = known_place(&own);
     if (place->hash.a == own.a && place->hash.b == own.b) {

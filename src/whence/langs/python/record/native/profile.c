@@ -45,10 +45,26 @@ static void hook_new_threads(Thread *starter)
     }
 }
 
-static bool is_builtin(PyObject *function, const char *name)
+/* What defines the two builtin functions whose calls matter. */
+static const PyMethodDef *set_profile, *start_thread;
+
+/* Looked for where the module was made, whatever the program has put in its place. */
+static const PyMethodDef *definition_of(const char *module_name, const char *name)
+{
+    PyObject *module = PyImport_ImportModule(module_name);
+    PyModuleDef *made = module != NULL ? PyModule_GetDef(module) : NULL;
+    const PyMethodDef *method = made != NULL ? made->m_methods : NULL;
+    while (method != NULL && method->ml_name != NULL && strcmp(method->ml_name, name) != 0) {
+        method++;
+    }
+    Py_XDECREF(module);
+    return method != NULL && method->ml_name != NULL ? method : NULL;
+}
+
+static inline bool is_builtin(PyObject *function, const PyMethodDef *definition)
 {
     return PyCFunction_CheckExact(function) &&
-           strcmp(((PyCFunctionObject *)function)->m_ml->ml_name, name) == 0;
+           ((PyCFunctionObject *)function)->m_ml == definition;
 }
 
 /* ---- the exception in flight ---- */
@@ -178,6 +194,12 @@ static void make_way(void)
 static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, int what,
                     PyObject *argument)
 {
+    bool builtin = what != PyTrace_CALL && what != PyTrace_RETURN;
+    if (builtin && likely(what == PyTrace_C_EXCEPTION ||
+                          !is_builtin(argument, what == PyTrace_C_CALL ? set_profile
+                                                                       : start_thread))) {
+        return 0;
+    }
     if (!recorder.on) {
         return 0;
     }
@@ -185,14 +207,16 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
     if (thread == NULL || thread->suspended) {
         return 0;
     }
-    bool starts = what == PyTrace_C_RETURN && is_builtin(argument, "start_new_thread");
-    hook_new_threads(starts ? thread : NULL);
-    if (what != PyTrace_CALL && what != PyTrace_RETURN) {
-        if (what == PyTrace_C_CALL && unlikely(is_builtin(argument, "setprofile"))) {
+    if (builtin) {
+        if (what == PyTrace_C_CALL) {
             make_way();
+        }
+        else {
+            hook_new_threads(thread);
         }
         return 0;
     }
+    hook_new_threads(NULL);
     Frame *frame = frame_object->f_frame;
     CodeEntry *code = code_entry(frame_code(frame), frame->f_globals, thread);
     if (code == NULL || !code->user) {
@@ -215,6 +239,13 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
 bool hook_start(void)
 {
     PyThreadState *self = PyThreadState_Get();
+    set_profile = definition_of("sys", "setprofile");
+    start_thread = definition_of("_thread", "start_new_thread");
+    if (set_profile == NULL || start_thread == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "the functions that start threads and profilers are "
+                                            "not where this version of Python has them");
+        return false;
+    }
     newest = PyInterpreterState_Get()->threads.head;
     for (PyThreadState *tstate = newest; tstate != NULL; tstate = tstate->next) {
         if (tstate != self && tstate->c_profilefunc == NULL) {

@@ -125,10 +125,29 @@ typedef struct {
 
 extern Recorder recorder;
 
+bool record_begin_anyhow(uint32_t thread, size_t size);
+
 /* Begins a record of so many bytes at most. False if recording is over. */
-bool record_begin(uint32_t thread, size_t size);
+static inline bool record_begin(uint32_t thread, size_t size)
+{
+    return likely(recorder.page.length < recorder.page_limit && recorder.tables.length == 0 &&
+                  thread == recorder.current_thread &&
+                  recorder.page.capacity - recorder.page.length >= size) ||
+           record_begin_anyhow(thread, size);
+}
+
+enum { CLOCK_EVERY = 64 }; /* records between two looks at the clock */
+extern uint32_t since_clock;
+void look_at_clock(void);
+
 /* A record is whole: from here on the page may be written. */
-void record_end(void);
+static inline void record_end(void)
+{
+    if (unlikely(++since_clock >= CLOCK_EVERY)) {
+        look_at_clock();
+    }
+}
+
 void page_flush(void);
 void recorder_fail(int error);
 bool page_reset(void);
@@ -140,8 +159,27 @@ typedef struct {
 Hash hash_bytes(const uint8_t *bytes, size_t count);
 /* Writes the encoding of a root value in full, or as a reference to an equal one before it. */
 void put_root(Buffer *page, const uint8_t *bytes, size_t count, const Hash *hash);
+enum {
+    NUMBERED = 8, /* bytes from which on a root value has a number */
+    /* Bytes from which on it pays to look for an equal one before it: what is shorter, and what is
+     * no longer known, is left to the compression. */
+    DEDUPED = 32,
+};
+
+void long_root_written(Buffer *page, size_t start, const Hash *hash);
+
 /* The same for one that was written at the end of the page itself, from `start` on. */
-void root_written(Buffer *page, size_t start, const Hash *hash);
+static inline void root_written(Buffer *page, size_t start, const Hash *hash)
+{
+    size_t count = page->length - start;
+    if (count >= DEDUPED) {
+        long_root_written(page, start, hash);
+    }
+    else {
+        recorder.next_value += count >= NUMBERED;
+    }
+}
+
 void roots_undone(uint64_t first);
 
 /* ---- lz4.c ---- */
@@ -445,7 +483,7 @@ typedef struct {
 
 enum {
     LARGE_ROOT = 4 << 20, /* in a root that has taken so many bytes, texts are cut off at */
-    SHORT_TEXT = 32,
+    SHORT_TEXT = 48,      /* characters; shorter ones are copied without a call */
 };
 
 enum { MAX_DEPTH = 60 };
@@ -478,12 +516,92 @@ static inline uint8_t one_byte_value(PyObject *value)
                : 0;
 }
 
+enum { ATOM_SIZE = SHORT_TEXT + 2 };
+
+/* Copies a few bytes without a call: the last ones may be copied twice. */
+static inline void copy_short(uint8_t *to, const uint8_t *from, size_t count)
+{
+    if (count >= 16) {
+        for (size_t i = 0; i + 16 < count; i += 16) {
+            memcpy(to + i, from + i, 16);
+        }
+        memcpy(to + count - 16, from + count - 16, 16);
+    }
+    else if (count >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + count - 8, from + count - 8, 8);
+    }
+    else if (count >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + count - 4, from + count - 4, 4);
+    }
+    else if (count > 0) {
+        to[0] = from[0];
+        to[count / 2] = from[count / 2];
+        to[count - 1] = from[count - 1];
+    }
+}
+
+/* Writes what most values are, in at most ATOM_SIZE bytes, and returns where they end; NULL for all
+ * others. (With a place in a register: through a buffer each byte would cost several loads.) */
+static inline uint8_t *atom_at(uint8_t *at, PyObject *value, const Bound *bound)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    if (type == &PyUnicode_Type) {
+        Py_ssize_t length = PyUnicode_GET_LENGTH(value);
+        if (unlikely(length > SHORT_TEXT || length > bound->text ||
+                     !PyUnicode_IS_COMPACT_ASCII(value))) {
+            return NULL;
+        }
+        *at++ = V_STRING;
+        *at++ = (uint8_t)length;
+        copy_short(at, (const uint8_t *)((PyASCIIObject *)value + 1), (size_t)length);
+        return at + length;
+    }
+    if (value == Py_None) {
+        *at++ = V_NONE;
+        return at;
+    }
+    if (type == &PyLong_Type) {
+        long long number;
+        if (unlikely(!small_number(value, &number))) {
+            return NULL;
+        }
+        if (number >= 0 && number < 128) {
+            *at++ = (uint8_t)(V_SMALL + number);
+            return at;
+        }
+        *at++ = V_NUMBER;
+        return number_at(at, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
+    }
+    if (type == &PyBool_Type) {
+        *at++ = value == Py_True ? V_TRUE : V_FALSE;
+        return at;
+    }
+    if (type == &PyFloat_Type) {
+        *at++ = V_FLOAT;
+        memcpy(at, &((PyFloatObject *)value)->ob_fval, sizeof(double));
+        return at + sizeof(double);
+    }
+    return NULL;
+}
+
+static inline uint8_t *buffer_end(const Buffer *buffer) { return buffer->bytes + buffer->length; }
+
+static inline void buffer_ends(Buffer *buffer, const uint8_t *at)
+{
+    buffer->length = (size_t)(at - buffer->bytes);
+}
+
 static inline bool is_container(PyObject *value)
 {
     if (value == NULL || value == Py_None) {
         return false;
     }
     PyTypeObject *type = Py_TYPE(value);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        return !PyType_Check(value);
+    }
     return type != &PyLong_Type && type != &PyUnicode_Type && type != &PyBool_Type &&
            type != &PyFloat_Type && type != &PyFunction_Type && type != &PyBytes_Type &&
            type != &PyComplex_Type && !PyType_Check(value) && type != &PyModule_Type;

@@ -14,7 +14,7 @@ static long write_value(Snapshot *s, PyObject *value, long depth, long budget);
 
 /* ---- atoms ---- */
 
-enum { ATOM_ROOM = 64 };
+enum { ATOM_ROOM = 16 + ATOM_SIZE }; /* an atom, and a name or a few numbers before it */
 
 static inline bool room(Snapshot *s, size_t more)
 {
@@ -36,7 +36,7 @@ static inline Py_ssize_t text_stored(const Snapshot *s, Py_ssize_t length)
     return likely(length <= limit) ? length : limit;
 }
 
-static void write_large(Snapshot *s, PyObject *number)
+static __attribute__((noinline)) void write_large(Snapshot *s, PyObject *number)
 {
     const digit *digits = number_digit(number);
     Py_ssize_t count = number_digits(number);
@@ -79,7 +79,7 @@ static inline void write_number(Snapshot *s, PyObject *number)
     }
 }
 
-static void write_string(Snapshot *s, PyObject *text)
+static __attribute__((noinline)) void write_string(Snapshot *s, PyObject *text)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
     Py_ssize_t stored = text_stored(s, length);
@@ -123,22 +123,17 @@ static inline void write_double(Snapshot *s, double value) { put_bytes(s->out, &
 /* What most values are; false for all others. The caller has made room for an atom. */
 static inline bool write_atom(Snapshot *s, PyObject *value)
 {
-    PyTypeObject *type = Py_TYPE(value);
-    if (type == &PyLong_Type) {
-        write_number(s, value);
+    const uint8_t *end = atom_at(buffer_end(s->out), value, s->bound);
+    if (likely(end != NULL)) {
+        buffer_ends(s->out, end);
         return true;
     }
-    if (type == &PyUnicode_Type) {
+    if (Py_TYPE(value) == &PyUnicode_Type) {
         write_string(s, value);
         return true;
     }
-    if (value == Py_None || type == &PyBool_Type) {
-        put_byte(s->out, value == Py_None ? V_NONE : value == Py_True ? V_TRUE : V_FALSE);
-        return true;
-    }
-    if (type == &PyFloat_Type) {
-        put_byte(s->out, V_FLOAT);
-        write_double(s, PyFloat_AS_DOUBLE(value));
+    if (Py_TYPE(value) == &PyLong_Type) {
+        write_large(s, value);
         return true;
     }
     return false;
@@ -155,34 +150,46 @@ static bool remember_place(Thread *thread, PyObject *container, size_t place)
            map_put(&thread->seen_places, container, (void *)place);
 }
 
-static bool remember(Snapshot *s, PyObject *container)
+/* Looked up from here on; what is there to look in at first is from another root. */
+static __attribute__((noinline)) bool remember_many(Snapshot *s, PyObject *container)
 {
     Thread *thread = s->thread;
-    if (unlikely(s->seen_count >= MANY_SEEN)) {
-        bool done = true;
-        if (s->seen_count == MANY_SEEN) { /* what is in there is from another root */
-            map_clear(&thread->seen_places);
-            for (size_t i = 0; i < MANY_SEEN && done; i++) {
-                done = remember_place(thread, thread->seen[i], i + 1);
-            }
-        }
-        if (!done || !remember_place(thread, container, s->seen_count + 1)) {
-            s->failed = true;
-            return false;
+    bool done = true;
+    if (s->seen_count == MANY_SEEN) {
+        map_clear(&thread->seen_places);
+        for (size_t i = 0; i < MANY_SEEN && done; i++) {
+            done = remember_place(thread, thread->seen[i], i + 1);
         }
     }
-    if (unlikely(s->seen_count == thread->seen_capacity)) {
-        size_t capacity = thread->seen_capacity ? thread->seen_capacity * 2 : 256;
-        PyObject **seen = PyMem_RawRealloc(thread->seen, capacity * sizeof *seen);
-        if (seen == NULL) {
-            s->failed = true;
-            return false;
-        }
-        thread->seen = seen;
-        thread->seen_capacity = capacity;
+    done = done && remember_place(thread, container, s->seen_count + 1);
+    s->failed |= !done;
+    return done;
+}
+
+static __attribute__((noinline)) bool seen_grow(Snapshot *s)
+{
+    Thread *thread = s->thread;
+    size_t capacity = thread->seen_capacity ? thread->seen_capacity * 2 : 256;
+    PyObject **seen = PyMem_RawRealloc(thread->seen, capacity * sizeof *seen);
+    if (seen == NULL) {
+        s->failed = true;
+        return false;
+    }
+    thread->seen = seen;
+    thread->seen_capacity = capacity;
+    return true;
+}
+
+static inline void remember(Snapshot *s, PyObject *container)
+{
+    Thread *thread = s->thread;
+    if (unlikely(s->seen_count >= MANY_SEEN) && !remember_many(s, container)) {
+        return;
+    }
+    if (unlikely(s->seen_count == thread->seen_capacity) && !seen_grow(s)) {
+        return;
     }
     thread->seen[s->seen_count++] = container;
-    return true;
 }
 
 static inline uint64_t filter_bit(const PyObject *container)
@@ -327,13 +334,11 @@ static inline long shared_out(long parts, long width, long left)
     return most < left ? most : left < 0 ? 0 : left;
 }
 
-/* One part of a container with its share of what is left; returns what is left then. */
-static inline long write_part(Snapshot *s, PyObject *part, bool missing, long depth, long left,
-                              long parts)
+/* One part of a container, in the room that the caller made, with its share of what is left;
+ * returns what is left then. */
+static inline long write_part_here(Snapshot *s, PyObject *part, bool missing, long depth, long left,
+                                   long parts)
 {
-    if (unlikely(!room(s, ATOM_ROOM))) {
-        return left;
-    }
     if (unlikely(missing || left < parts)) { /* a share of less than 1 */
         put_byte(s->out, V_LEFT_OUT);
         return left;
@@ -344,6 +349,12 @@ static inline long write_part(Snapshot *s, PyObject *part, bool missing, long de
     /* With no level below it a part uses the same whatever its share: no need to divide. */
     long used = write_value(s, part, depth, depth > 0 ? left / parts : 1);
     return left > used ? left - used : 0;
+}
+
+static long write_part(Snapshot *s, PyObject *part, bool missing, long depth, long left, long parts)
+{
+    return likely(room(s, ATOM_ROOM)) ? write_part_here(s, part, missing, depth, left, parts)
+                                      : left;
 }
 
 static inline void enter(Snapshot *s, PyObject *container) { s->chain[s->chain_length++] = container; }
@@ -443,7 +454,7 @@ static inline long write_attribute(Snapshot *s, uint32_t name, PyObject *value, 
         return left;
     }
     put_number(s->out, name);
-    return write_part(s, value, missing, depth, left, parts);
+    return write_part_here(s, value, missing, depth, left, parts);
 }
 
 /* `__dict__` in its order, then slots. Writes the counts and parts; returns what is left. */
@@ -489,11 +500,15 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
         }
     }
     else if (state.dict != NULL) {
+        uint32_t runs = s->runs;
+        bool gone = false;
         for (; i < stored && i < in_state; i++) {
+            if (unlikely(s->runs != runs)) {
+                runs = s->runs;
+                gone |= s->aborted || instance_state(object, entry->type).dict != state.dict;
+            }
             PyObject *key = NULL, *value = NULL;
-            bool missing = s->aborted ||
-                           instance_state(object, entry->type).dict != state.dict ||
-                           !PyDict_Next(state.dict, &at, &key, &value);
+            bool missing = gone || !PyDict_Next(state.dict, &at, &key, &value);
             left = write_attribute(s, name_number(key), value, missing, depth - 1, left,
                                    stored - i);
         }
@@ -645,7 +660,7 @@ static long write_bound(Snapshot *s, uint32_t name, PyObject *to, PyObject *meth
         return 1;
     }
     enter(s, method);
-    long used = write_value(s, to, depth - 1, budget - 1);
+    long used = room(s, ATOM_ROOM) ? write_value(s, to, depth - 1, budget - 1) : 1;
     leave(s);
     return 1 + used;
 }
@@ -686,11 +701,31 @@ static long write_builtin(Snapshot *s, PyObject *function, long depth, long budg
 
 static void write_module(Snapshot *s, PyObject *module)
 {
+    static PyObject *key; /* kept: the interpreter has it anyway */
     PyObject *dict = PyModule_GetDict(module);
-    PyObject *name = dict != NULL ? PyDict_GetItemString(dict, "__name__") : NULL;
+    if (unlikely(key == NULL)) {
+        key = PyUnicode_InternFromString("__name__");
+    }
+    PyObject *name = dict != NULL && key != NULL
+                         ? _PyDict_GetItem_KnownHash(dict, key, PyObject_Hash(key))
+                         : NULL;
     uint32_t number = name_number(name);
     put_byte(s->out, V_MODULE);
     put_number(s->out, number);
+}
+
+static long write_by_type(Snapshot *s, PyObject *value, PyTypeObject *type, long depth, long budget)
+{
+    TypeEntry *entry = entry_of(s, value, type);
+    if (entry == NULL) {
+        put_byte(s->out, V_LEFT_OUT);
+        return 1;
+    }
+    if (entry->kind == TYPE_MODULE) {
+        write_module(s, value);
+        return 1;
+    }
+    return write_known(s, value) ? 1 : write_instance(s, value, entry, depth, budget);
 }
 
 static long write_other(Snapshot *s, PyObject *value, PyTypeObject *type, long depth, long budget)
@@ -726,23 +761,12 @@ static long write_other(Snapshot *s, PyObject *value, PyTypeObject *type, long d
     if (type == &PyMethod_Type) {
         return write_known(s, value) ? 1 : write_method(s, value, depth, budget);
     }
-    TypeEntry *entry = entry_of(s, value, type);
-    if (entry == NULL) {
-        put_byte(s->out, V_LEFT_OUT);
-        return 1;
-    }
-    if (entry->kind == TYPE_MODULE) {
-        write_module(s, value);
-        return 1;
-    }
-    return write_known(s, value) ? 1 : write_instance(s, value, entry, depth, budget);
+    return write_by_type(s, value, type, depth, budget);
 }
 
+/* In the room for an atom that the caller made. */
 static long write_value(Snapshot *s, PyObject *value, long depth, long budget)
 {
-    if (unlikely(!room(s, ATOM_ROOM))) {
-        return 1;
-    }
     if (unlikely(budget < 1)) {
         put_byte(s->out, V_LEFT_OUT);
         return 0;
@@ -755,6 +779,9 @@ static long write_value(Snapshot *s, PyObject *value, long depth, long budget)
         return 1;
     }
     PyTypeObject *type = Py_TYPE(value);
+    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && likely(!PyType_Check(value))) {
+        return write_by_type(s, value, type, depth, budget);
+    }
     if (type == &PyList_Type || type == &PyTuple_Type) {
         return write_known(s, value) ? 1
                                      : write_sequence(s, value,
@@ -816,7 +843,7 @@ bool snapshot_unmade(Snapshot *s, Thread *thread, Buffer *out, PyObject *type, P
         bool some = value != NULL && value != Py_None;
         bool stored = some && bound->depth > 0 && left > 1;
         put_bytes(out, (uint8_t[]){V_TUPLE, some, stored}, 3);
-        if (stored) {
+        if (stored && room(s, ATOM_ROOM)) {
             write_value(s, value, bound->depth - 1, left - 1);
         }
     }
@@ -829,7 +856,9 @@ bool snapshot_unmade(Snapshot *s, Thread *thread, Buffer *out, PyObject *type, P
 bool snapshot_root(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, const Bound *bound)
 {
     snapshot_begin(s, thread, out, bound);
-    write_value(s, value, bound->depth, bound->budget);
+    if (likely(room(s, ATOM_ROOM))) {
+        write_value(s, value, bound->depth, bound->budget);
+    }
     return !s->failed;
 }
 

@@ -214,15 +214,10 @@ static size_t name_cache_slot(const PyObject *text)
     return (address ^ address >> 12) & (NAME_CACHE - 1);
 }
 
-/* The number of a name given as a str of any kind; what is no str has the empty name. */
-uint32_t name_number(PyObject *text)
+static __attribute__((noinline)) uint32_t name_number_new(PyObject *text)
 {
     if (text == NULL || !PyUnicode_Check(text)) {
         return name_number_of("", 0);
-    }
-    size_t place = name_cache_slot(text);
-    if (likely(name_cache[place].text == text)) {
-        return name_cache[place].number;
     }
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
     uint8_t small[1024];
@@ -240,12 +235,21 @@ uint32_t name_number(PyObject *text)
         PyMem_RawFree(bytes);
     }
     if (PyUnicode_CheckExact(text) && PyUnicode_CHECK_INTERNED(text)) {
+        size_t place = name_cache_slot(text);
         PyObject *old = name_cache[place].text;
         name_cache[place].text = Py_NewRef(text);
         name_cache[place].number = number;
         Py_XDECREF(old); /* a str: runs no code */
     }
     return number;
+}
+
+/* The number of a name given as a str of any kind; what is no str has the empty name. */
+uint32_t name_number(PyObject *text)
+{
+    size_t place = name_cache_slot(text);
+    return likely(text != NULL && name_cache[place].text == text) ? name_cache[place].number
+                                                                  : name_number_new(text);
 }
 
 Variable *variable_entry(uint32_t module, uint32_t name)

@@ -132,7 +132,7 @@ static bool add_event(Scan *scan, int64_t at, size_t number)
 /* RETURN, RAISE, CLOSED and their bare kinds. */
 static bool scan_exit(Scan *scan, int64_t at, uint8_t record)
 {
-    size_t number;
+    size_t number = 0;
     uint64_t place;
     if (!read_open_call(scan, &number)) {
         return false;
@@ -158,7 +158,7 @@ static bool scan_exit(Scan *scan, int64_t at, uint8_t record)
 
 static bool scan_yield(Scan *scan, int64_t at, bool bare)
 {
-    size_t number;
+    size_t number = 0;
     if (!read_open_call(scan, &number) || !add_event(scan, at, number)) {
         return false;
     }
@@ -199,7 +199,7 @@ static bool scan_resume(Scan *scan, int64_t at, uint8_t record)
 
 static bool scan_change(Scan *scan, int64_t at, bool lost)
 {
-    size_t number;
+    size_t number = 0;
     uint64_t which;
     if (!read_open_call(scan, &number) || !read_v(scan, &which)) {
         return false;
@@ -225,7 +225,7 @@ static bool scan_change(Scan *scan, int64_t at, bool lost)
 
 static bool scan_skipped(Scan *scan)
 {
-    size_t number;
+    size_t number = 0;
     uint64_t count;
     if (!read_call(scan, &number)) {
         return false;
@@ -245,7 +245,7 @@ static bool scan_skipped(Scan *scan)
 
 static bool scan_output(Scan *scan, int64_t at)
 {
-    size_t number;
+    size_t number = 0;
     uint8_t descriptor;
     if (!read_call(scan, &number) || !read_byte(scan, &descriptor)) {
         return false;
