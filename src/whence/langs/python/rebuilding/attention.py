@@ -13,6 +13,8 @@ from collections.abc import Collection
 from whence.langs.python.rebuilding.definitions import Function, Module
 
 _DEEPEST = 20
+_UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}
+"""What takes an object without its being named."""
 
 
 def looked_at(
@@ -36,7 +38,10 @@ class _Look:
         """What a function looks at, with the methods that it calls on the object."""
         if depth > _DEEPEST:
             return None
-        uses = [e for e in ast.walk(node) if isinstance(e, ast.Name) and e.id == parameter]
+        names = [e for e in ast.walk(node) if isinstance(e, ast.Name)]
+        if any(each.id in _UNNAMED for each in names):
+            return None
+        uses = [each for each in names if each.id == parameter]
         taken = {
             id(e.value): e.attr
             for e in ast.walk(node)

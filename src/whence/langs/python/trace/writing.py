@@ -17,7 +17,7 @@ from whence.langs.python.trace import format as f
 
 PAGE_SIZE: Final = 1 << 20
 """A page is written once it holds this many bytes."""
-KNOWN_ROOTS: Final = 1 << 16
+KNOWN_ROOTS: Final = 1 << 14
 """How many root values can be referred to at a time, so that memory is bounded."""
 
 _FLOAT = struct.Struct("<d")
