@@ -50,6 +50,14 @@ sys.excepthook = hook
 1 / 0
 """,
     "broken hook": "import sys\ndef hook(*a): [][1]\nsys.excepthook = hook\n1 / 0\n",
+    "metaclasses in C": """
+import ctypes
+class Unit(ctypes.Structure):
+    _fields_ = [('x', ctypes.c_int)]
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+def called(n): return n + 1
+print(called(3), Unit(7).x)
+""",
     "thread error": """
 import threading
 def f(): raise ValueError('in a thread')

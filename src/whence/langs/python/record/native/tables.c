@@ -572,6 +572,7 @@ static void type_free(TypeEntry *entry)
     Py_XDECREF(summary);
 }
 
+/* Kept for good once it is known: a metaclass in C that was loaded meanwhile has inherited ours. */
 static destructor type_dealloc;
 
 static void watched_type_dealloc(PyObject *self)
@@ -589,13 +590,12 @@ static void watched_type_dealloc(PyObject *self)
 
 void type_watch(bool on)
 {
-    if (on && type_dealloc == NULL) {
+    if (on && PyType_Type.tp_dealloc != watched_type_dealloc) {
         type_dealloc = PyType_Type.tp_dealloc;
         PyType_Type.tp_dealloc = watched_type_dealloc;
     }
     else if (!on && PyType_Type.tp_dealloc == watched_type_dealloc) {
         PyType_Type.tp_dealloc = type_dealloc;
-        type_dealloc = NULL;
     }
 }
 
