@@ -70,7 +70,7 @@ def regression_test(
                 said=_said(state, node),
                 test=test.absolute(),
                 about=f"Fails as long as this is so: {_one_line(call)}.",
-                prints=_only_own_output(state, node),
+                prints=bool(call.printed) and _only_own_output(state, node),
             )
             text = write(order, program)
         except (CannotRebuild, TraceError, RecursionError, TypeError) as problem:
