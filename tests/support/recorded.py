@@ -20,7 +20,7 @@ from whence.model.value import Limits, Value, show
 from whence.ports import Tree
 
 BACKENDS = [candidate.name for candidate in candidates() if candidate.can_be_used]
-_LIMITS = Limits(depth=50, parts=1000, characters=100_000)
+_LIMITS = Limits(depth=50, parts=1000, characters=100_000, text=100_000)
 _counter = itertools.count()
 
 

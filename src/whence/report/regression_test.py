@@ -17,6 +17,7 @@ from whence.langs.python.rebuilding.program import Program
 from whence.langs.python.rebuilding.regression_test import Order, write
 from whence.langs.python.trace.call_recipes import call_recipe
 from whence.langs.python.trace.opening import about
+from whence.langs.python.trace.pages import TraceError
 from whence.model.call import Call, OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.value import Limits
@@ -61,29 +62,31 @@ def regression_test(
         try:
             if unreadable:
                 raise CannotRebuild(unreadable)
+            if int(tree.columns.parent[tree.position(node)]) < 0:
+                raise CannotRebuild("it is the program as a whole")
             test = path or default_path(name)
             order = Order(
                 call=call_recipe(tree, tree.position(node)),
                 said=_said(state, node),
                 test=test.absolute(),
                 about=f"Fails as long as this is so: {_one_line(call)}.",
-                prints=_only_own_output(state, node),
+                prints=bool(call.printed) and _only_own_output(state, node),
             )
             text = write(order, program)
-        except (CannotRebuild, RecursionError, TypeError) as problem:
+        except (CannotRebuild, TraceError, RecursionError, TypeError) as problem:
             problems.append(f"{name}: {problem}")
             continue
         note = "" if not problems else f"of {name}, a caller; not of {'; not of '.join(problems)}"
         return RegressionTest(text, test, note)
-    raise WhenceError(
-        f"no test can be written of {'; nor of '.join(problems)}. "
-        "What was cut off is recorded in full with --whole-values"
-    )
+    why = "; nor of ".join(problems)
+    cut = "recorded of" in why or "less was recorded" in why or "beyond what" in why
+    hint = " (with --whole-values a recording holds all of it)" if cut else ""
+    raise WhenceError(f"no test can be written of {why}{hint}")
 
 
 def default_path(name: str) -> Path:
     """Where a test of a function is put if nobody says."""
-    words = re.sub(r"\W+", "_", name).strip("_").lower()
+    words = re.sub(r"[\W_]+", "_", name).strip("_").lower()
     return Path("tests") / f"test_regression_{words}.py"
 
 

@@ -140,16 +140,22 @@ class Color(enum.Enum):
     RED = 1
     BLUE = 2
 
-def price(day, color, path, amount):
+class Way(enum.Flag):
+    AIR = 1
+    SEA = 2
+
+def price(day, color, path, amount, ways=Way.AIR):
     if day.weekday() > 5 and color is Color.RED and path.suffix == ".txt":
         return amount * 2
     return amount
 
 def run():
-    price(datetime.date(2024, 5, 4), Color.RED, pathlib.Path("a.txt"), Decimal("1.50"))
+    price(datetime.date(2024, 5, 4), Color.RED, pathlib.Path("a.txt"), Decimal("1.50"),
+          Way.AIR | Way.SEA)
 """,
         "> 5", "> 4", "price",
-        "        path=Path('a.txt'),\n        amount=Decimal('1.50'),\n",
+        "        path=Path('a.txt'),\n        amount=Decimal('1.50'),\n"
+        "        ways=Way.AIR | Way.SEA,\n",
     ),
     "shared_objects": Case(
         """
@@ -434,6 +440,13 @@ def echo(n):
 def long(text):
     return len(text)
 
+TABLE = {{"x": 1}}
+
+def put(key):
+    TABLE[key] = 2
+    return len(TABLE)
+
+put("y")
 print(price(700), made(1), outer(2), locked(threading.Lock()), next(echo(1)), long("x" * 100_000))
 {ending}
 """
@@ -466,6 +479,12 @@ def test_a_script_that_raises_when_it_is_imported_is_loaded_all_the_same(
     file.write_text(buggy.replace("grams // 100", "grams // 100 + 1"))
     assert outcomes(tmp_path) == {"test_it": "PASSED"}
     file.write_text(buggy)
+
+
+def test_what_a_script_has_changed_by_the_time_it_is_loaded_is_set_back(script: Tree) -> None:
+    text = of(script, "put").text
+    assert 'monkeypatch.setattr(my_script, "TABLE", {"x": 1})' in text
+    assert 'assert (result, my_script.TABLE) != (2, {"x": 1, "y": 2})' in text
 
 
 @pytest.mark.parametrize(

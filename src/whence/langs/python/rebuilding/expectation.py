@@ -295,8 +295,11 @@ class Assertion:
             line = f"assert {flat(lefts)} != {flat(rights)}"
             if len(line) <= 84:
                 return [line]
-            checks = [f"{each} == {flat(value)}" for each, value in written]
-            joined = [f"    {'and ' if n else ''}{each}" for n, each in enumerate(checks)]
+            joined = []
+            for number, (each, value) in enumerate(written):
+                sign = "is" if value in ("None", "True", "False") else "=="
+                link = "and " if number else ""
+                joined += laid_out(value, before=f"{link}{each} {sign} ", indent=4)
             return ["assert not (", *joined, ")"]
         (left, recipe), (_, value) = pairs[0], written[0]
         if isinstance(recipe, Literal):

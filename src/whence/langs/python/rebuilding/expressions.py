@@ -401,6 +401,9 @@ def written_summary(imports: Imports, recipe: Written) -> Text:
             return imports.name(Name(package, of.qualname)) + arguments
     if package == "numpy":
         return _numpy(imports, recipe)
+    flags = text.removeprefix(f"{of.qualname}.").split("|")
+    if text.startswith(f"{of.qualname}.") and all(each.isidentifier() for each in flags):
+        return " | ".join(f"{imports.name(of)}.{each}" for each in flags)
     raise CannotRebuild(f"an object of {of}: {text[:60]}")
 
 

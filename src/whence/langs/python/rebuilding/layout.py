@@ -35,6 +35,21 @@ def laid_out(text: Text, *, before: str = "", after: str = "", indent: int = 0) 
     if len(line) <= WIDTH or isinstance(text, str) or not text.parts:
         return [line]
     out = [f"{' ' * indent}{before}{text.opening}"]
-    for label, part in text.parts:
-        out += laid_out(part, before=label, after=",", indent=indent + 4)
+    atoms = [part for label, part in text.parts if not label and isinstance(part, str)]
+    if len(atoms) == len(text.parts) and text.opening in ("[", "(", "{"):
+        out += _filled(atoms, indent + 4)
+    else:
+        for label, part in text.parts:
+            out += laid_out(part, before=label, after=",", indent=indent + 4)
     return [*out, f"{' ' * indent}{text.closing}{after}"]
+
+
+def _filled(atoms: list[str], indent: int) -> list[str]:
+    """Atoms, as many on a line as fit."""
+    rows: list[str] = []
+    for atom in atoms:
+        if rows and indent + len(rows[-1]) + len(atom) + 2 <= WIDTH:
+            rows[-1] += f" {atom},"
+        else:
+            rows.append(f"{atom},")
+    return [" " * indent + row for row in rows]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -30,9 +30,15 @@ class Program:
     command: tuple[str, ...] = ()
     ended: bool = True
     """Whether the run came to an end by itself."""
+    parsed: dict[str, Module | None] = field(default_factory=dict, compare=False, repr=False)
 
     def module(self, name: str) -> Module | None:
         """The definitions of a module, if its text is to be had."""
+        if name not in self.parsed:
+            self.parsed[name] = self._parsed(name)
+        return self.parsed[name]
+
+    def _parsed(self, name: str) -> Module | None:
         file = self.files.get(name)
         try:
             return None if file is None else Module(self.read(file))

@@ -50,7 +50,7 @@ class Order:
 
 def test_name(call: CallRecipe) -> str:
     """The name of the test's function."""
-    words = re.sub(r"\W+", "_", call.code.qualname).strip("_").lower()
+    words = re.sub(r"[\W_]+", "_", call.code.qualname).strip("_").lower()
     return f"test_{words}"
 
 
@@ -64,7 +64,7 @@ def write(order: Order, program: Program) -> str:
     held = {way.module: way.variable} if way.script else {}
     imports = Imports({MAIN: program.own_name(MAIN)}, held)
     writer = Writer(imports, program.module)
-    settings = _settings(order, module)
+    settings = _settings(order, module, ran=way.script is not None)
     writer.know([*call.arguments.values(), *settings.values()])
     written = written_call(writer, call, module)
     patches = [
@@ -88,8 +88,11 @@ def _value(writer: Writer, name: Name, recipe: Recipe) -> Text:
         raise CannotRebuild(f"it reads {name.qualname}: {problem}") from None
 
 
-def _settings(order: Order, module: Module) -> dict[Name, Recipe]:
-    """The module variables that may hold something else after an import, as they were."""
+def _settings(order: Order, module: Module, *, ran: bool) -> dict[Name, Recipe]:
+    """The module variables that may hold something else after an import, as they were.
+
+    `ran`: the module is a script that has done its work by then, so what it changed is changed.
+    """
     found: dict[Name, Recipe] = {}
     for name, recipe in order.call.reads.items():
         if isinstance(recipe, ClassItself | FunctionItself | ModuleItself | Method):
@@ -100,7 +103,7 @@ def _settings(order: Order, module: Module) -> dict[Name, Recipe]:
         once = len(values) == 1 and name.qualname not in module.rebound
         if once:
             default = literal(values[0])
-            if is_literal(default) and same(plain(recipe), default):
+            if is_literal(default) and same(plain(recipe), default) and not ran:
                 continue
             if isinstance(recipe, _UNCHANGING) or _is_constant(recipe):
                 continue

@@ -348,14 +348,19 @@ def _frame(value: Any) -> tuple[str, bool]:
     if columns > _HEAD:
         parts.append(f"…{columns - _HEAD} more")
     # An index other than the plain numbers is not shown, so equal texts may differ in it.
-    plain = type(value.index).__name__ == "RangeIndex"
+    plain = _counts_from_zero(value.index)
     return f"DataFrame({rows}×{columns}; {'; '.join(parts)})", complete and plain
+
+
+def _counts_from_zero(index: Any) -> bool:
+    """Whether an index is the one that there is if nobody asks for another."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 def _series(value: Any) -> tuple[str, bool]:
     text, complete = _column(value, len(value))
     name, whole = atom(value.name)
-    plain = type(value.index).__name__ == "RangeIndex"
+    plain = _counts_from_zero(value.index)
     more = f", …{len(value) - _HEAD} more" if len(value) > _HEAD else ""
     shown = f"Series([{text}{more}], name={name}, dtype={value.dtype})"
     return shown, complete and whole and plain and not more

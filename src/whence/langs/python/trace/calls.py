@@ -32,7 +32,7 @@ from whence.model.call import (
     OutcomeKind,
     Rule,
 )
-from whence.model.value import Value, atom
+from whence.model.value import Value, atom, show
 from whence.ports import Int32s, Int64s
 from whence.tree.memory import ColumnTree
 
@@ -281,6 +281,7 @@ class TraceSource:
             effects=tuple((effects + global_effects)[:MOST_EFFECTS]),
             printed="".join(reading.printed),
             site=self._site(head),
+            text=_defined(code, outcome),
         )
 
     def code(self, detail: int) -> CodeEntry:
@@ -525,6 +526,17 @@ class TraceSource:
         if record != f.GLOBAL:
             raise Malformed(_CHANGED)
         return self._root(reading, place, _GLOBALS + position)[0]
+
+
+def _defined(code: CodeEntry, outcome: Outcome) -> str:
+    """What is said of a class body, which reads like a call of the class otherwise."""
+    if not code.flags & f.CLASS_BODY or outcome.kind is OutcomeKind.NOT_TERMINATED:
+        return ""
+    name = code.qualname.rpartition("<locals>.")[2]
+    if outcome.kind is OutcomeKind.RETURNED:
+        return f"class {name} was defined"
+    raised = "" if outcome.value is None else f" {show(outcome.value)}"
+    return f"class {name} raised{raised} while it was defined"
 
 
 _NO_CODE = CodeEntry(0, "", "", "", 0, (), (), (), b"")

@@ -328,7 +328,7 @@ append([0], [0]); Box(1).grow(); count()
 """)
     assert body.find("append").effects == {"xs[1]": ("nothing", "1")}
     assert body.find("Box.grow").effects == {"self.x": ("1", "2")}
-    assert body.find("Box.__init__").effects == {"self.x": ("nothing", "1")}
+    assert body.find("Box.__init__").effects == {"self": ("Box()", "Box(x=1)")}
     effects = body.find("count").effects
     assert effects["COUNT"] == ("0", "1")
     assert effects["STATE['n']"] == ("0", "1")

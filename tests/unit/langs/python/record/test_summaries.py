@@ -206,6 +206,8 @@ def test_pandas_frames_series_and_their_like() -> None:
     text = "DataFrame(2×2; 'a': int64 [1, 2]; 'b': float64 [0.5, 1.5])"
     assert told(frame) == (text, True)
     assert told(frame.set_index("a"))[1] is False
+    words = pandas.DataFrame({"w": pandas.array(["x", "y"], dtype="string")})
+    assert told(words) == ("DataFrame(2×1; 'w': string ['x', 'y'])", True)
     assert told(pandas.Series([1, 2], name="s")) == ("Series([1, 2], name='s', dtype=int64)", True)
     assert told(pandas.Series(range(100)))[1] is False
     assert told(pandas.Timestamp("2026-01-02")) == ("Timestamp('2026-01-02 00:00:00')", True)
