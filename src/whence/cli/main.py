@@ -20,7 +20,10 @@ from pathlib import Path
 import whence
 from whence.errors import WhenceError
 
-COMMANDS = ("run", "call", "record", "debug", "list", "show", "convert", "strategies", "doctor")
+COMMANDS = (
+    "run", "call", "record", "debug", "check", "answers", "list", "show", "convert", "strategies",
+    "doctor",
+)  # fmt: skip
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"
 # Are followed by the command line of a program.

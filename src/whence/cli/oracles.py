@@ -99,6 +99,16 @@ def project_folder(path: Path) -> Path | None:
     return recordings.nearest(path.parent) or recordings.nearest()
 
 
+def remembered_in(path: Path | None, note: Note) -> AnswerFile:
+    """The answers of a file, or of the project."""
+    if path is None:
+        place = recordings.nearest()
+        if place is None:
+            raise UsageError("there is no folder .whence here or above: nothing is remembered")
+        path = place / NAME
+    return AnswerFile(path, note)
+
+
 def identifier(tree: Tree, place: Path) -> Identify:
     """How the calls of a tree are known in every run."""
     if not is_recorded(tree):

@@ -104,12 +104,12 @@ class Remembering:
 
     def update(self, tree: Tree, answers: Sequence[Answer]) -> None:
         """Note what is new among the person's answers, and withdraw what is gone."""
-        now = self._statements(tree, answers)
-        new = [said for digest, said in now.items() if _differs(said, self._noted.get(digest))]
-        gone = [said for digest, said in self._noted.items() if digest not in now]
+        stands = self._statements(tree, answers)
+        new = [said for digest, said in stands.items() if _differs(said, self._noted.get(digest))]
+        gone = [said for digest, said in self._noted.items() if digest not in stands]
         if not new and not gone:
             return
-        date = _now()
+        date = now()
         by = self._person()
         taken_back = [
             standing
@@ -127,7 +127,7 @@ class Remembering:
         self.file.withdraw(taken_back, date)
         self.file.append(replace(said, by=by, date=date) for said in new)
         self._tell_once(bool(new))
-        self._noted = now
+        self._noted = stands
 
     def _tell_once(self, wrote: bool) -> None:
         if wrote and self._notify is not _silent:
@@ -172,9 +172,10 @@ def _differs(said: Statement, other: Statement | None) -> bool:
     return (said.verdict, said.expected, said.mark) != (other.verdict, other.expected, other.mark)
 
 
-def _now() -> str:
-    now = datetime.datetime.now(datetime.UTC)
-    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def now() -> str:
+    """This moment, as statements are dated."""
+    moment = datetime.datetime.now(datetime.UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def person() -> str:
