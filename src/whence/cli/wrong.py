@@ -11,7 +11,7 @@ from whence.langs.python.recordings import read_symptom, write_symptom
 from whence.langs.python.symptoms import first_answers, happened
 from whence.langs.python.trace.provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
-from whence.model.symptom import Symptom, parse
+from whence.model.symptom import Symptom, SymptomKind, parse
 from whence.ports import Tree
 from whence.session.events import Answered, Event
 from whence.ui.terminal import symptom as dialogue
@@ -75,7 +75,10 @@ class FirstAnswers:
         first_answers(self._tree, symptom)
 
     def _nothing(self, screen: Screen) -> str:
-        screen.say("", happened(self._tree).ending)
+        seen = happened(self._tree)
+        screen.say("", seen.ending)
+        if seen.default is not None and seen.default.kind is SymptomKind.NOT_ENDED:
+            return "nothing that it did had been recorded by then"
         return (
             "no call of the program's own code was recorded (--user-code makes an installed "
             "package part of it)"
