@@ -16,6 +16,7 @@ from recorded import environment
 
 from whence.cli.main import main
 from whence.langs.python.recordings import beside, latest, read_symptom, recordings
+from whence.langs.python.trace.opening import open_trace
 from whence.model.symptom import Symptom, SymptomKind
 
 SHOP = """
@@ -291,7 +292,7 @@ def test_a_program_that_prints_nothing_can_be_called_wrong(whence: Whence, folde
     assert "The fault is in f" in done.stdout
 
 
-def test_a_program_that_forks_is_debugged_in_the_parent(folder: Path) -> None:
+def test_a_program_that_forks_is_debugged_in_the_parent(whence: Whence, folder: Path) -> None:
     source = """
 import os
 def work(n): return n + 2
@@ -310,7 +311,7 @@ main()
     assert "The fault is in work" in done.stdout
 
 
-def test_a_program_that_is_killed_leaves_what_it_did(folder: Path) -> None:
+def test_a_program_that_is_killed_leaves_what_it_did(whence: Whence, folder: Path) -> None:
     source = """
 import os, signal
 def step(n):
@@ -331,7 +332,9 @@ def test_recursion_to_the_limit_is_no_end(whence: Whence, folder: Path) -> None:
     assert "The fault is in down" in done.stdout
 
 
-def test_a_recursion_error_that_is_caught_is_an_exception_like_any_other(folder: Path) -> None:
+def test_a_recursion_error_that_is_caught_is_an_exception_like_any_other(
+    whence: Whence, folder: Path
+) -> None:
     source = """
 def down(n): return down(n + 1)
 def safely():
@@ -363,13 +366,14 @@ def test_the_time_limit_stops_the_program_and_calls_that_ran_did_not_end(
         program(folder, ENDLESS), answers="\nn\ny\n",
     )  # fmt: skip
     assert "The program did not end: it was stopped after 0.5 seconds." in done.stdout
-    shown = whence("show", str(recording(folder)), "--call", "2", status=0)
-    assert "did not end: it was stopped after 0.5 seconds" in shown.stdout
+    tree = open_trace(recording(folder))
+    count = tree.call(tree.position(2))
+    assert "did not end: it was stopped after 0.5 seconds" in count.equation()
     assert "started\n" in done.stdout
     assert read_symptom(recording(folder)) == Symptom(SymptomKind.NOT_ENDED)
 
 
-def test_nothing_in_the_program_can_catch_the_time_limit(folder: Path) -> None:
+def test_nothing_in_the_program_can_catch_the_time_limit(whence: Whence, folder: Path) -> None:
     source = """
 import signal, time
 def forever():
@@ -506,7 +510,7 @@ def test_a_recording_elsewhere_has_no_environment_beside_it(whence: Whence, fold
     assert not (folder / ".whence").exists()
 
 
-def test_binary_and_partial_lines_do_no_harm(folder: Path) -> None:
+def test_binary_and_partial_lines_do_no_harm(whence: Whence, folder: Path) -> None:
     source = r"""
 import sys
 def raw(): sys.stdout.buffer.write(b"\xff\x00\n"); sys.stdout.buffer.flush()
@@ -524,7 +528,9 @@ piece("no end")
     assert "The fault is in piece" in done.stdout, "who wrote the first piece is asked first"
 
 
-def test_what_goes_to_a_stream_of_the_programs_own_is_no_output(folder: Path) -> None:
+def test_what_goes_to_a_stream_of_the_programs_own_is_no_output(
+    whence: Whence, folder: Path
+) -> None:
     source = """
 import contextlib, io, sys
 def shown(): print("shown")

@@ -43,7 +43,7 @@ from whence.tree.build import Rows, as_array, link
 from whence.tree.memory import ColumnTree, assembled
 
 Progress = Callable[[int, int], None]
-_INDEX = "trace 2"
+_INDEX = "trace 3"
 """To be raised whenever what a scan finds, or how it is kept, changes."""
 
 
