@@ -11,9 +11,10 @@ environment = @$(PYTHON) tools/environments.py $(1) </dev/null
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
-demo: ## a debugging session on a recorded tree (answers may be piped in)
+demo: ## find the bug in a small Python program (answers may be piped in)
 	$(call environment,terminal)
-	@$(ENV)/bin/whence debug examples/sqrtest.jsonl --no-session || test $$? -eq 1
+	@test -t 0 || answers="--answers -"; \
+		$(ENV)/bin/whence run --no-session $$answers examples/orders.py || test $$? -eq 1
 
 test: ## lint, then the tests on every CPython >= 3.11 at hand
 	@$(PYTHON) tools/run_tests.py
@@ -43,6 +44,6 @@ bench: ## questions and time per search strategy; what recording costs
 	@$(ENV)/bin/python bench/record.py --all-pythons
 
 clean: ## remove everything that git does not keep, environments included
-	@rm -rf .venvs build dist src/*.egg-info .hypothesis .import_linter_cache .mypy_cache \
+	@rm -rf .venvs .whence build dist src/*.egg-info .hypothesis .import_linter_cache .mypy_cache \
 		.pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

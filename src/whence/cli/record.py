@@ -179,7 +179,11 @@ def run(options: argparse.Namespace) -> NoReturn:
         children=options.children,
     )
     leave()
+    under_way: list[Recording] = []
+    if options.stopped_by is not None:
+        _end_at_signal(options.stopped_by, under_way)
     recording = Recording(settings, target.words)
+    under_way.append(recording)
     verbose, quiet = options.verbose, options.quiet
 
     def finished(how: int, value: object) -> None:
@@ -188,20 +192,19 @@ def run(options: argparse.Namespace) -> NoReturn:
             if not recording.is_of_child:
                 _tell(written, verbose, quiet)
 
-    if options.stopped_by is not None:
-        _end_at_signal(options.stopped_by, recording)
     launch(target, recording.start, finished)
 
 
-def _end_at_signal(order: str, recording: Recording) -> None:
+def _end_at_signal(order: str, under_way: Sequence[Recording]) -> None:
     """End at once when a signal comes, as a run that did not end: nobody else can interfere."""
     import signal
 
     number, _, reason = order.partition(":")
 
     def stop(*_: object) -> NoReturn:
-        if recording.is_here:
-            recording.finish(STOPPED, reason)
+        for recording in under_way:
+            if recording.is_here:
+                recording.finish(STOPPED, reason)
             for stream in (sys.__stdout__, sys.__stderr__):
                 with contextlib.suppress(Exception):
                     if type(stream) is io.TextIOWrapper:

@@ -104,7 +104,10 @@ class FirstAnswers:
         first_answers(self._tree, symptom)
 
     def _nothing(self, screen: Screen) -> str:
-        screen.say("", happened(self._tree).ending)
+        seen = happened(self._tree)
+        screen.say("", seen.ending)
+        if seen.default is not None and seen.default.kind is SymptomKind.NOT_ENDED:
+            return "nothing that it did had been recorded by then"
         return (
             "no call of the program's own code was recorded (--user-code makes an installed "
             "package part of it)"

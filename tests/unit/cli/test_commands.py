@@ -191,7 +191,7 @@ def test_bad_input_gets_a_clear_error_and_exit_code_2(
 
 def test_wrong_usage_exits_with_2() -> None:
     with pytest.raises(SystemExit) as stopped:
-        main(["debug"])
+        main(["debug", "one", "another"])
     assert stopped.value.code == 2
 
 

@@ -36,7 +36,7 @@ _FORWARDED = [
 _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 _GRACE = 3.0
 """Seconds until a program that does not stop is killed: it may be busy in a library in C."""
-_TURN = 0.5
+_TURN, _AT_FIRST = 0.5, 0.02
 _MOST_INPUT = 256 * 2**20
 _CHUNK = 65536
 
@@ -115,21 +115,32 @@ def _interpreter() -> list[str]:
 
 def _wait(process: subprocess.Popen[bytes], order: Order, progress: Progress | None) -> None:
     began = time.monotonic()
-    deadline = None if order.time_limit is None else began + order.time_limit
-    told = False
+    deadline = None
+    told, running = False, order.time_limit is None
     while True:
         now = time.monotonic()
+        if not running and _size(order.recording) and order.time_limit is not None:
+            # Only now the program begins: that it took long to start is not its fault.
+            running, deadline = True, now + order.time_limit
         if deadline is not None and now >= deadline:
             process.send_signal(signal.SIGKILL if told else STOP)
             deadline, told = None if told else now + _GRACE, True
-        turn = _TURN if deadline is None else max(0.001, min(_TURN, deadline - now))
+        turn = _TURN if running else _AT_FIRST
+        if deadline is not None:
+            turn = max(0.001, min(turn, deadline - now))
         try:
             process.wait(turn)
             return
         except subprocess.TimeoutExpired:
             if progress is not None:
-                size = order.recording.stat().st_size if order.recording.exists() else 0
-                progress(time.monotonic() - began, size)
+                progress(time.monotonic() - began, _size(order.recording))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 @contextlib.contextmanager

@@ -107,8 +107,8 @@ def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
         raise UsageError(problem)
     mark = _mark(call, symptom)
     chain = _chain(tree, top, call, mark)
-    if symptom.kind is SymptomKind.RESULT and not chain:
-        mark = None  # it is all of what is judged, and leads nowhere
+    if symptom.kind in _FOLLOWED and not _leads_somewhere(tree, top, chain):
+        mark = None
     answers = [Answer(tree.id(top), Verdict.WRONG, mark, SYMPTOM)]
     if symptom.kind is SymptomKind.EXCEPTION and chain and not _is_body(tree, chain[-1]):
         chain = chain[:-1]  # whoever raised it may be right to
@@ -120,6 +120,15 @@ def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
                 break
             answers.append(Answer(tree.id(position), Verdict.WRONG, None, SYMPTOM))
     return tuple(answers)
+
+
+_FOLLOWED = (SymptomKind.RESULT, SymptomKind.OUTPUT, SymptomKind.EXCEPTION)
+
+
+def _leads_somewhere(tree: Tree, top: int, chain: list[int]) -> bool:
+    """Whether the origin is worth a question: not if it is unknown, or most of the program."""
+    weight = tree.columns.weight
+    return bool(chain) and float(weight[chain[-1]]) <= float(weight[top]) / 2
 
 
 def _mark(call: Call, symptom: Symptom) -> Mark | None:

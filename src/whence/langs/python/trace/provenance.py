@@ -3,10 +3,11 @@
 It does not follow values through the program. It knows which call wrote each line of the output,
 and which call an exception left first. Everything else is unknown, and said to be.
 
-An exception that left a call is taken for the one that left another call before if the other was
-left last, while this one ran, by one that is told in the same way; or if it was left by one of the
-same type in the very place where this one was. A call that catches an exception and then raises an
-equal one of its own is not told from one that lets it pass.
+An exception that left a call is taken for the one that left another call before, while this one
+ran, if both are told in the same way, and the other is the last that was left at all or a callee of
+this one; or if both are of one type, and the callee was called in the very place where this one was
+left. A call that catches an exception and then raises an equal one of its own is not told from one
+that lets it pass.
 """
 
 from __future__ import annotations
@@ -148,10 +149,10 @@ class TraceProvenance:
             value
         ):
             return last
-        return self._at_same_place(source, node, value)
+        return self._from_callee(source, node, value)
 
-    def _at_same_place(self, source: TraceSource, node: int, value: Value) -> int | None:
-        """The last callee that was called where the exception left this call, and raised its like.
+    def _from_callee(self, source: TraceSource, node: int, value: Value) -> int | None:
+        """The last callee that the exception left.
 
         Another exception may have come and gone since, as in a handler that raises the first again.
         """
@@ -168,8 +169,11 @@ class TraceProvenance:
         for callee in callees[::-1].tolist():
             number = self.tree.id(callee)
             left = source.raised(number)
-            if where is not None and left is not None and left.text == value.text:
-                return number if self.tree.call(callee).site == where else None
+            if left is None or left.text != value.text:
+                continue
+            is_place = where is not None and self.tree.call(callee).site == where
+            if is_place or _told(left) == _told(value):
+                return number
         return None
 
 

@@ -1,0 +1,86 @@
+"""`whence run` where a terminal is more than a place to type: interrupts, and input from elsewhere."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recorded import environment
+
+pexpect = pytest.importorskip("pexpect")
+if sys.platform == "win32":
+    pytest.skip("there are no pseudo-terminals here", allow_module_level=True)
+
+ENDLESS = """
+def count(n):
+    print("started")
+    while True: n = step(n)
+def step(n): return n + 1
+count(0)
+"""
+RUN = [sys.executable, "-m", "whence", "run"]
+
+
+def spawned(folder: Path, command: str, words: list[str]) -> Any:
+    private = {name: str(folder / name) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME")}
+    kept = {k: v for k, v in environment().items() if k not in ("COLUMNS", "LINES")}
+    return pexpect.spawn(
+        command,
+        words,
+        cwd=str(folder),
+        env={**kept, **private, "TERM": "dumb", "NO_COLOR": "1"},
+        encoding="utf-8",
+        dimensions=(50, 200),
+        timeout=60,
+    )
+
+
+def test_ctrl_c_stops_the_program_and_the_session_begins(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(ENDLESS)
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], "--max-calls", "50", "program.py"])
+    child.expect("started")
+    child.sendintr()
+    child.expect("KeyboardInterrupt")
+    child.expect("The program did not end: it was interrupted")
+    child.expect("Enter: that it did not end")
+    child.sendline("")
+    child.expect(r"Question 1")
+    child.sendline("q")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 1
+    again = spawned(tmp_path, RUN[0], [*RUN[1:3], "debug"])
+    again.expect(r"Question 1")
+    again.sendline("q")
+    again.expect(pexpect.EOF)
+    assert "What is wrong?" not in again.before
+
+
+def test_answers_are_typed_although_the_program_read_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import sys\ndef add(a, b): return a - b\nprint(add(*map(int, sys.stdin.read().split())))\n"
+    )
+    piped = f"printf '1 2' | {' '.join(RUN)} --plain program.py"
+    child = spawned(tmp_path, "/bin/sh", ["-c", piped])
+    child.expect("-1")
+    child.expect("Enter: that line")
+    child.sendline("1")
+    child.expect(r"add\(a=1, b=2\)")
+    child.sendline("n")
+    child.expect("The fault is in add")
+    child.sendline("")
+    child.expect(pexpect.EOF)
+
+
+def test_a_terminal_that_the_program_left_in_disorder_is_put_right(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import sys, termios, tty\ndef f(x): return x + 1\ntty.setraw(0)\nprint(f(1))\n"
+    )
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], "--plain", "program.py"])
+    child.expect("Enter: that line")
+    child.sendline("1")
+    child.expect(r"f\(x=1\) → 2")
+    child.sendline("n")
+    child.expect("The fault is in f")
+    child.sendline("")
+    child.expect(pexpect.EOF)
