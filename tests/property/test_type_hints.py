@@ -119,6 +119,8 @@ def is_in(value: Any, annotation: Any) -> bool:
         return isinstance(value, annotation)
     if not isinstance(value, origin):
         return False
+    if not inner:  # typing.Mapping, without more
+        return True
     if origin is tuple and inner[-1] is not ...:
         return len(value) == len(inner) and all(map(is_in, value, inner))
     if isinstance(value, collections.abc.Mapping) and len(inner) == 2:

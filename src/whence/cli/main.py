@@ -21,7 +21,8 @@ import whence
 from whence.errors import WhenceError
 
 COMMANDS = (
-    "run", "call", "test", "record", "debug", "list", "show", "convert", "strategies", "doctor",
+    "run", "call", "test", "record", "debug", "check", "answers", "list", "show", "convert",
+    "strategies", "doctor",
 )  # fmt: skip
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"

@@ -65,7 +65,7 @@ def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
 
 def turned_off(options: argparse.Namespace, oracles: Sequence[Oracle]) -> list[Event]:
     """The oracles that are not to be asked, as the session takes it."""
-    known = list(dict.fromkeys([*NAMES, *(oracle.name for oracle in oracles)]))
+    known = list(dict.fromkeys([*NAMES, *(oracle.name for oracle in oracles), *options.oracle]))
     found: list[Event] = []
     for text in options.no_oracle:
         wanted = text if text in known else text.lower().replace("-", " ").replace("_", " ")
@@ -108,12 +108,24 @@ def keeper(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> R
         if not options.remember:
             return None
         place = recordings.folder()
-    return Remembering(AnswerFile(place / NAME), identifier(tree, place), note)
+    unseen = any(turned == OracleTurned(REMEMBERED, on=False) for turned in turned_off(options, ()))
+    answers = AnswerFile(place / NAME)
+    return Remembering(answers, identifier(tree, place), note, settles=not unseen)
 
 
 def project_folder(path: Path) -> Path | None:
     """The `.whence` that a file lies in or beside, else that of the working directory."""
     return recordings.nearest(path.parent) or recordings.nearest()
+
+
+def remembered_in(path: Path | None, note: Note) -> AnswerFile:
+    """The answers of a file, or of the project."""
+    if path is None:
+        place = recordings.nearest()
+        if place is None:
+            raise UsageError("there is no folder .whence here or above: nothing is remembered")
+        path = place / NAME
+    return AnswerFile(path, note)
 
 
 def identifier(tree: Tree, place: Path) -> Identify:

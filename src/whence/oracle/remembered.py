@@ -87,16 +87,25 @@ class Remembering:
     """Writes down what a person says, and takes back what the person takes back."""
 
     def __init__(
-        self, file: AnswerFile, identify: Identify, notify: Callable[[str], None], by: str = ""
+        self,
+        file: AnswerFile,
+        identify: Identify,
+        notify: Callable[[str], None],
+        by: str = "",
+        *,
+        settles: bool = True,
     ) -> None:
+        """`settles`: who answers has seen what was remembered before, so that others' statements
+        to the contrary are taken back.
+        """
         self.file = file
-        self.not_remembered: dict[int, str] = {}
-        """The calls that were judged and are not known in every run, and why not."""
+        self._settles = settles
         self._identify = identify
         self._notify = notify
         self._by = by
         self._known: dict[int, Equation | str] = {}
         self._noted: dict[str, Statement] = {}
+        self._told: set[str] = set()
 
     def begin(self, tree: Tree, answers: Sequence[Answer]) -> None:
         """The session goes on with answers that were noted, or not, when they were given."""
@@ -104,12 +113,13 @@ class Remembering:
 
     def update(self, tree: Tree, answers: Sequence[Answer]) -> None:
         """Note what is new among the person's answers, and withdraw what is gone."""
-        now = self._statements(tree, answers)
-        new = [said for digest, said in now.items() if _differs(said, self._noted.get(digest))]
-        gone = [said for digest, said in self._noted.items() if digest not in now]
+        stands = self._statements(tree, answers)
+        new = [said for digest, said in stands.items() if _differs(said, self._noted.get(digest))]
+        gone = [said for digest, said in self._noted.items() if digest not in stands]
+        self._tell_what_is_not(answers)
         if not new and not gone:
             return
-        date = _now()
+        date = now()
         by = self._person()
         taken_back = [
             standing
@@ -117,24 +127,30 @@ class Remembering:
             for standing in self.file.about(said.equation.digest)
             if standing.by == by
         ]
-        # Whoever answers has seen what was said before: it was given as an answer, or told.
         taken_back += [
             standing
             for said in new
             for standing in self.file.about(said.equation.digest)
-            if standing.by != by and standing.verdict is not said.verdict
+            if self._settles and standing.by != by and standing.verdict is not said.verdict
         ]
         self.file.withdraw(taken_back, date)
         self.file.append(replace(said, by=by, date=date) for said in new)
-        self._tell_once(bool(new))
-        self._noted = now
+        if new:
+            self._tell("kept", f"Answers are remembered in {self.file.path} for later runs.")
+        self._noted = stands
 
-    def _tell_once(self, wrote: bool) -> None:
-        if wrote and self._notify is not _silent:
-            self._notify(
-                f"Answers are remembered in {self.file.path} for later runs (--no-remember: not)."
-            )
-            self._notify = _silent
+    def _tell_what_is_not(self, answers: Sequence[Answer]) -> None:
+        for answer in answers:
+            why = self._known.get(answer.node)
+            if answer.by == PERSON and isinstance(why, str):
+                self._tell("not", f"Call {answer.node} is not known in full, so what you say of "
+                           f"it is not remembered: {why}.")  # fmt: skip
+
+    def _tell(self, what: str, text: str) -> None:
+        """Say something once in a session."""
+        if what not in self._told:
+            self._told.add(what)
+            self._notify(text)
 
     def _statements(self, tree: Tree, answers: Sequence[Answer]) -> dict[str, Statement]:
         found: dict[str, Statement] = {}
@@ -143,7 +159,6 @@ class Remembering:
                 continue
             equation = self._equation(tree, answer.node)
             if isinstance(equation, str):
-                self.not_remembered[answer.node] = equation
                 continue
             mark = str(answer.mark) if answer.mark else ""
             found[equation.digest] = Statement(
@@ -162,19 +177,16 @@ class Remembering:
         return self._by
 
 
-def _silent(text: str) -> None:
-    pass
-
-
 def _differs(said: Statement, other: Statement | None) -> bool:
     if other is None:
         return True
     return (said.verdict, said.expected, said.mark) != (other.verdict, other.expected, other.mark)
 
 
-def _now() -> str:
-    now = datetime.datetime.now(datetime.UTC)
-    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def now() -> str:
+    """This moment, as statements are dated."""
+    moment = datetime.datetime.now(datetime.UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def person() -> str:

@@ -127,6 +127,24 @@ def test_who_answers_after_a_disagreement_settles_it(file: AnswerFile) -> None:
     }
 
 
+def test_who_did_not_see_what_others_said_does_not_settle_it(file: AnswerFile) -> None:
+    keeper(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
+    unseen = Remembering(file, identify, print, "Bob", settles=False)
+    unseen.update(TREE, [Answer(1, Verdict.WRONG)])
+    assert len(file.all()) == 2
+    assert judged(file, 1) is None
+
+
+def test_that_an_answer_cannot_be_remembered_is_said_once(file: AnswerFile) -> None:
+    notes: list[str] = []
+    nothing = Remembering(file, lambda node, call: "x: too long", notes.append, "Ada")
+    nothing.update(TREE, [Answer(1, Verdict.RIGHT)])
+    nothing.update(TREE, [Answer(1, Verdict.RIGHT), Answer(2, Verdict.RIGHT)])
+    assert len(notes) == 1
+    assert notes[0].endswith("is not remembered: x: too long.")
+    assert not file.path.exists()
+
+
 def test_a_person_may_change_their_mind(file: AnswerFile) -> None:
     keeper(file).update(TREE, [Answer(1, Verdict.RIGHT)])
     keeper(file).update(TREE, [Answer(1, Verdict.WRONG)])

@@ -292,7 +292,8 @@ class _Conversation:
         if question is None or question.default is None:
             self._fresh = True
             return
-        self._send(Answered((replace(question.default, node=question.node, by="person"),)))
+        repeated = replace(question.default, node=question.node, by="person", reason="")
+        self._send(Answered((repeated,)))
 
     def _trust(self, command: commands.TrustCode) -> None:
         if isinstance(self.outcome, Revise):

@@ -16,6 +16,7 @@ from whence.ui.terminal.commands import (
     ListCalls,
     Save,
     TrustCode,
+    TurnOracle,
     TurnSwitch,
     documentation,
     help_text,
@@ -49,6 +50,9 @@ INADMISSIBLE, UNKNOWN = Verdict.INADMISSIBLE, Verdict.UNKNOWN
         ("y 7", Judge(RIGHT, nodes=(7,))),
         ("i 3 9", Judge(INADMISSIBLE, nodes=(3, 9))),
         ("? 3", Judge(UNKNOWN, nodes=(3,))),
+        ("oracle", TurnOracle("", on=False)),
+        ("oracle type hints off", TurnOracle("type hints", on=False)),
+        ("oracle python:m:f ON", TurnOracle("python:m:f", on=True)),
         ("n = [1, 2, 4]", Judge(WRONG, expected="[1, 2, 4]")),
         ("n=3", Judge(WRONG, expected="3")),
         ("NO == Total(3)", Judge(WRONG, expected="Total(3)")),
@@ -123,11 +127,13 @@ def test_what_is_not_understood_is_told_with_the_right_form(line: str, said: str
         ("i xs = 3", "only n can be followed by what it should be"),
         ("? = 3", "only n can be followed by what it should be"),
         ("n =", "say after the ="),
+        ("oracle off", "say which oracle"),
+        ("oracle remembered", "say which oracle"),
         ("n result =  ", "say after the ="),
         ("n 14 18 = 3", "one call at a time"),
     ],
 )
-def test_what_it_should_be_is_said_of_one_wrong_call(line: str, said: str) -> None:
+def test_what_is_said_by_halves_is_told_with_the_right_form(line: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse(line)
 

@@ -8,7 +8,7 @@ from whence.app import Debugging
 from whence.errors import WhenceError
 from whence.model.call import Call
 from whence.model.question import Question
-from whence.model.verdict import Verdict
+from whence.model.verdict import Judgement, Verdict
 from whence.search.space import Switches
 from whence.session.events import Found
 from whence.session.state import State
@@ -222,3 +222,37 @@ def test_what_should_have_been_may_be_said_in_words(small: State, session: Sessi
 def test_info_says_what_a_judged_call_should_give(small: State, session: Session) -> None:
     seen, *_ = session(small, "n", "n result[1] = 7", "y", "y", "info")
     assert "\nshould be result[1] = 7\n" in seen
+
+
+@dataclass
+class Hints:
+    """An oracle that knows one call."""
+
+    node: int = 1
+    name: str = "type hints"
+
+    def judge(self, question: Question) -> Judgement | None:
+        return Judgement(Verdict.WRONG, "9 is not str") if question.node == self.node else None
+
+
+def test_an_oracle_is_shown_named_and_turned_off(small: State, session: Session) -> None:
+    lines = ("oracle", "info", "oracle type off", "oracle", "n", "n", "y", "y")
+    seen, debugging, _ = session(small, *lines, oracles=[Hints()])
+    assert "main() → 9 is wrong, says type hints: 9 is not str." in seen
+    assert "  type hints  on   1 answered" in seen
+    assert "answers   1: 1 wrong; 1 by type hints" in seen
+    assert "type hints is off now." in seen
+    assert "  type hints  off  0 answered" in seen
+    assert all(answer.by == "person" for answer in debugging.state.facts.answers)
+
+
+def test_why_an_oracle_says_so_is_in_info(small: State, session: Session) -> None:
+    seen, *_ = session(small, "n", "y", "y", "info", oracles=[Hints(2)])
+    assert "judged    wrong, by type hints: 9 is not str" in seen
+
+
+def test_an_oracle_that_there_is_not_is_told(small: State, session: Session) -> None:
+    seen, *_ = session(small, "oracle nix off", oracles=[Hints()])
+    assert "there is no oracle nix; there is type hints" in seen
+    seen, *_ = session(small, "oracle")
+    assert "There is none: only you are asked." in seen

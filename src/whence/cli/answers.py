@@ -1,0 +1,93 @@
+"""`whence answers`: what is remembered for the project, and forgetting some of it."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from whence.cli.oracles import remembered_in
+from whence.errors import UsageError
+from whence.oracle.answer_file import Statement
+from whence.oracle.remembered import now
+
+_ID = 8
+FORGET = "forget"
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "answers",
+        help="list the answers that are remembered for the project, or forget some",
+        description="Lists what persons said of calls and what is remembered of it in "
+        ".whence/answers.jsonl, with the short name of each answer. `whence answers forget WHAT` "
+        "takes answers back: by their short names, or all about a function by its name. A line is "
+        "added to the file that says so; nothing is rewritten (docs/oracles.md).",
+    )
+    command.add_argument(
+        "words", nargs="*", metavar="forget WHAT", help="which answers are to be forgotten"
+    )
+    command.add_argument(
+        "--file", type=Path, metavar="FILE", help="the file (default: that of the project)"
+    )
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print them, or take some back."""
+    file = remembered_in(options.file, print)
+    if not options.words:
+        lines = listing(file.all())
+        print("\n".join(lines) if lines else "Nothing is remembered here yet.")
+        return 0
+    first, *names = options.words
+    if first != FORGET or not names:
+        raise UsageError("say what to forget, as in: whence answers forget 1a2b3c4d")
+    meant = _meant(file.all(), names)
+    file.withdraw(meant, now())
+    for said in meant:
+        print(f"forgotten: {_line(said)}")
+    return 0
+
+
+def listing(statements: list[Statement]) -> list[str]:
+    """All statements by function; those that contradict each other are told."""
+    lines: list[str] = []
+    for function, group in groupby(statements, key=lambda each: each.equation.function):
+        said = list(group)
+        lines.append(f"{function}:")
+        verdicts: dict[str, set[object]] = {}
+        for each in said:
+            verdicts.setdefault(each.equation.digest, set()).add(each.verdict)
+        for each in said:
+            disagreed = len(verdicts[each.equation.digest]) > 1
+            lines.append(f"  {_line(each)}{'  (contradicted)' if disagreed else ''}")
+    return lines
+
+
+def _line(said: Statement) -> str:
+    verdict = said.verdict.value if said.verdict else ""
+    part = f"{said.mark} = " if said.mark else ""
+    expected = f", should be {part}{said.expected}" if said.expected is not None else ""
+    marked = f" at {said.mark}" if said.mark and said.expected is None else ""
+    return (
+        f"{said.equation.digest[:_ID]}  {said.equation.text} is {verdict}{marked}{expected}"
+        f"  ({said.by}, {said.date[:10]})"
+    )
+
+
+def _meant(statements: list[Statement], names: list[str]) -> list[Statement]:
+    found: list[Statement] = []
+    for name in names:
+        by_function = [each for each in statements if each.equation.function == name]
+        fitting = by_function or [
+            each for each in statements if each.equation.digest.startswith(name.lower())
+        ]
+        if not fitting:
+            raise UsageError(f"nothing that is remembered is named {name}; `whence answers` lists")
+        if not by_function and len({each.equation.digest for each in fitting}) > 1:
+            raise UsageError(f"{name} may be several answers: write more of the name")
+        found += [each for each in fitting if each not in found]
+    return found

@@ -1,0 +1,312 @@
+"""`whence check [FILE]`: after the fix, run the recorded command again and hold it against what was
+said: is the symptom gone, and what became of the calls that were judged.
+
+Calls of both runs are compared by function and inputs (`langs/python/trace/equations.py`), with
+whole values in the new run, so that a call that is missing there was not made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.cli.oracles import project_folder, remembered_in
+from whence.errors import UsageError, WhenceError
+from whence.langs.python import recordings
+from whence.langs.python.running import Order, keep_environment
+from whence.langs.python.running import run as run_recorded
+from whence.langs.python.symptoms import happened
+from whence.langs.python.trace.equations import Equations, NotKnown
+from whence.langs.python.trace.opening import about, open_trace
+from whence.langs.python.trace.pages import Header
+from whence.model.call import Call, find_mark
+from whence.model.symptom import Symptom, SymptomKind
+from whence.model.value import FULL, Limits, show
+from whence.model.verdict import Verdict
+from whence.oracle.answer_file import AnswerFile, Statement
+from whence.tree.memory import ColumnTree
+from whence.tree.reading import readable_call
+
+LAST = "last"
+_MOST_CALLS = 200_000
+_TEXT = Limits(depth=4, parts=12, characters=200)
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "check",
+        help="after a fix: run the recorded program again and see whether the fault is gone",
+        description="Runs the command of a recording again, with the same input and environment, "
+        "and records it. Says whether what was wrong is gone, and what became of the calls that "
+        "were judged before (.whence/answers.jsonl): those that still give what was called wrong, "
+        "that give what was expected or something else, that are not made any more. The program's "
+        "output is not shown. Exit codes: 0 nothing that was called wrong occurs any more and "
+        "what was wrong is gone, 1 otherwise, 2 the program could not be run.",
+    )
+    command.add_argument(
+        "recording", nargs="?", default=LAST, metavar="FILE",
+        help="the recording (default: last, the newest of the project that has something wrong)",
+    )  # fmt: skip
+    command.add_argument(
+        "--time-limit", metavar="SECONDS", type=float, help="stop the program after so long"
+    )
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run it again, and say what became of what was wrong."""
+    path = _recording(options.recording)
+    before = open_trace(path)
+    known = about(before)
+    if known is None or not known.header.command:
+        raise WhenceError(f"{path} does not say which command it was: it cannot be run again")
+    header = known.header
+    place = project_folder(path) or recordings.folder()
+    place = place.absolute()
+    file = remembered_in(place / "answers.jsonl", print)
+    # Found before the run, which takes its time.
+    runs = [_Run(before, place.parent)]
+    again = _run_again(path.absolute(), header, options.time_limit)
+    runs.append(_Run(open_trace(again), place.parent))
+    print(f"Ran again: {shlex.join(header.command)}")
+    symptom = recordings.read_symptom(path)
+    gone, words = symptom_now(symptom, before, runs[1].tree)
+    print(words)
+    left = _tell_calls(file, *runs)
+    if symptom is not None and not gone:
+        recordings.write_symptom(again, symptom)
+    if gone and not left:
+        print("Nothing that was called wrong occurs any more.")
+        return 0
+    print(f"`whence debug {os.path.relpath(again)}` goes on from here.")
+    return 1
+
+
+def _recording(name: str) -> Path:
+    if name != LAST:
+        return Path(name)
+    found = recordings.recordings()
+    if not found:
+        raise UsageError("there is no recording in this project; name one: whence check FILE")
+    # A run in which all was well again is not the one that is meant.
+    wrong = [path for path in found if recordings.read_symptom(path) is not None]
+    return (wrong or found)[-1]
+
+
+# --- running it again ----------------------------------------------------------------------------
+
+
+def _run_again(path: Path, header: Header, time_limit: float | None) -> Path:
+    again = recordings.new_recording(path.stem.rpartition("-")[0] or path.stem, path.parent)
+    with _as_then(path, header):
+        order = Order(
+            words=[*_record_options(header.options), *_program(header.command)],
+            recording=again,
+            time_limit=time_limit,
+            stdout=os.open(os.devnull, os.O_WRONLY),
+        )
+        ran = run_recorded(order)
+        if again.exists() and again.stat().st_size:
+            keep_environment(again)
+    os.close(order.stdout or 0)
+    if not again.exists() or not again.stat().st_size:
+        recordings.remove(again)
+        raise WhenceError(f"the program could not be run again (status {ran.status})")
+    return again
+
+
+def _record_options(told: Mapping[str, Any]) -> list[str]:
+    """What was recorded, in whole values."""
+    words = ["--whole-values"]
+    for name, option in (("user_code", "user-code"), ("only", "only"), ("left_out", "leave-out")):
+        words += [f"--{option}={each}" for each in told.get(name) or ()]
+    return [*words, "--children"] if told.get("children") else words
+
+
+def _program(command: tuple[str, ...]) -> list[str]:
+    return [*command] if command[0].startswith("-") else ["--", *command]
+
+
+@contextlib.contextmanager
+def _as_then(path: Path, header: Header) -> Iterator[None]:
+    """In the folder, with the environment and the input that the program had, as far as known."""
+    environment = recordings.beside(path, "environment.json")
+    given = recordings.beside(path, "stdin")
+    old_environment, old_input = dict(os.environ), os.dup(0)
+    try:
+        source = os.open(given if given.exists() else os.devnull, os.O_RDONLY)
+        os.dup2(source, 0)
+        os.close(source)
+        if environment.exists():
+            _set_environment(json.loads(environment.read_text(encoding="utf-8")))
+        with contextlib.chdir(header.cwd or "."):
+            yield
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise WhenceError(f"{path}: cannot be run as it was ({reason})") from problem
+    finally:
+        os.dup2(old_input, 0)
+        os.close(old_input)
+        _set_environment(old_environment)
+
+
+def _set_environment(wanted: Any) -> None:
+    if not isinstance(wanted, dict):
+        raise ValueError("the environment that was kept is none")
+    os.environ.clear()
+    os.environ.update({str(name): str(value) for name, value in wanted.items()})
+
+
+# --- the symptom ---------------------------------------------------------------------------------
+
+
+def symptom_now(symptom: Symptom | None, old: ColumnTree, new: ColumnTree) -> tuple[bool, str]:
+    """Whether what was wrong is gone, and that in words."""
+    before, after = happened(old), happened(new)
+    if symptom is None:
+        if before.failed:
+            return not after.failed, _ended(before.ending, after.ending, not after.failed)
+        return not after.failed, f"{after.ending} (What was wrong is not kept with the recording.)"
+    if symptom.kind is SymptomKind.OUTPUT:
+        return _output(symptom.line, before.lines, after.lines)
+    if symptom.kind in (SymptomKind.RESULT, SymptomKind.EXPRESSION):
+        part = symptom.expression or "result"
+        then, now = _part(old, before.top, part), _part(new, after.top, part)
+        return then != now, f"What was wrong, {part}, was {then} and {_is_now(then, now)}."
+    return not after.failed, _ended(before.ending, after.ending, not after.failed)
+
+
+def _ended(before: str, after: str, gone: bool) -> str:
+    if gone:
+        return f"It was wrong that: {before} That is gone: {after}"
+    return f"It is still wrong: {after}"
+
+
+def _output(line: int | None, old: tuple[str, ...], new: tuple[str, ...]) -> tuple[bool, str]:
+    if line is None:
+        same = old == new
+        return not same, f"What it prints is {'still the same' if same else 'not the same now'}."
+    then = old[line - 1] if line <= len(old) else ""
+    now = new[line - 1] if line <= len(new) else "not there"
+    return then != now, f"Line {line} of the output was {then!r} and {_is_now(then, now, repr)}."
+
+
+def _is_now(then: str, now: str, shown: Any = str) -> str:
+    return "is so still" if then == now else f"is now {shown(now)}"
+
+
+def _part(tree: ColumnTree, position: int, part: str) -> str:
+    return _shown(readable_call(tree, position)[0], part)
+
+
+# --- the calls that were judged ------------------------------------------------------------------
+
+
+@dataclass
+class _Run:
+    """The calls of one recording, by what they are known by in every run."""
+
+    tree: ColumnTree
+    project: Path
+    by_inputs: dict[str, dict[str, int]] = field(default_factory=dict)
+    """For the digest of a call's inputs the digests of what came of it, and one such call."""
+    incomplete: bool = False
+
+    def look_for(self, functions: set[str]) -> None:
+        """Find the calls of some functions."""
+        equations = Equations(self.tree, self.project)
+        columns = self.tree.columns
+        last_names = {name.rpartition(".")[2] for name in functions}
+        numbers = [
+            number
+            for number, each in enumerate(self.tree.functions)
+            if each.qualname.rpartition(".")[2] in last_names
+        ]
+        positions = np.flatnonzero(np.isin(columns.function, numbers))
+        _, first = np.unique(columns.equation[positions], return_index=True)
+        distinct = positions[first]
+        self.incomplete = len(distinct) > _MOST_CALLS
+        for position in distinct[:_MOST_CALLS].tolist():
+            with contextlib.suppress(NotKnown, WhenceError):
+                _, digest, inputs = equations.of(position)
+                self.by_inputs.setdefault(inputs, {})[digest] = position
+
+
+def _tell_calls(file: AnswerFile, before: _Run, after: _Run) -> int:
+    """Say what became of the calls that were judged; how many are still wrong."""
+    statements = list({each.equation.digest: each for each in file.all()}.values())
+    names = {each.equation.function for each in statements}
+    before.look_for(names)
+    after.look_for(names)
+    left = 0
+    for said in statements:
+        became, is_left = became_of(said, before, after)
+        left += is_left
+        if became:
+            print(f"  {said.equation.text} was {_was(said)}: {became}")
+    if after.incomplete:
+        print(f"  (Only {_MOST_CALLS:,} calls were looked at.)")
+    return left
+
+
+def became_of(said: Statement, before: _Run, after: _Run) -> tuple[str, bool]:
+    """What became of a call that was judged, and whether it is still wrong; nothing if it is as it
+    should be, or is none of this program.
+    """
+    then, now = (
+        before.by_inputs.get(said.equation.inputs),
+        after.by_inputs.get(said.equation.inputs),
+    )
+    if now is None:
+        gone = "" if then is None or said.verdict is Verdict.RIGHT else "it is not made any more"
+        return gone, False
+    if said.verdict is Verdict.INADMISSIBLE:
+        return "it is still made", True
+    if said.equation.digest in now:
+        return ("", False) if said.verdict is Verdict.RIGHT else ("it still gives that", True)
+    position = next(iter(now.values()))
+    call, _ = readable_call(after.tree, position)
+    gives = f"now {call.right(_TEXT)}"
+    if said.expected is None:
+        return gives, False
+    wanted, is_literal = _literal(said.expected)
+    if _shown(call, said.mark or "result") == wanted:
+        return f"{gives}, as expected", False
+    if is_literal:
+        return f"{gives}, but {_expected(said)} was expected", True
+    return f"{gives}; what was expected: {_expected(said)}", False
+
+
+def _was(said: Statement) -> str:
+    return {Verdict.WRONG: "wrong", Verdict.RIGHT: "right"}.get(
+        said.verdict or Verdict.UNKNOWN, "called with what it should never get"
+    )
+
+
+def _expected(said: Statement) -> str:
+    return f"{said.mark} = {said.expected}" if said.mark else f"{said.expected}"
+
+
+def _literal(text: str) -> tuple[str, bool]:
+    """A literal as values are written, and whether it is one."""
+    with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return repr(ast.literal_eval(text)), True
+    return text, False
+
+
+def _shown(call: Call, part: str) -> str:
+    try:
+        return show(find_mark(call, part, input_side=False).value, FULL)
+    except UsageError:
+        return "not there"

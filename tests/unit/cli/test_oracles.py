@@ -1,0 +1,81 @@
+"""Which oracles a session has, and whose answers are kept."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from whence.cli import oracles
+from whence.errors import UsageError
+from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
+from whence.session.events import OracleTurned
+from whence.tree.memory import Node, tree_of
+
+CALL = Call(Function("f"), Rule("f", "f"), Outcome(OutcomeKind.RETURNED))
+TREE = tree_of([Node(0, None, CALL)])
+
+
+def options(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    oracles.add_options(parser.add_argument_group("a"), parser.add_argument_group("b"))
+    parser.add_argument("--answers")
+    return parser.parse_args(words)
+
+
+class Input:
+    def __init__(self, terminal: bool) -> None:
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+@pytest.mark.parametrize(
+    ("words", "terminal", "folder", "kept"),
+    [
+        ((), True, True, True),
+        ((), True, False, False),
+        ((), False, True, False),
+        (("--answers", "x"), True, True, False),
+        (("--answers", "x", "--remember"), True, True, True),
+        (("--remember",), False, False, True),
+        (("--no-remember",), True, True, False),
+    ],
+)
+def test_a_persons_answers_are_kept_where_the_project_has_a_folder(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    terminal: bool,
+    folder: bool,
+    kept: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", Input(terminal))
+    if folder:
+        (tmp_path / ".whence").mkdir()
+    found = oracles.keeper(options(*words), TREE, tmp_path / "tree", print)
+    assert (found is not None) is kept
+    if found is not None:
+        assert found.file.path == tmp_path / ".whence" / "answers.jsonl"
+
+
+def test_a_recording_belongs_to_the_project_that_it_lies_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for each in (one, other):
+        (each / ".whence" / "runs").mkdir(parents=True)
+    monkeypatch.chdir(other)
+    inside = one / ".whence" / "runs" / "a-1.whence"
+    assert oracles.project_folder(inside) == one / ".whence"
+    assert oracles.project_folder(tmp_path / "a.whence") == other / ".whence"
+
+
+def test_oracles_are_named_loosely_and_those_unknown_are_told() -> None:
+    turned = oracles.turned_off(options("--no-oracle", "Type-Hints"), [])
+    assert turned == [OracleTurned("type hints", on=False)]
+    with pytest.raises(UsageError, match="there is no oracle nix; there is remembered, "):
+        oracles.turned_off(options("--no-oracle", "nix"), [])
