@@ -23,11 +23,12 @@ RUN = [sys.executable, "-m", "whence", "run"]
 
 def spawned(folder: Path, command: str, words: list[str]) -> Any:
     private = {name: str(folder / name) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME")}
+    kept = {k: v for k, v in environment().items() if k not in ("COLUMNS", "LINES")}
     return pexpect.spawn(
         command,
         words,
         cwd=str(folder),
-        env={**environment(), **private, "TERM": "dumb", "NO_COLOR": "1"},
+        env={**kept, **private, "TERM": "dumb", "NO_COLOR": "1"},
         encoding="utf-8",
         dimensions=(50, 200),
         timeout=60,

@@ -41,5 +41,7 @@ def run(options: argparse.Namespace) -> int:
         )
     tree, provenance = open_any(path)
     # A recording that is the project's was made to find a fault; others may serve other ends.
-    first = wrong.FirstAnswers(tree, path, options.wrong, asks=options.file is None)
+    first = wrong.FirstAnswers(
+        tree, path, options.wrong, asks=options.file is None, fresh=options.fresh
+    )
     return diagnosing.diagnose(options, tree, provenance, path, first)

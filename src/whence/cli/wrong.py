@@ -41,8 +41,18 @@ def _parsed(text: str) -> Symptom:
 class FirstAnswers:
     """Finds out what is wrong, and gives the first answers of the session."""
 
-    def __init__(self, tree: Tree, recording: Path, wrong: Symptom | None, *, asks: bool) -> None:
-        """`wrong`: what the command line says; `asks`: a person is asked if nobody says it."""
+    def __init__(
+        self,
+        tree: Tree,
+        recording: Path,
+        wrong: Symptom | None,
+        *,
+        asks: bool,
+        fresh: bool = False,
+    ) -> None:
+        """`wrong`: what the command line says; `asks`: a person is asked if nobody says it;
+        `fresh`: which operand of an assertion is wrong is asked again."""
+        self._fresh = fresh
         self._tree = tree
         self._recording = recording
         self._asks = asks
@@ -80,7 +90,8 @@ class FirstAnswers:
     def _of_assertion(self, tree: ColumnTree, symptom: Symptom, screen: Screen) -> Sequence[Event]:
         """Which operand is wrong is asked, unless it was asked before."""
         failed = symptom.assertion
-        if failed is not None and all(each.wrong is None for each in failed.operands):
+        unsaid = failed is not None and all(each.wrong is None for each in failed.operands)
+        if failed is not None and (unsaid or self._fresh):
             asked = ask_operand(screen, failed, *failed_assertion.shown(tree, symptom))
             symptom = replace(symptom, assertion=asked or failed)
             self._keep(symptom)

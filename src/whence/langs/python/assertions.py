@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.model.symptom import Operand
 
@@ -113,6 +113,8 @@ class Made:
     """Whether it is a call that is given nothing but what is written in it."""
     by_name: str = ""
     """The name that was assigned it, if the operand is a name."""
+    lambda_line: int | None = None
+    """The line of the `lambda` that the test calls by that name."""
     unknown: str = ""
 
 
@@ -127,22 +129,24 @@ def maker(source: str, line: int, operand: Operand) -> Made:
     ):
         return Made(unknown="its source has changed since it was recorded")
     if not isinstance(expression, ast.Name):
-        return _made(module, expression)
+        return _made(module, line, expression)
     name = expression.id
     assigned = _assigned(module, line, name)
     if isinstance(assigned, str):
         return Made(unknown=assigned)
-    made = _made(module, assigned)
-    return Made(made.span, made.called, False, name, made.unknown)
+    return replace(_made(module, line, assigned), from_literals=False, by_name=name)
 
 
-def _made(module: ast.Module, expression: ast.expr) -> Made:
+def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
     inner = expression.value if isinstance(expression, ast.Await) else expression
     if isinstance(inner, ast.Call):
         called = _called(inner)
         if not called:
             return Made(unknown="what it calls has no name")
-        return Made(_span(inner), called, _is_given_literals(module, inner))
+        function = _assigned(module, line, called) if isinstance(inner.func, ast.Name) else ""
+        line_of_lambda = function.lineno if isinstance(function, ast.Lambda) else None
+        literals = _is_given_literals(module, inner) and line_of_lambda is None
+        return Made(_span(inner), called, literals, lambda_line=line_of_lambda)
     if isinstance(inner, ast.Attribute):
         return Made(_span(inner), inner.attr)
     if isinstance(inner, ast.Constant):

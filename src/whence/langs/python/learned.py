@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -27,7 +27,9 @@ import numpy as np
 from whence.errors import WhenceError
 from whence.langs.python.recordings import folder
 from whence.langs.python.trace.equations import Equations, NotKnown
+from whence.langs.python.trace.format import mix
 from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.scan import UNIQUE
 from whence.model.call import Function
 from whence.ports import Floats, Tree
 from whence.tree.memory import ColumnTree
@@ -36,15 +38,17 @@ FILE = "learned.sqlite"
 _VERSION = 1
 _MOST_TESTS = 20_000
 _MOST_EQUATIONS = 500_000
-_MOST_OF_TEST = 2_000
+_MOST_OF_TEST = 500
 """So many equations of one test are kept."""
-_MOST_READ = 20_000
+_MOST_READ = 5_000
 """So many equations of a recording are looked up."""
 _SEEN = 0.2
 """A call whose equation occurred in a passing test is so much less likely to be at fault."""
 _TEST_CODE = 0.25
 """So is the code of the test itself, which ran in no other one."""
 _BATCH = 500
+Digests = dict[int, str]
+"""By the equation within one recording that which is the same in every run."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tests (id INTEGER PRIMARY KEY, name TEXT UNIQUE, passed INTEGER);
 CREATE TABLE IF NOT EXISTS functions (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
@@ -208,7 +212,8 @@ def learn_from(recordings: Path, start: Path | None = None) -> tuple[Path, Amoun
                 told = json.loads(line)
                 tree = open_trace(recordings / told["file"])
                 ran = {_name(each) for each in tree.functions[1:] if each.location is not None}
-                known = digests(tree, project.parent) if told["passed"] else {}
+                every = range(1, len(tree.functions)) if told["passed"] else ()
+                known = digests(tree, project.parent, _MOST_OF_TEST, every)
                 learned.learn(told["test"], told["passed"], ran, set(known.values()))
                 amount[not told["passed"]] += 1
                 functions |= ran
@@ -219,18 +224,22 @@ def learn_from(recordings: Path, start: Path | None = None) -> tuple[Path, Amoun
     return learned.path, Amount(amount[0], amount[1], len(functions), len(equations))
 
 
-def digests(
-    tree: ColumnTree, project: Path, most: int = _MOST_OF_TEST, positions: Iterable[int] = ()
-) -> dict[int, str]:
-    """For each of the first equations of a recording its digest, where all of it is known."""
-    known = Equations(tree, project)
-    column = tree.columns.equation
-    chosen = np.fromiter(positions, dtype=np.int64) if positions else np.arange(1, len(column))
-    _, first = np.unique(column[chosen], return_index=True)
-    found: dict[int, str] = {}
-    for position in chosen[np.sort(first)][:most].tolist():
+def digests(tree: ColumnTree, project: Path, most: int, functions: Collection[int]) -> Digests:
+    """For the first equations of some functions their digests, where all of them is known."""
+    known, columns = Equations(tree, project), tree.columns
+    positions = np.flatnonzero(np.isin(columns.function, list(functions)))
+    found: Digests = {}
+    seen: set[int] = set()
+    for position in positions.tolist():
+        equation = int(columns.equation[position])
+        # A call of which something was cut off has an equation of its own.
+        if equation in seen or equation % 2**64 == mix(UNIQUE, tree.id(position)):
+            continue
+        seen.add(equation)
+        if len(seen) > most:
+            break
         with contextlib.suppress(NotKnown, WhenceError):
-            found[int(column[position])] = known.of(position)[1]
+            found[equation] = known.of(position)[1]
     return found
 
 
@@ -278,10 +287,7 @@ class LearnedPrior:
             if function.location is not None and _name(function) in spectra
             and spectra[_name(function)].passing
         ]  # fmt: skip
-        positions = np.flatnonzero(np.isin(tree.columns.function, passing))
-        if not len(positions):
-            return
-        known = digests(tree, self._path.parent.parent, _MOST_READ, positions.tolist())
+        known = digests(tree, self._path.parent.parent, _MOST_READ, passing)
         seen = learned.seen(known.values())
         equations = [equation for equation, digest in known.items() if digest in seen]
         factors[np.isin(tree.columns.equation, equations)] *= _SEEN
@@ -290,13 +296,13 @@ class LearnedPrior:
 def _ochiai(tree: Tree, spectra: dict[str, Spectrum], failing: int, test: str) -> Floats:
     """By function. What is not of the program (the run, what was not recorded) has 1."""
     factors = np.ones(len(tree.functions))
-    file = test.partition("::")[0]
+    file = test.partition("::")[0] if "::" in test else ""
     for number, function in enumerate(tree.functions):
         if function.location is None:
             continue
         ran = spectra.get(_name(function), Spectrum(0, 0))
         failed = ran.failing + 1  # and the test that is looked at
         factors[number] = failed / sqrt((failing + 1) * (failed + ran.passing))
-        if Path(function.location.file).match(file or "?"):
+        if file and Path(function.location.file).match(file):
             factors[number] *= _TEST_CODE
     return factors

@@ -91,6 +91,12 @@ def test_a_call_that_is_the_operand_made_it() -> None:
     assert made("assert await_me == 1 or 2").unknown
 
 
+def test_a_lambda_that_the_test_calls_by_a_name_is_known_by_its_line() -> None:
+    assert made("f = lambda x: total(x)\nassert f(1) == 30").lambda_line == 4
+    assert not made("f = lambda x: total(x)\nassert f(1) == 30").from_literals
+    assert made("f = lambda x: x\nf = total\nassert f(1) == 30").lambda_line is None
+
+
 @pytest.mark.parametrize(
     "body",
     [

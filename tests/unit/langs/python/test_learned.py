@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recorded import BACKENDS, record
+
+from whence.errors import WhenceError
+from whence.langs.python.learned import FILE, Learned, LearnedPrior, Spectrum, learn_from
+from whence.langs.python.trace.opening import open_trace
+
+
+@pytest.fixture
+def learned(tmp_path: Path) -> Learned:
+    return Learned(tmp_path / FILE)
+
+
+def test_functions_are_counted_by_how_their_tests_ended(learned: Learned) -> None:
+    learned.learn("t1", True, ["shop.total", "shop.price"], [])
+    learned.learn("t2", True, ["shop.price"], [])
+    learned.learn("t3", False, ["shop.total"], [])
+    assert learned.spectra("") == {"shop.total": Spectrum(1, 1), "shop.price": Spectrum(2, 0)}
+    assert learned.spectra("t3") == {"shop.total": Spectrum(1, 0), "shop.price": Spectrum(2, 0)}
+    assert (learned.failing(""), learned.failing("t3")) == (1, 0)
+
+
+def test_a_test_that_is_learned_again_replaces_what_was_known_of_it(learned: Learned) -> None:
+    learned.learn("t1", True, ["shop.total"], ["aa"])
+    learned.learn("t1", False, ["shop.price"], [])
+    assert learned.spectra("") == {"shop.price": Spectrum(0, 1)}
+    assert learned.seen(["aa"]) == set()
+
+
+def test_equations_count_only_where_a_passing_test_had_them(learned: Learned) -> None:
+    learned.learn("t1", True, [], ["aa", "bb"])
+    learned.learn("t2", False, [], ["cc"])
+    assert learned.seen(["aa", "cc", "dd"]) == {"aa"}
+    many = [f"{number:x}" for number in range(2000)]
+    learned.learn("t3", True, [], many)
+    assert learned.seen(many) == set(many)
+
+
+def test_the_file_is_bounded(learned: Learned) -> None:
+    for number in range(10):
+        learned.learn(f"t{number}", True, ["f"], [f"{number}a", f"{number}b"])
+    learned.trim(tests=5, equations=4)
+    assert learned.spectra("") == {"f": Spectrum(5, 0)}
+    assert learned.amount().equations == 4
+    assert learned.seen(["9a", "0a"]) == {"9a"}
+
+
+def test_a_file_that_is_none_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    path.write_bytes(b"no database" * 100)
+    with pytest.raises(WhenceError, match="remove it and learn again"):
+        Learned(path)
+
+
+PROGRAM = """
+def price(item):
+    return item * 2
+
+def total(items):
+    return sum(price(each) for each in items)
+
+def tax(amount):
+    return amount + 1
+
+def test():
+    {test}
+
+test()
+"""
+
+
+def recording(folder: Path, name: str, test: str) -> Path:
+    before = set(folder.glob("*.whence"))
+    record(PROGRAM.format(test=test), folder, BACKENDS[0], name="shop")
+    (new,) = set(folder.glob("*.whence")) - before
+    return new.rename(folder / f"{name}.whence")
+
+
+def test_what_ran_and_was_right_in_passing_tests_is_less_likely(tmp_path: Path) -> None:
+    project, runs = tmp_path / "project", tmp_path / "runs"
+    project.mkdir()
+    runs.mkdir()
+    told = []
+    for number in range(3):
+        path = recording(runs, f"passed{number}", f"assert total([{number}, 5]) >= 0")
+        told.append({"test": f"t{number}", "file": path.name, "passed": True})
+    (runs / "1.jsonl").write_text("\n".join(map(json.dumps, told)))
+    place, amount = learn_from(runs, project)
+    assert (amount.passing, amount.failing) == (3, 0)
+    assert amount.equations >= 5  # price of 0, 1, 2 and 5, and three times total
+    tree = open_trace(recording(tmp_path, "failed", "assert total([5, 7]) != tax(3)"))
+    factors = LearnedPrior(place).factors(tree)
+    by_call = {
+        tree.call(position).left(): float(factors[position])
+        for position in range(len(tree.columns))
+    }
+    assert by_call["tax(amount=3)"] > by_call["price(item=7)"] > by_call["price(item=5)"] > 0
+    assert by_call["total(items=[5, 7])"] == by_call["price(item=7)"] == pytest.approx(0.5)
+    assert np.all(factors > 0)
