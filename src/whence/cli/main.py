@@ -20,11 +20,22 @@ from pathlib import Path
 import whence
 from whence.errors import WhenceError
 
-COMMANDS = ("run", "call", "record", "debug", "list", "show", "convert", "strategies", "doctor")
+COMMANDS = (
+    "run",
+    "call",
+    "bisect",
+    "record",
+    "debug",
+    "list",
+    "show",
+    "convert",
+    "strategies",
+    "doctor",
+)
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"
 # Are followed by the command line of a program.
-_RUNNING = ("record", "run", "call")
+_RUNNING = ("record", "run", "call", "bisect")
 
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:

@@ -134,7 +134,7 @@ class ReferenceOracle:
             reasons = "; ".join(f"{why} ({count})" for why, count in self.kept.most_common(5))
             found.append(f"reference: {total} calls could not be transferred: {reasons}")
         for worker in self._workers:
-            if worker.problems:
+            if worker.problems and self.kept:
                 found.append(
                     f"reference: of {worker.version.name} not all could be loaded: "
                     + "; ".join(worker.problems[:3])
