@@ -289,6 +289,9 @@ class Equation:
     """The module variables that it or what it called names."""
     printed: Mapping[int, str]
     """What was printed while it ran."""
+    hidden: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+    """State that no recording shows, before and after it, where that is known: see
+    `worker/hidden.py`."""
 
 
 def compare_equations(one: Equation, other: Equation) -> Compared:
@@ -322,6 +325,26 @@ def compare_printed(one: Mapping[int, str], other: Mapping[int, str]) -> Compare
     if found.match is Match.SAME and one.get(2, "") != other.get(2, ""):
         return Compared(Match.UNKNOWN, "something else was written to standard error")
     return found
+
+
+def hidden_changes(one: Equation, other: Equation) -> list[str]:
+    """The state that one of two calls changed, or left otherwise than the other one.
+
+    What is set apart by a colon belongs to a class or function; else it is a module variable, which
+    may differ between versions.
+    """
+    seen = {str(name) for name in (*one.variables, *other.variables)}
+    found = {
+        name
+        for before, after in (one.hidden, other.hidden)
+        for name in before.keys() | after.keys()
+        if before.get(name) != after.get(name) and name not in seen
+    }
+    ours, theirs = one.hidden[1], other.hidden[1]
+    found |= {
+        name for name in ours.keys() & theirs.keys() if ":" in name and ours[name] != theirs[name]
+    }
+    return sorted(found)
 
 
 def compare_state(one: Equation, other: Equation) -> Compared:

@@ -219,8 +219,7 @@ print(inner(4))
     assert found["inner"].why == "an equal call of the reference's run"
 
 
-def test_state_that_nobody_sees_is_not_the_fault_of_who_reads_it(tmp_path: Path) -> None:
-    good = """
+HIDDEN = """
 class Settings:
     limit = 0
 def setup():
@@ -230,13 +229,21 @@ def read(x):
 def main():
     setup()
     print(read(9))
-main()
 """
+
+
+@pytest.mark.parametrize("start", ["main()", "if __name__ == '__main__':\n    main()"])
+def test_state_that_nobody_sees_is_not_the_fault_of_who_reads_it(
+    start: str, tmp_path: Path
+) -> None:
+    good = f"{HIDDEN}\n{start}\n"
     oracle = pair(tmp_path, good, good.replace("limit = 5", "limit = 6"))
-    found = {each.function: each.verdict for each in judged(oracle.tree, oracle)}
+    found = {each.function: each for each in judged(oracle.tree, oracle)}
     oracle.close()
-    assert found["read"] is not WRONG
-    assert found["main"] is WRONG
+    assert found["read"].verdict is not WRONG
+    assert found["setup"].verdict is None
+    assert "Settings.limit" in found["setup"].why
+    assert found["main"].verdict is WRONG
 
 
 def test_a_changed_constant_is_not_the_fault_of_who_reads_it(tmp_path: Path) -> None:
