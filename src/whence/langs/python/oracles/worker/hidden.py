@@ -49,5 +49,7 @@ def _found(modules: Iterable[str]) -> Iterator[tuple[str, Any]]:
 def _data(prefix: str, held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in list(held.items()):
         is_descriptor = hasattr(type(value), "__get__")
-        if not name.startswith("__") and not is_descriptor and not isinstance(value, _CODE):
+        # `_value2member_map_` and the like are how an enum or a class is made, and may grow.
+        is_internal = name.startswith("_") and name.endswith("_")
+        if not is_internal and not is_descriptor and not isinstance(value, _CODE):
             yield f"{prefix}.{name}", value
