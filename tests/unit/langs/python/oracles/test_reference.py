@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,8 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
         "def left():\n i = 0\n while True:\n  yield i\n  i += 1",
         "def left():\n yield 0\n yield 1\n yield 7",
         "[next(g) for g in [left()] for _ in 'ab']",
-        RIGHT,
+        # Before 3.12 a generator that was left looks like one that raised something.
+        RIGHT if sys.version_info >= (3, 12) else None,
     ),
     "waits": (
         "async def waits(x):\n await asyncio.sleep(0)\n return x",

@@ -127,7 +127,7 @@ def _consume(made: Any, flags: int, steps: int) -> None:
     if flags & _GENERATOR:
         for _ in range(steps):
             next(made)
-        made.close()
+        del made  # as most programs leave a generator: unfinished
     elif flags & _COROUTINE:
         asyncio.run(made)
     elif flags & _ASYNC_GENERATOR:
