@@ -21,13 +21,13 @@ import whence
 from whence.errors import WhenceError
 
 COMMANDS = (
-    "run", "call", "test", "record", "debug", "check", "answers", "list", "show", "convert",
-    "strategies", "doctor",
+    "run", "call", "test", "bisect", "record", "debug", "check", "answers", "list", "show",
+    "convert", "strategies", "doctor",
 )  # fmt: skip
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"
 # Are followed by the command line of a program.
-_RUNNING = ("record", "run", "call")
+_RUNNING = ("record", "run", "call", "bisect")
 
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
