@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -98,11 +98,18 @@ launch(target, recording.start, recording.finish)
 
 def record(bug: Bug, twin: str, output: Path, *, whole: bool) -> ColumnTree:
     """The tree of a run, its values whole or as `whence record` bounds them."""
-    bound = "whole" if whole else "bounded"
+    return record_program(bug.folder, [f"{twin}.py", *bug.argv], output, bug.stdin, whole)
+
+
+def record_program(
+    folder: Path, words: Sequence[str], output: Path, stdin: str, whole: bool
+) -> ColumnTree:
+    """The tree of a program that is run in a folder. What it read is kept beside the recording."""
+    output.with_name(output.name + ".stdin").write_text(stdin)
     subprocess.run(
-        [sys.executable, "-B", "-c", _RECORD, str(output), bound, f"{twin}.py", *bug.argv],
-        cwd=bug.folder, env=environment(), input=bug.stdin,
-        capture_output=True, text=True, timeout=60, check=False,
+        [sys.executable, "-B", "-c", _RECORD, str(output), "whole" if whole else "bounded", *words],
+        cwd=folder, env={**environment(), "PYTHONHASHSEED": "0"}, input=stdin,
+        capture_output=True, text=True, timeout=120, check=False, errors="replace",
     )  # fmt: skip
     return open_trace(output)
 
