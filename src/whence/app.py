@@ -7,16 +7,19 @@ decide, or the end. Interfaces call `send`; they do not know journals or oracles
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Protocol
 
 from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
-from whence.model.verdict import PERSON, Answer, Verdict
-from whence.ports import Oracle
+from whence.model.value import BRIEF
+from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
+from whence.ports import Oracle, Tree
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, step
 from whence.session.events import (
@@ -29,6 +32,7 @@ from whence.session.events import (
     Expanded,
     Found,
     NotExpandable,
+    OracleTurned,
     Outcome,
     Redone,
     Started,
@@ -40,10 +44,18 @@ from whence.session.events import (
 from whence.session.journal import Entry, Journal
 from whence.session.reaction import left_to_blame, react
 from whence.session.state import Facts, State
+from whence.tree.reading import readable_call
 
 Notify = Callable[[str], None]
 MOST_CANDIDATES = 1000
 UNREADABLE = "nobody: the call cannot be read"
+MOST_TOLD = 3
+SAID_BY_ORACLE = {
+    Verdict.RIGHT: "is right",
+    Verdict.WRONG: "is wrong",
+    Verdict.INADMISSIBLE: "should never get this",
+    Verdict.UNKNOWN: "is not known",
+}
 
 
 @dataclass
@@ -51,8 +63,24 @@ class Counts:
     """How much was asked of whom."""
 
     person: int = 0
-    oracle: int = 0
+    oracles: Counter[str] = field(default_factory=Counter)
+    """How many answers each oracle gave."""
     characters: int = 0
+
+    @property
+    def oracle(self) -> int:
+        """How many answers all oracles gave."""
+        return self.oracles.total()
+
+
+class Keeper(Protocol):
+    """Takes note of what persons say, for sessions to come."""
+
+    def begin(self, tree: Tree, answers: Sequence[Answer]) -> None:
+        """The session goes on with answers that were taken note of when they were given."""
+
+    def update(self, tree: Tree, answers: Sequence[Answer]) -> None:
+        """These answers stand now: what is new among them is noted, what is gone is withdrawn."""
 
 
 @dataclass
@@ -68,6 +96,7 @@ class Debugging:
     """All that happened since the session began, in this process or an earlier one."""
     failures: list[str] = field(default_factory=list)
     """What oracles did wrong. One that fails is not asked again."""
+    keeper: Keeper | None = None
 
     def __post_init__(self) -> None:
         """The tree may grow; a journal is about the tree that the session began with."""
@@ -85,6 +114,8 @@ class Debugging:
                 self._step(wish)
         if self.entries and not goes_on:
             self._step(Begun())
+        if self.keeper is not None:
+            self.keeper.begin(self.state.tree, self.state.facts.answers)
         return self._settled(react(self.state))
 
     def send(self, event: Event) -> Outcome:
@@ -94,10 +125,12 @@ class Debugging:
             for _ in range(steps):
                 self.state = apply(self.state, event)
                 self._keep(event)
+            self._remember()
             return self._settled(react(self.state))
         outcome = self._step(event)
         if isinstance(event, Answered):
             self.counts.person += len(event.answers)
+        self._remember()
         return self._settled(outcome)
 
     def shown(self, text: str) -> None:
@@ -157,11 +190,21 @@ class Debugging:
                 return find_strategy(name).name == facts.strategy
             case SwitchTurned(name, on):
                 return getattr(facts.switches, name) is on
+            case OracleTurned(name, on):
+                return on is (name not in facts.silenced)
             case _:
                 return False
 
     def _settled(self, outcome: Outcome) -> Outcome:
-        """Do all that needs no person."""
+        """Do all that needs no person, and say who answered what."""
+        said: list[Answer] = []
+        try:
+            return self._without_person(outcome, said)
+        finally:
+            for line in _told(self.state, said):
+                self.notify(line)
+
+    def _without_person(self, outcome: Outcome, said: list[Answer]) -> Outcome:
         while True:
             if isinstance(outcome, Expand):
                 event = self._expansion(outcome)
@@ -176,23 +219,41 @@ class Debugging:
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:
                     return outcome
-                self.counts.oracle += 1
+                self.counts.oracles[answer.by] += 1
+                said.append(answer)
                 outcome = self._step(Answered((answer,)))
             else:
                 return outcome
 
     def _ask_oracles(self, question: Question) -> Answer | None:
+        facts = self.state.facts
         for oracle in list(self.oracles):
+            doubted = oracle.name == REMEMBERED and facts.rejected
+            if doubted or oracle.name in facts.silenced:
+                continue
             try:
-                verdict = oracle.judge(question)
+                said = oracle.judge(question)
             except WhenceError as problem:
                 self.oracles = [each for each in self.oracles if each is not oracle]
                 self.failures.append(str(problem))
                 self.notify(str(problem))
                 continue
-            if verdict is not None:
-                return Answer(question.node, verdict, by=oracle.name)
+            if isinstance(said, Verdict):
+                return Answer(question.node, said, by=oracle.name)
+            if said is not None:
+                return Answer(
+                    question.node, said.verdict, said.mark, oracle.name, said.expected, said.reason
+                )
         return None
+
+    def _remember(self) -> None:
+        if self.keeper is None:
+            return
+        try:
+            self.keeper.update(self.state.tree, self.state.facts.answers)
+        except WhenceError as problem:
+            self.keeper = None
+            self.notify(str(problem))
 
     def _expansion(self, request: Expand) -> Event:
         self.notify(f"finding out what lies below call {request.node} …")
@@ -228,6 +289,20 @@ class Debugging:
         except WhenceError as problem:
             self.journal = None
             self.notify(str(problem))
+
+
+def _told(state: State, said: Sequence[Answer]) -> list[str]:
+    """Who answered what, or how many each answered where there are more than a few."""
+    if len(said) > MOST_TOLD:
+        counts = Counter(answer.by for answer in said)
+        return [f"Answered by {name}: {count} questions." for name, count in counts.items()]
+    lines = []
+    for answer in said:
+        call, _ = readable_call(state.tree, state.tree.position(answer.node))
+        reason = f": {answer.reason}" if answer.reason else ""
+        verdict = SAID_BY_ORACLE[answer.verdict]
+        lines.append(f"{call.equation(BRIEF)} {verdict}, says {answer.by}{reason}.")
+    return lines
 
 
 def _by_oracle(before: Facts, after: Facts) -> bool:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from whence.model.call import Call, Function, MarkedPart, Rule
 from whence.model.origin import Influence, Origin
 from whence.model.question import Question
-from whence.model.verdict import Verdict
+from whence.model.verdict import Judgement, Verdict
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -105,14 +105,22 @@ class Provenance(Protocol):
 
 
 class Oracle(Protocol):
-    """Something other than the person at the terminal that may know an answer."""
+    """Something other than the person at the terminal that may know an answer.
+
+    Oracles are asked one after another before a person is; the first that knows gives the answer,
+    and is named as its giver. One that raises a `WhenceError` is not asked again in this run.
+    """
 
     @property
     def name(self) -> str:
-        """Who is named as the giver of its answers."""
+        """Who is named as the giver of its answers, and by which it is turned off."""
 
-    def judge(self, question: Question) -> Verdict | None:
-        """The verdict, or None where it does not know."""
+    def judge(self, question: Question) -> Verdict | Judgement | None:
+        """The verdict, or None where it does not know. A `Judgement` also says why.
+
+        It must be what a person who knows the program would say: when in doubt, None. Where the
+        call was given what it should never get, that is INADMISSIBLE, whatever came of it.
+        """
 
 
 class Prior(Protocol):

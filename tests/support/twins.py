@@ -81,21 +81,6 @@ def run(bug: Bug, twin: str) -> tuple[int, str, str]:
 
 # --- recording -----------------------------------------------------------------------------------
 
-_RECORD = """
-import sys
-from whence.langs.python.record.launch import Kind, Target, launch
-from whence.langs.python.record.options import Bound, RecordOptions
-from whence.langs.python.record.recording import Recording, Settings
-output, whole, *words = sys.argv[1:]
-wide = Bound(depth=60, width=10_000, attributes=10_000, text=100_000, budget=100_000)
-target = Target(Kind.SCRIPT, words[0], tuple(words[1:]))
-options = RecordOptions(bound=wide, first_bound=wide) if whole == "whole" else RecordOptions()
-settings = Settings(output, options)
-recording = Recording(settings, target.words)
-launch(target, recording.start, recording.finish)
-"""
-
-
 def record(bug: Bug, twin: str, output: Path, *, whole: bool) -> ColumnTree:
     """The tree of a run, its values whole or as `whence record` bounds them."""
     return record_program(bug.folder, [f"{twin}.py", *bug.argv], output, bug.stdin, whole)
@@ -106,8 +91,9 @@ def record_program(
 ) -> ColumnTree:
     """The tree of a program that is run in a folder. What it read is kept beside the recording."""
     output.with_name(output.name + ".stdin").write_text(stdin)
+    options = ["--whole-values"] if whole else []
     subprocess.run(
-        [sys.executable, "-B", "-c", _RECORD, str(output), "whole" if whole else "bounded", *words],
+        [sys.executable, "-B", "-m", "whence", "record", *options, "-o", str(output), *words],
         cwd=folder, env={**environment(), "PYTHONHASHSEED": "0"}, input=stdin,
         capture_output=True, text=True, timeout=120, check=False, errors="replace",
     )  # fmt: skip

@@ -41,7 +41,8 @@ def judged(tree: ColumnTree, oracle: ReferenceOracle) -> list[Judged]:
     found = []
     for position in range(len(tree.columns)):
         call = tree.call(position)
-        verdict = oracle.judge(Question(tree.id(position), call, "", "", 1, 1.0, 1))
+        said = oracle.judge(Question(tree.id(position), call, "", "", 1, 1.0, 1))
+        verdict = None if said is None else said.verdict
         found.append(
             Judged(position, call.function.qualname, call.equation(), verdict, oracle.last)
         )

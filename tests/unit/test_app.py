@@ -11,12 +11,14 @@ import pytest
 from whence.app import Debugging
 from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.question import Question
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import REMEMBERED, Answer, Judgement, Scope, Trust, Verdict
 from whence.session.events import (
     Answered,
     Ask,
     Found,
+    OracleTurned,
     Redone,
+    Rejected,
     RestSearched,
     StrategyChosen,
     SwitchTurned,
@@ -101,7 +103,8 @@ def test_an_oracle_that_fails_is_told_of_and_not_asked_again() -> None:
     outcome = debugging.start()
     assert isinstance(outcome, Ask)
     assert outcome.question.node == 1
-    assert notes == debugging.failures == ["the oracle broken raised ValueError: no"]
+    assert debugging.failures == ["the oracle broken raised ValueError: no"]
+    assert [note for note in notes if "broken" in note] == debugging.failures
     assert "broken" in debugging.diagnosis(outcome).reason
 
 
@@ -181,3 +184,126 @@ def test_a_saved_session_goes_on_even_if_its_tree_had_grown(tmp_path: Path) -> N
         resumed = person(again, resumed)
     assert isinstance(resumed, Found)
     assert resumed.diagnosis.node == FAULT
+
+
+class Explains(Knows):
+    """An oracle that says why, and what it should be."""
+
+    def judge(self, question: Question) -> Judgement | None:
+        verdict = super().judge(question)
+        return None if verdict is None else Judgement(verdict, "it is known", expected="3")
+
+
+def test_an_oracle_may_say_why_and_what_it_should_be() -> None:
+    notes: list[str] = []
+    debugging = Debugging(top_down(), [Explains(0)], notify=notes.append)
+    debugging.start()
+    (answer,) = debugging.state.facts.answers
+    assert (answer.by, answer.reason, answer.expected) == ("oracle", "it is known", "3")
+    assert len(notes) == 1
+    assert notes[0].endswith(" is wrong, says oracle: it is known.")
+
+
+def test_many_answers_of_oracles_are_told_by_their_number() -> None:
+    notes: list[str] = []
+    everything = Knows(*range(len(TREE.columns)))
+    debugging = Debugging(top_down(), [everything], notify=notes.append)
+    assert isinstance(debugging.start(), Found)
+    assert notes == [f"Answered by oracle: {debugging.counts.oracles['oracle']} questions."]
+
+
+def test_an_oracle_that_is_turned_off_is_not_asked_and_its_answers_do_not_count() -> None:
+    oracle = Knows(0, 1)
+    debugging = Debugging(top_down(), [oracle])
+    outcome = debugging.start()
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 2
+    asked = oracle.asked
+    outcome = debugging.send(OracleTurned("oracle", on=False))
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 0
+    assert (debugging.state.facts.answers, oracle.asked) == ((), asked)
+    outcome = debugging.send(OracleTurned("oracle", on=True))
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 2
+
+
+def test_undo_brings_back_an_oracle_with_its_answers() -> None:
+    debugging = Debugging(top_down(), [Knows(0)])
+    debugging.start()
+    debugging.send(OracleTurned("oracle", on=False))
+    debugging.send(Undone())
+    facts = debugging.state.facts
+    assert facts.silenced == ()
+    assert [answer.by for answer in facts.answers] == ["oracle"]
+
+
+def test_an_oracle_that_is_off_cannot_be_turned_off_again() -> None:
+    debugging = Debugging(top_down(), [Knows(0)])
+    debugging.start()
+    with pytest.raises(UsageError, match="oracle is on already"):
+        debugging.send(OracleTurned("oracle", on=True))
+
+
+def test_turning_an_oracle_off_ends_a_contradiction_with_it() -> None:
+    debugging = Debugging(top_down(), [Knows(0)])
+    debugging.start()
+    debugging.send(Answered((Answer(0, Verdict.RIGHT),)))
+    assert debugging.state.facts.clash is not None
+    debugging.send(OracleTurned("oracle", on=False))
+    facts = debugging.state.facts
+    assert facts.clash is None
+    assert [(each.node, each.verdict) for each in facts.answers] == [(0, Verdict.RIGHT)]
+
+
+def test_after_a_rejected_diagnosis_what_is_remembered_is_a_default_and_no_answer() -> None:
+    everything = Knows(*range(len(TREE.columns)), name=REMEMBERED)
+    debugging = Debugging(top_down(), [everything])
+    assert isinstance(debugging.start(), Found)
+    outcome = debugging.send(Rejected())
+    assert isinstance(outcome, Ask)
+    assert outcome.question.default is not None
+
+
+class Notes:
+    """A keeper that shows what it was told."""
+
+    def __init__(self) -> None:
+        self.begun: list[int] = []
+        self.updates: list[list[int]] = []
+
+    def begin(self, tree: Any, answers: Any) -> None:
+        self.begun = [answer.node for answer in answers]
+
+    def update(self, tree: Any, answers: Any) -> None:
+        self.updates.append([answer.node for answer in answers if answer.by == "person"])
+
+
+def test_a_keeper_hears_of_every_answer_and_of_what_is_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    keeper = Notes()
+    journal = Journal(path, TREE, "tree")
+    debugging = Debugging(top_down(), journal=journal, keeper=keeper)
+    outcome = person(debugging, debugging.start())
+    person(debugging, outcome)
+    debugging.send(Undone())
+    journal.close()
+    assert keeper.begun == []
+    assert keeper.updates == [[0], [0, 1], [0]]
+    later = Notes()
+    journal = Journal(path, TREE, "tree")
+    Debugging(top_down(), journal=journal, keeper=later).start()
+    journal.close()
+    assert (later.begun, later.updates) == ([0], [])
+
+
+def test_a_keeper_that_cannot_keep_is_told_of_once() -> None:
+    class Full(Notes):
+        def update(self, tree: Any, answers: Any) -> None:
+            raise WhenceError("the disk is full")
+
+    notes: list[str] = []
+    debugging = Debugging(top_down(), keeper=Full(), notify=notes.append)
+    outcome = person(debugging, debugging.start())
+    person(debugging, outcome)
+    assert notes == ["the disk is full"]

@@ -1,4 +1,4 @@
-"""`whence debug FILE`: find the fault in an execution tree."""
+"""`whence debug [FILE]`: find the fault in an execution tree, or in the last recording again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from whence.cli import diagnosing
+from whence.cli import diagnosing, wrong
 from whence.cli.opening import open_any
+from whence.errors import UsageError
+from whence.langs.python.recordings import latest
 
 
 def configure(commands: Any) -> None:
@@ -16,15 +18,28 @@ def configure(commands: Any) -> None:
         "debug",
         help="find the fault in an execution tree",
         description="Asks whether calls of the tree are right until it can name the one at "
-        "fault. FILE is a tree (JSON lines, see docs/tree-format.md) or an Augmented Redex Trail "
-        "(JSON, see docs/art-format.md).",
+        "fault. FILE is a recording, a tree (JSON lines, see docs/tree-format.md) or an Augmented "
+        "Redex Trail (JSON, see docs/art-format.md). Without FILE the project's last recording is "
+        "opened again, see `whence list`.",
     )
-    command.add_argument("file", type=Path, metavar="FILE", help="the tree")
+    command.add_argument(
+        "file", type=Path, metavar="FILE", nargs="?",
+        help="the tree (default: the last recording)",
+    )  # fmt: skip
+    wrong.add_option(command)
     diagnosing.add_options(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the tree and hold the session."""
-    tree, provenance = open_any(options.file)
-    return diagnosing.diagnose(options, tree, provenance, options.file)
+    path = options.file or latest()
+    if path is None:
+        raise UsageError(
+            "there is no recording of this project: `whence run script.py` makes one, "
+            "`whence debug FILE` opens a file"
+        )
+    tree, provenance = open_any(path)
+    # A recording that is the project's was made to find a fault; others may serve other ends.
+    first = wrong.FirstAnswers(tree, path, options.wrong, asks=options.file is None)
+    return diagnosing.diagnose(options, tree, provenance, path, first)

@@ -9,17 +9,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from whence.app import Debugging
-from whence.cli import referring
+from whence.cli import oracles
 from whence.errors import WhenceError
-from whence.model.diagnosis import Status
+from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
-from whence.oracle.python_function import load_oracle
-from whence.ports import Oracle, Provenance, Tree
+from whence.ports import Provenance, Tree
 from whence.report.record import exit_code, record
 from whence.search.registry import DEFAULT, find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
@@ -27,6 +26,7 @@ from whence.session.journal import Journal, OtherTree, default_path, is_session
 from whence.session.state import State
 from whence.ui.terminal import choose_screen, converse
 from whence.ui.terminal.listing import find_function
+from whence.ui.terminal.screen import Screen
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -55,11 +55,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="read answers from a file, one a line, as they would be typed (-: standard input)",
     )  # fmt: skip
     without.add_argument(
-        "--oracle", action="append", default=[], metavar="python:MODULE:FUNCTION",
-        help="ask this function first; the person is asked what it does not know",
-    )  # fmt: skip
-    referring.add_options(without)
-    without.add_argument(
         "--format", choices=("text", "json"), default="text",
         help="how the diagnosis is written at the end (default: text)",
     )  # fmt: skip
@@ -73,18 +68,33 @@ def add_options(command: argparse.ArgumentParser) -> None:
     where = keeping.add_mutually_exclusive_group()
     where.add_argument("--session", metavar="FILE", type=Path, help="keep the session in FILE")
     where.add_argument("--no-session", action="store_true", help="keep nothing")
+    oracles.add_options(without, keeping)
     keeping.add_argument("--fresh", action="store_true", help="forget the answers given before")
 
 
+First = Callable[[Screen], Sequence[Event] | Diagnosis]
+"""What is said before the first question of a session; or why there is nothing to be found."""
+
+
+def check(options: argparse.Namespace) -> None:
+    """Find what is wrong with the options as far as that needs no tree."""
+    if options.strategy is not None:
+        find_strategy(options.strategy)
+    _check_output(options.output)
+
+
 def diagnose(
-    options: argparse.Namespace, tree: Tree, provenance: Provenance | None, path: Path
+    options: argparse.Namespace,
+    tree: Tree,
+    provenance: Provenance | None,
+    path: Path,
+    first: First | None = None,
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code."""
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
-    oracles: list[Oracle] = [load_oracle(text) for text in options.oracle]
-    oracles[:0] = referring.reference_oracles(options, tree)
-    oracles[:0] = referring.contract_oracles(tree)
+    asked = oracles.gather(options, tree, path)
+    wishes += oracles.turned_off(options, asked)
     _check_output(options.output)
     answers, opened = _answers(options.answers)
     json_to_stdout = options.format == "json" and options.output is None
@@ -96,29 +106,41 @@ def diagnose(
     journal = _journal(options, tree, path, screen.note)
     debugging = Debugging(
         state=State(tree, provenance),
-        oracles=oracles,
+        oracles=asked,
         journal=journal,
         notify=screen.note,
+        keeper=oracles.keeper(options, tree, path, screen.note),
     )
+    oracles.tell(asked, screen.note)
     try:
         if journal is not None and journal.entries:
             screen.note(
                 f"Going on with the session kept in {journal.path}; --fresh starts a new one."
             )
-        with referring.ended_at_last(oracles, screen.note):
-            outcome, left = converse(debugging, screen, debugging.start(wishes))
+        goes_on = journal is not None and bool(journal.entries)
+        with oracles.ended(asked, screen.note):
+            said: Sequence[Event] | Diagnosis = ()
+            if not goes_on and getattr(options, "wrong", None) is None:
+                said = oracles.seen(asked, tree, screen.note)
+            if not said and first is not None and not goes_on:
+                said = first(screen)
+            if isinstance(said, Diagnosis):
+                diagnosis = said
+                screen.note(f"There is nothing to find: {said.reason}.")
+            else:
+                outcome, left = converse(debugging, screen, debugging.start([*wishes, *said]))
+                diagnosis = debugging.diagnosis(outcome, left)
     finally:
         if journal is not None:
             journal.close()
         if opened:
             opened.close()
-    diagnosis = debugging.diagnosis(outcome, left)
     counts = debugging.counts
     report = record(
         debugging.state,
         diagnosis,
         person=counts.person,
-        oracle=counts.oracle,
+        oracles=counts.oracles,
         characters=counts.characters,
     )
     if options.format == "json":

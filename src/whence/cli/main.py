@@ -1,7 +1,7 @@
 """`whence`: finds the subcommand, and prints the three kinds of failure differently.
 
-Exit codes: 0 found (or done), 1 not found, 2 wrong usage or input that cannot be had. Anything
-else that goes wrong is a bug of whence and says what to report.
+Exit codes: 0 found (or done), 1 not found, 2 wrong usage or input that cannot be had, 128 and more
+stopped by a signal. 70 is a bug of whence and says what to report.
 """
 
 from __future__ import annotations
@@ -20,9 +20,23 @@ from pathlib import Path
 import whence
 from whence.errors import WhenceError
 
-COMMANDS = ("record", "debug", "test", "show", "convert", "strategies", "doctor")
+COMMANDS = (
+    "run",
+    "call",
+    "test",
+    "bisect",
+    "record",
+    "debug",
+    "list",
+    "show",
+    "convert",
+    "strategies",
+    "doctor",
+)
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"
+# Are followed by the command line of a program.
+_RUNNING = ("record", "run", "call", "bisect")
 
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
@@ -43,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     is_guest = words[:1] == [GUEST]
-    if is_guest:
+    if words[:1] and words[0] in _RUNNING:
         words = importlib.import_module("whence.cli.record").protected(words)
-    else:
+    if not is_guest:
         _prepare_streams()
     if words[:1] == ["test"]:
         words = importlib.import_module("whence.cli.test").separated(words)

@@ -41,7 +41,11 @@ def _commands(whole: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 def _groups(command: argparse.ArgumentParser) -> list[tuple[str, list[argparse.Action]]]:
     groups = []
     for group in command._action_groups:
-        actions = [a for a in group._group_actions if not isinstance(a, argparse._HelpAction)]
+        actions = [
+            a
+            for a in group._group_actions
+            if not isinstance(a, argparse._HelpAction) and a.help != argparse.SUPPRESS
+        ]
         if actions:
             groups.append((group.title or "", actions))
     return groups

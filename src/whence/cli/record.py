@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -12,12 +14,12 @@ from typing import Any, NoReturn
 from whence.errors import UsageError
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE
-from whence.langs.python.record.launch import Kind, Target, launch
-from whence.langs.python.record.options import Detail, RecordOptions
+from whence.langs.python.record.launch import STOPPED, Kind, Target, launch
+from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
 from whence.langs.python.record.user_code import UserCodeRules
 
-_USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
+_USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNCTION) [ARGS]"
 
 
 # argparse takes `--` for itself, wherever it stands. No word of a command line has a NUL in it.
@@ -44,31 +46,76 @@ def configure(commands: Any) -> None:
         "program's, or 2 if it was not run.",
     )
     program = command.add_argument_group("the program")
+    add_program(program)
     program.add_argument(
+        "--call", nargs=argparse.REMAINDER, metavar="MODULE:FUNCTION ARGS",
+        help="a function to call, its arguments being Python literals; see `whence call`",
+    )  # fmt: skip
+    trace = command.add_argument_group("the trace")
+    trace.add_argument(
+        "-o", "--output", metavar="FILE",
+        help="where the trace goes (default: the program's name with .whence, in the current "
+        "folder); an older trace is overwritten, no other file is",
+    )  # fmt: skip
+    add_options(trace, command.add_argument_group("which code is recorded"))
+    said = trace.add_mutually_exclusive_group()
+    said.add_argument(
+        "-v", "--verbose", action="store_true",
+        help="say at the end on standard error where the trace is, even if that is no terminal",
+    )  # fmt: skip
+    said.add_argument(
+        "-q", "--quiet", action="store_true", help="say that only if something went wrong"
+    )
+    # For whoever starts us: a signal at which we end at once, with all that was recorded.
+    command.add_argument("--stopped-by", help=argparse.SUPPRESS, metavar="SIGNAL:REASON")
+    command.set_defaults(run=run)
+
+
+def add_program(group: Any) -> None:
+    """What `python` can be told to run."""
+    group.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="script.py ARGS", help="a script to run"
     )
-    program.add_argument(
+    group.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE ARGS", help="a module to run"
     )
-    program.add_argument(
+    group.add_argument(
         "-c", dest="code", nargs=argparse.REMAINDER, metavar="CODE ARGS", help="code to run"
     )
-    _configure_trace(command.add_argument_group("the trace"))
-    _configure_choice(command.add_argument_group("which code is recorded"))
-    command.set_defaults(run=run)
+
+
+def add_options(trace: Any, choice: Any) -> None:
+    """What is recorded, and how much; `option_words` says the same to another process."""
+    _configure_trace(trace)
+    _configure_choice(choice)
+
+
+def option_words(options: argparse.Namespace) -> list[str]:
+    """The options of `add_options` as they stand on a command line."""
+    words = ["--detail", options.detail, "--max-bytes", str(options.max_bytes)]
+    for name in ("max_calls", "depth", "backend"):
+        if getattr(options, name) is not None:
+            words += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
+    for name in ("children", "whole_values"):
+        if getattr(options, name):
+            words.append(f"--{name.replace('_', '-')}")
+    for name in ("user_code", "only", "leave_out"):
+        for each in getattr(options, name):
+            words.append(f"--{name.replace('_', '-')}={each}")
+    return words
 
 
 def _configure_trace(group: Any) -> None:
     defaults = RecordOptions()
     group.add_argument(
-        "-o", "--output", metavar="FILE",
-        help="where the trace goes (default: the program's name with .whence, in the current "
-        "folder); an older trace is overwritten, no other file is",
-    )  # fmt: skip
-    group.add_argument(
         "--detail", choices=[detail.value for detail in Detail], default=defaults.detail.value,
         help="ids: only which call made which; shallow: arguments and results, one level deep; "
         "full: also what a call read and changed (default: full)",
+    )  # fmt: skip
+    group.add_argument(
+        "--whole-values", action="store_true",
+        help="record values as they are, up to very large bounds, and not only their beginning: "
+        "slower, and the trace is larger",
     )  # fmt: skip
     group.add_argument(
         "--max-calls", type=_count, metavar="N",
@@ -92,10 +139,6 @@ def _configure_trace(group: Any) -> None:
         help=f"how to record (default: the first that works, see `whence doctor`; {VARIABLE} in "
         "the environment means the same)",
     )  # fmt: skip
-    group.add_argument(
-        "-v", "--verbose", action="store_true",
-        help="say at the end on standard error where the trace is, even if that is no terminal",
-    )  # fmt: skip
 
 
 def _configure_choice(group: Any) -> None:
@@ -115,16 +158,20 @@ def _configure_choice(group: Any) -> None:
 
 def run(options: argparse.Namespace) -> NoReturn:
     """Run the program; the process ends as it does."""
-    target = _target(options)
+    target = target_of(options, _USAGE)
     target.check()
+    usual = RecordOptions()
     settings = Settings(
         output=options.output or _default_output(target),
         options=replace(
-            RecordOptions(),
+            usual,
             detail=Detail(options.detail),
             max_calls=options.max_calls,
             max_bytes=options.max_bytes,
             depth=options.depth,
+            bound=WHOLE_BOUND if options.whole_values else usual.bound,
+            first_bound=WHOLE_BOUND if options.whole_values else usual.first_bound,
+            global_bound=WHOLE_BOUND if options.whole_values else usual.global_bound,
         ),
         rules=UserCodeRules(
             tuple(options.user_code), tuple(options.only), tuple(options.leave_out)
@@ -134,29 +181,54 @@ def run(options: argparse.Namespace) -> NoReturn:
     )
     leave()
     recording = Recording(settings, target.words)
-    verbose = options.verbose
+    verbose, quiet = options.verbose, options.quiet
 
     def finished(how: int, value: object) -> None:
         if recording.is_here:  # and not a child that was forked off
             written = recording.finish(how, value)
             if not recording.is_of_child:
-                _tell(written, verbose)
+                _tell(written, verbose, quiet)
 
+    if options.stopped_by is not None:
+        _end_at_signal(options.stopped_by, recording)
     launch(target, recording.start, finished)
 
 
-def _target(options: argparse.Namespace) -> Target:
-    for kind, given in ((Kind.MODULE, options.module), (Kind.CODE, options.code)):
+def _end_at_signal(order: str, recording: Recording) -> None:
+    """End at once when a signal comes, as a run that did not end: nobody else can interfere."""
+    import signal
+
+    number, _, reason = order.partition(":")
+
+    def stop(*_: object) -> NoReturn:
+        if recording.is_here:
+            recording.finish(STOPPED, reason)
+            for stream in (sys.__stdout__, sys.__stderr__):
+                with contextlib.suppress(Exception):
+                    if type(stream) is io.TextIOWrapper:
+                        stream.flush()
+        os._exit(128 + int(number))
+
+    signal.signal(int(number), stop)
+
+
+def target_of(options: argparse.Namespace, usage: str) -> Target:
+    """The program that is to be run."""
+    for kind, given in (
+        (Kind.MODULE, options.module),
+        (Kind.CODE, options.code),
+        (Kind.CALL, getattr(options, "call", None)),
+    ):
         if given is not None:
             words = _unprotected(given)
             if not words:
-                raise UsageError(f"{kind.value} is followed by nothing: {_USAGE}")
+                raise UsageError(f"{kind.value} is followed by nothing: {usage}")
             return Target(kind, words[0], tuple(words[1:]))
     words = _unprotected(options.program)
     if words[:1] == [_DASHES]:  # between our options and the program
         del words[0]
     if not words:
-        raise UsageError(f"which program? {_USAGE}")
+        raise UsageError(f"which program? {usage}")
     return Target(Kind.SCRIPT, words[0], tuple(words[1:]))
 
 
@@ -165,21 +237,28 @@ def _unprotected(words: Sequence[str]) -> list[str]:
 
 
 def _default_output(target: Target) -> str:
+    return short_name(target) + ".whence"
+
+
+def short_name(target: Target) -> str:
+    """What a recording of a program is called."""
     if target.kind is Kind.CODE:
-        return "run.whence"
+        return "run"
+    if target.kind is Kind.CALL:
+        return target.name.rpartition(":")[2]
     if target.kind is Kind.MODULE:
-        return target.name.rpartition(".")[2] + ".whence"
+        return target.name.rpartition(".")[2]
     name = os.path.basename(os.path.abspath(target.name))
-    return (os.path.splitext(name)[0] or name) + ".whence"
+    return os.path.splitext(name)[0] or name
 
 
-def _tell(written: Written, verbose: bool) -> None:
+def _tell(written: Written, verbose: bool, quiet: bool) -> None:
     """After the program's last word, and only where a person sees it."""
     stream = sys.stderr
     try:
         if written.problem is not None:
             stream.write(f"whence: {written.output} is not whole: {written.problem}\n")
-        elif verbose or stream.isatty():
+        elif verbose or (stream.isatty() and not quiet):
             stream.write(
                 f"whence: {written.output}: {written.calls:,} calls, {written.size:,} bytes\n"
             )

@@ -138,7 +138,7 @@ def _tree_facts(path: Path, tree: Tree, recording: About | None) -> Iterator[tup
         text += f"; {hidden:,.0f} more were not recorded"
     yield "calls", text
     size = recording.size if recording is not None else path.stat().st_size
-    yield "size", f"{_bytes(size)}" + (f", {size / calls:,.1f} bytes a call" if calls else "")
+    yield "size", f"{bytes_text(size)}" + (f", {size / calls:,.1f} bytes a call" if calls else "")
     endless = int((columns.outcome[1:] == OutcomeKind.NOT_TERMINATED).sum())
     if endless:
         yield "open", f"{endless:,} calls had not ended when the recording did"
@@ -161,7 +161,8 @@ def _warnings(recording: About) -> Iterator[str]:
         yield f"  {'note':<9} {text}"
 
 
-def _bytes(size: int) -> str:
+def bytes_text(size: int) -> str:
+    """A size in a unit that fits it."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:,.1f} {unit}"

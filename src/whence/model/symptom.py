@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from whence.errors import WhenceError
+from whence.errors import UsageError, WhenceError
 
 SYMPTOM = "symptom"
 """Who is named as the giver of the answers that follow from one."""
@@ -68,6 +68,32 @@ class Symptom:
     line: int | None = None
     expression: str = ""
     assertion: Assertion | None = None
+
+
+def parse(text: str) -> Symptom:
+    """The symptom that a person names: its kind, `output:LINE`, or the path of a part."""
+    words = text.strip()
+    kind, colon, line = words.partition(":")
+    if kind == SymptomKind.OUTPUT.value and colon:
+        if not line.strip().isdecimal() or int(line) < 1:
+            raise UsageError(f"{words}: a line of the output is named by its number, as output:3")
+        return Symptom(SymptomKind.OUTPUT, line=int(line))
+    if words.replace("-", " ") in _NAMED:
+        return Symptom(_NAMED[words.replace("-", " ")])
+    if not words:
+        raise UsageError(f"what is wrong is one of {', '.join(_NAMED)}, or a part as result[2]")
+    return Symptom(SymptomKind.EXPRESSION, expression=words)
+
+
+_NAMED = {
+    kind.value: kind
+    for kind in (
+        SymptomKind.EXCEPTION,
+        SymptomKind.RESULT,
+        SymptomKind.OUTPUT,
+        SymptomKind.NOT_ENDED,
+    )
+}
 
 
 def to_json(symptom: Symptom) -> dict[str, Any]:

@@ -24,16 +24,34 @@ class Verdict(Enum):
 
 
 PERSON = "person"
+REMEMBERED = "remembered"
+"""The oracle that repeats what persons said. After a rejected diagnosis it is not believed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A verdict on one call. `node` is the call's stable id, not its place in the tree."""
+    """A verdict on one call. `node` is the call's stable id, not its place in the tree.
+
+    `expected` is what the marked part should have been, or without a mark the outcome: as it was
+    typed, so an expression of the program's language or words. `reason` is why an oracle says so.
+    """
 
     node: int
     verdict: Verdict
     mark: Mark | None = None
     by: str = PERSON
+    expected: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an oracle says of a call, where a verdict alone does not say it all."""
+
+    verdict: Verdict
+    reason: str = ""
+    mark: Mark | None = None
+    expected: str | None = None
 
 
 class Scope(Enum):

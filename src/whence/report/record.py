@@ -5,20 +5,26 @@ The shape is versioned: keys are added, never renamed or dropped, within one ver
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import FULL
 from whence.model.verdict import Answer
 from whence.ports import Tree
-from whence.session.state import State
+from whence.session.state import State, expectations
 from whence.tree.reading import readable_call
 
 VERSION = 1
 
 
 def record(
-    state: State, diagnosis: Diagnosis, *, person: int, oracle: int, characters: int
+    state: State,
+    diagnosis: Diagnosis,
+    *,
+    person: int,
+    oracles: Mapping[str, int],
+    characters: int,
 ) -> dict[str, Any]:
     """The object that `--format json` writes."""
     tree = state.tree
@@ -27,6 +33,10 @@ def record(
         at_fault = _call(tree, diagnosis.node, diagnosis.kind)
         at_fault["bad_input"] = list(diagnosis.bad_input)
         at_fault["group"] = list(diagnosis.group)
+        at_fault["expected"] = [
+            {"part": str(answer.mark) if answer.mark else "", "value": answer.expected}
+            for answer in expectations(state, diagnosis.node)
+        ]
         at_fault["within_slice"] = diagnosis.within_slice
     return {
         "whence": "diagnosis",
@@ -34,7 +44,8 @@ def record(
         "status": diagnosis.status.value,
         "at_fault": at_fault,
         "candidates": [_call(tree, node, None) for node in diagnosis.candidates],
-        "questions": {"person": person, "oracle": oracle},
+        "questions": {"person": person, "oracle": sum(oracles.values())},
+        "oracles": dict(oracles),
         "characters": characters,
         "answers": [_answer(answer) for answer in state.facts.answers],
         "strategy": state.facts.strategy,
@@ -43,8 +54,14 @@ def record(
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
-    said = {"node": answer.node, "verdict": answer.verdict.value, "by": answer.by}
-    return said if answer.mark is None else {**said, "mark": str(answer.mark)}
+    said: dict[str, Any] = {"node": answer.node, "verdict": answer.verdict.value, "by": answer.by}
+    if answer.mark is not None:
+        said["mark"] = str(answer.mark)
+    if answer.expected is not None:
+        said["expected"] = answer.expected
+    if answer.reason:
+        said["reason"] = answer.reason
+    return said
 
 
 def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from whence.model.call import Call, OutcomeKind
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import Limits, Value, show
-from whence.model.verdict import Verdict
+from whence.model.verdict import Answer, Verdict
 from whence.ports import Tree
-from whence.session.state import State
+from whence.session.state import State, expectations
 from whence.tree.reading import readable_call
 
 _CALLEES_SHOWN = 8
@@ -52,6 +52,7 @@ def _found(state: State, diagnosis: Diagnosis, node: int) -> list[str]:
     out += _given(call) + _callees(state, diagnosis) + _gave_back(call)
     marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
     out += _labelled("You marked", marks)
+    out += _labelled("It should be", [_expected(each) for each in expectations(state, node)])
     callees = _CALLEES_IN_SLICE if diagnosis.within_slice else _ALL_CALLEES
     out.append(f"  {_WRONG[diagnosis.kind].format(callees=callees)}")
     if diagnosis.group:
@@ -60,6 +61,10 @@ def _found(state: State, diagnosis: Diagnosis, node: int) -> list[str]:
             f"{len(diagnosis.group) - 1} more calls of {call.rule.name}."
         )
     return out
+
+
+def _expected(answer: Answer) -> str:
+    return f"{answer.mark} = {answer.expected}" if answer.mark else f"{answer.expected}"
 
 
 def _labelled(label: str, items: list[str]) -> list[str]:

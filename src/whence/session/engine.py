@@ -24,6 +24,7 @@ from whence.session.events import (
     Exhausted,
     Expanded,
     NotExpandable,
+    OracleTurned,
     Outcome,
     Redone,
     Rejected,
@@ -97,6 +98,8 @@ def _changed(state: State, event: Event) -> Facts:
             if name == "duplicates" and on and facts.clash is None:
                 return _compared(state, facts, facts.answers)
             return facts
+        case OracleTurned(name, on):
+            return _with_oracle(state, facts, name, on)
         case Resolved(keep_earlier):
             return _resolved(state, facts, keep_earlier)
         case Rejected():
@@ -163,6 +166,17 @@ def _with_trust(state: State, facts: Facts, trust: Trust) -> Facts:
     if not covered_functions(state.tree, trust):
         raise UsageError(f"nothing in this tree is in {trust}")
     return replace(facts, trusts=(*facts.trusts, trust))
+
+
+def _with_oracle(state: State, facts: Facts, name: str, on: bool) -> Facts:
+    if on is (name not in facts.silenced):
+        raise UsageError(f"{name} is {'on' if on else 'off'} already")
+    if on:
+        return replace(facts, silenced=tuple(each for each in facts.silenced if each != name))
+    clash = facts.clash
+    said = (*facts.answers, *((clash.later, *clash.waiting) if clash else ()))
+    facts = replace(facts, silenced=(*facts.silenced, name), clash=None)
+    return _compared(state, facts, tuple(answer for answer in said if answer.by != name))
 
 
 def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:

@@ -54,6 +54,14 @@ class SwitchTurned:
 
 
 @dataclass(frozen=True, slots=True)
+class OracleTurned:
+    """An oracle is not believed any more, nor what it said; or it may be asked again."""
+
+    name: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Begun:
     """All that the command line asked for was said: undo goes back to here and no further."""
 
@@ -107,6 +115,7 @@ Event = (
     | TrustWithdrawn
     | StrategyChosen
     | SwitchTurned
+    | OracleTurned
     | Begun
     | Undone
     | Redone

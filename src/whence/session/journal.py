@@ -32,6 +32,7 @@ from whence.session.events import (
     Event,
     Expand,
     NotExpandable,
+    OracleTurned,
     Redone,
     Rejected,
     Resolved,
@@ -195,6 +196,8 @@ def encode(entry: Entry) -> dict[str, Any]:
             return {"event": "strategy", "name": name}
         case SwitchTurned(name, on):
             return {"event": "switch", "name": name, "on": on}
+        case OracleTurned(name, on):
+            return {"event": "oracle", "name": name, "on": on}
         case Resolved(keep_earlier):
             return {"event": "resolved", "keep_earlier": keep_earlier}
         case Begun():
@@ -228,6 +231,8 @@ def decode(record: Any) -> Entry:
             return StrategyChosen(str(record["name"]))
         case "switch":
             return SwitchTurned(str(record["name"]), bool(record["on"]))
+        case "oracle":
+            return OracleTurned(str(record["name"]), bool(record["on"]))
         case "resolved":
             return Resolved(bool(record["keep_earlier"]))
         case "begun":
@@ -254,6 +259,10 @@ def encode_answer(answer: Answer) -> dict[str, Any]:
     if answer.mark is not None:
         record["mark"] = {"root": answer.mark.root, "steps": list(answer.mark.steps)}
     record["by"] = answer.by
+    if answer.expected is not None:
+        record["expected"] = answer.expected
+    if answer.reason:
+        record["reason"] = answer.reason
     return record
 
 
@@ -263,7 +272,15 @@ def decode_answer(record: Any) -> Answer:
     if "mark" in record:
         steps = tuple(str(step) for step in record["mark"]["steps"])
         mark = Mark(str(record["mark"]["root"]), steps)
-    return Answer(int(record["node"]), Verdict(record["verdict"]), mark, str(record["by"]))
+    expected = record.get("expected")
+    return Answer(
+        node=int(record["node"]),
+        verdict=Verdict(record["verdict"]),
+        mark=mark,
+        by=str(record["by"]),
+        expected=None if expected is None else str(expected),
+        reason=str(record.get("reason", "")),
+    )
 
 
 def default_path(tree_path: Path) -> Path:

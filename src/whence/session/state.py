@@ -40,6 +40,8 @@ class Facts:
     trusts: tuple[Trust, ...] = ()
     strategy: str = DEFAULT
     switches: Switches = DEFAULT_SWITCHES
+    silenced: tuple[str, ...] = ()
+    """The names of the oracles that are turned off."""
     rest: bool = False
     defaults: tuple[Answer, ...] = ()
     rejected: int = 0
@@ -172,6 +174,12 @@ def trusted_functions(tree: Tree, trusts: Sequence[Trust]) -> set[int]:
     """The numbers of the functions that the tracer or the person trusts."""
     by_tracer = {n for n, function in enumerate(tree.functions) if function.trusted}
     return by_tracer.union(*(covered_functions(tree, trust) for trust in trusts))
+
+
+def expectations(state: State, node: int) -> list[Answer]:
+    """The answers that say what this call, or one with an equal equation, should have given."""
+    answers = earlier_answers(state.tree, state.facts, node)
+    return [answer for answer in answers if answer.expected is not None]
 
 
 def earlier_answers(tree: Tree, facts: Facts, node: int) -> list[Answer]:

@@ -74,6 +74,23 @@ def equation_digest(record: Mapping[str, Any]) -> tuple[int, int]:
     or the outcome is not known, that cannot be told, so the call's own `id` is mixed in and it
     equals no other.
     """
+    text, length, known = _equation_text(record)
+    if not known:
+        text += f" of {record.get('id')}"
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True), length
+
+
+def stable_digest(record: Mapping[str, Any]) -> str | None:
+    """A digest of what is judged that is the same in every run; None where not all is known."""
+    text, _, known = _equation_text(record)
+    if not known:
+        return None
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _equation_text(record: Mapping[str, Any]) -> tuple[str, int, bool]:
+    """What is judged in one spelling, how long it is as written, and whether all is known."""
     judged = {key: record[key] for key in record if key in _EQUATION_KEYS}
     text = _canonical(judged)
     length = len(text)
@@ -82,10 +99,7 @@ def equation_digest(record: Mapping[str, Any]) -> tuple[int, int]:
         values = _Values(judged)
         known = known and not values.cut_off
         text = _canonical(values.renumbered(judged))
-    if not known:
-        text += f" of {record.get('id')}"
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True), length
+    return text, length, known
 
 
 _NAMES_TO_VALUES = frozenset(("args", "reads", "fields"))

@@ -6,9 +6,11 @@ debugging is written down here and `whence.app.Debugging` fits it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from whence.ports import Oracle
 from whence.session.events import Event, Outcome
 from whence.session.journal import Journal
 from whence.session.state import State
@@ -24,6 +26,10 @@ class Debugging(Protocol):
     @property
     def journal(self) -> Journal | None:
         """Where the session is kept, if it is."""
+
+    @property
+    def oracles(self) -> Sequence[Oracle]:
+        """Who is asked before the person, in this order; some may be turned off."""
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""

@@ -69,12 +69,12 @@ def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any
     assert code == 0
     report = json.loads(out.read_text())
     assert set(report) == {
-        "whence", "version", "status", "at_fault", "candidates", "questions", "characters",
-        "answers", "strategy", "reason",
+        "whence", "version", "status", "at_fault", "candidates", "questions", "oracles",
+        "characters", "answers", "strategy", "reason",
     }  # fmt: skip
     assert set(report["at_fault"]) == {
         "function", "qualname", "rule", "file", "line", "call", "equation", "kind",
-        "bad_input", "group", "within_slice",
+        "bad_input", "group", "expected", "within_slice",
     }  # fmt: skip
     assert report["at_fault"]["file"] == "examples/sqrtest.hs"
     assert report["at_fault"]["line"] == 15

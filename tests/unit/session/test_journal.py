@@ -46,6 +46,8 @@ ANSWERS = st.builds(
         Mark, st.just("result"), st.lists(st.sampled_from(["[0]", ".a", "['k']"])).map(tuple)
     ),
     NAMES,
+    st.none() | st.text(),
+    st.text(),
 )
 TRUSTS = st.builds(Trust, st.sampled_from(Scope), NAMES)
 EVENTS = st.one_of(

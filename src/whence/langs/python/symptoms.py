@@ -44,6 +44,8 @@ class Happened:
     """What is most likely meant if somebody says that something is wrong; None: nothing shows."""
     lines: tuple[str, ...]
     """The standard output."""
+    failed: bool = False
+    """Whether something went wrong even if nobody says so: it raised, or did not end well."""
     rest: str = ""
     """What is not known of it."""
 
@@ -72,20 +74,21 @@ def happened(tree: Tree) -> Happened:
     value = call.outcome.value
     shown = "" if value is None else show(value)
     default: Symptom | None = Symptom(SymptomKind.RESULT)
+    failed = True
     if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
         ending = f"{name} did not end: {shown}." if shown else f"{name} did not end."
         default = Symptom(SymptomKind.NOT_ENDED)
     elif call.outcome.kind is OutcomeKind.RAISED:
         ending, default = f"{name} raised {shown}.", Symptom(SymptomKind.EXCEPTION)
     elif top:
-        ending = f"{name} → {shown}"
+        ending, failed = f"{name} → {shown}", False
     elif shown in ("0", "None"):
-        ending, default = f"{name} ended.", None
+        ending, default, failed = f"{name} ended.", None, False
     else:
         ending = f"{name} ended with exit status {shown}."
     if default is None and lines:
         default = Symptom(SymptomKind.OUTPUT, line=1 if len(lines) == 1 else None)
-    return Happened(top, ending, default, lines, rest)
+    return Happened(top, ending, default, lines, failed, rest)
 
 
 def _knows_output(program: TraceSource) -> bool:
@@ -122,6 +125,8 @@ def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
 def _mark(call: Call, symptom: Symptom) -> Mark | None:
     kind, outcome = symptom.kind, call.outcome
     if kind is SymptomKind.EXCEPTION:
+        if outcome.kind is OutcomeKind.NOT_TERMINATED and outcome.value is not None:
+            return None  # an exception may be how it was stopped
         if outcome.kind is not OutcomeKind.RAISED:
             raise UsageError(f"no exception left {call.left()}: it {_came_of(call)}")
         return Mark(RESULT) if outcome.value is not None else None

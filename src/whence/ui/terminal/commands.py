@@ -22,11 +22,15 @@ from whence.ui.terminal.switches import SWITCHES
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """An answer: to the question, with the part that is wrong, or to the calls with these ids."""
+    """An answer: to the question, with the part that is wrong, or to the calls with these ids.
+
+    `expected` is what the part, or the outcome, should have been.
+    """
 
     verdict: Verdict
     part: str = ""
     nodes: tuple[int, ...] = ()
+    expected: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,14 @@ class TurnSwitch:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnOracle:
+    """Turn an oracle off or on, or (without a name) show them."""
+
+    name: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Save:
     """Write the session to a file."""
 
@@ -116,6 +128,7 @@ Command = (
     | ShowCall
     | ChooseStrategy
     | TurnSwitch
+    | TurnOracle
     | Save
     | Help
     | Keep
@@ -145,18 +158,49 @@ def _show(rest: str) -> Command:
 
 def _judge(verdict: Verdict) -> Callable[[str], Command]:
     def parse(rest: str) -> Command:
-        words = rest.replace(",", " ").split()
+        meant, expected = _split_expected(rest)
+        if expected is not None and verdict is not Verdict.WRONG:
+            raise UsageError("only n can be followed by what it should be, as in: n = [1, 2, 4]")
+        words = meant.replace(",", " ").split()
         if words and all(map(is_id, words)):
             if max(map(len, words)) > _DIGITS:
                 raise UsageError("there is no call with so long a number")
-            return Judge(verdict, nodes=tuple(dict.fromkeys(map(int, words))))
+            nodes = tuple(dict.fromkeys(map(int, words)))
+            if expected is not None and len(nodes) > 1:
+                raise UsageError("say of one call at a time what it should be, as in: n 14 = 3")
+            return Judge(verdict, nodes=nodes, expected=expected)
         if words and is_id(words[0]):
             raise UsageError("calls are named by their numbers alone, as in: n 14 18")
-        if rest and verdict in (Verdict.RIGHT, Verdict.UNKNOWN):
+        if meant and verdict in (Verdict.RIGHT, Verdict.UNKNOWN):
             raise UsageError("only n and i can be followed by a part, as in: n result[2].name")
-        return Judge(verdict, part=rest)
+        return Judge(verdict, part=meant, expected=expected)
 
     return parse
+
+
+def _split_expected(rest: str) -> tuple[str, str | None]:
+    """What stands before the first `=` that is no part of a path, and what after it."""
+    quote, depth, position = "", 0, 0
+    while position < len(rest):
+        character = rest[position]
+        if quote:
+            if character == "\\":
+                position += 1
+            elif character == quote:
+                quote = ""
+        elif character in "'\"" and depth:
+            quote = character
+        elif character in "[({":
+            depth += 1
+        elif character in "])}":
+            depth -= 1
+        elif character == "=" and depth <= 0:
+            expected = rest[position + 1 :].removeprefix("=").strip()
+            if not expected:
+                raise UsageError("say after the = what it should be, as in: n = [1, 2, 4]")
+            return rest[:position].strip(), expected
+        position += 1
+    return rest, None
 
 
 def _trust(withdraw: bool) -> Callable[[str], Command]:
@@ -177,6 +221,15 @@ def _switch(rest: str) -> Command:
     if len(words) != 2 or words[1] not in ("on", "off"):
         raise UsageError("say which switch and how, as in: switch compression on")
     return TurnSwitch(words[0], on=words[1] == "on")
+
+
+def _oracle(rest: str) -> Command:
+    name, _, way = rest.rpartition(" ")
+    if not rest:
+        return TurnOracle("", on=False)
+    if not name.strip() or way.lower() not in ("on", "off"):
+        raise UsageError("say which oracle and how, as in: oracle remembered off")
+    return TurnOracle(_name(name), on=way.lower() == "on")
 
 
 def _do(what: str) -> Callable[[str], Command]:
@@ -235,11 +288,15 @@ ANSWERS = (
         "made are ruled out too. What it changed and printed is judged with it.",
     ),
     Spec(
-        ("n", "no", "wrong"), "n [PART]", "wrong: the input is fine, what came of it is not",
+        ("n", "no", "wrong"), "n [PART] [= VALUE]",
+        "wrong: the input is fine, what came of it is not",
         _judge(Verdict.WRONG),
         "Also no, wrong. The search goes on among the calls that this one made. With a part, as "
         "in `n result[2].name`, it says which part of the result (or of something that the call "
-        "changed) is wrong; if the tree knows where that part came from, the search follows it.",
+        "changed) is wrong; if the tree knows where that part came from, the search follows it. "
+        "With a value, as in `n = [1, 2, 4]`, `n result[2] = 7` or `n 14 = None`, it says what it "
+        "should have been instead: as an expression of the program's language, or in words. The "
+        "report repeats it.",
     ),
     Spec(
         ("i", "inadmissible"), "i [PART]", "the call should never have been given this input",
@@ -257,6 +314,7 @@ ANSWERS = (
 )  # fmt: skip
 
 SEVERAL = ("n 14 18", "the same about calls by number, see list (also y, i, ?)")
+EXPECTED = ("n [PART] = VALUE", "wrong, and this is what it should have been")
 EMPTY = ("Enter", "the answer named in the prompt, else the question again")
 
 COMMANDS = (
@@ -303,9 +361,17 @@ COMMANDS = (
         "What was answered still counts.",
     ),
     Spec(
-        ("switch",), "switch [NAME on|off]", "what works with every strategy: show or turn it",
+        ("switch",), "switch [NAME on|off]",
+        "what works with every strategy: turn it (see also oracle)",
         _switch,
         " ".join(f"{name}: {words}." for name, words in SWITCHES.items()),
+    ),
+    Spec(
+        ("oracle",), "oracle [NAME on|off]", "who answers besides you: show or turn one off",
+        _oracle,
+        "Turned off, an oracle is not asked any more, and what it answered in this session does "
+        "not count any more.",
+        listed=False,
     ),
     Spec(
         ("save",), "save [FILE]", "write the session to a file, or say where it is kept",
@@ -350,6 +416,9 @@ def parse(line: str, hint: str = HINT) -> Command:
     if not words:
         return Accept()
     word, rest = words[0].lower(), "".join(words[1:]).strip()
+    name, equals, _ = word.partition("=")
+    if equals and _BY_WORD.get(name) in ANSWERS:
+        word, rest = name, line.lstrip()[len(name) :].strip()
     if word == "2":
         return _keep(False)(rest)
     return _find(word, hint).parse(rest)
@@ -388,7 +457,7 @@ def help_text(topic: str = "", *, at_question: bool = True) -> str:
     for title, specs in _GROUPS[:-1] if at_question else _GROUPS[1:]:
         rows = [(spec.form, spec.brief) for spec in specs if spec.listed]
         if specs is ANSWERS:
-            rows += [SEVERAL, EMPTY]
+            rows += [EXPECTED, SEVERAL, EMPTY]
         out.append(f"{title}:")
         out += [f"  {_short(form):<16} {brief}" for form, brief in rows]
     return "\n".join(out)
@@ -396,7 +465,9 @@ def help_text(topic: str = "", *, at_question: bool = True) -> str:
 
 def _short(form: str) -> str:
     """A form without the choices inside it, which would not fit beside the help."""
-    return form.replace("[function|module|file] ", "").replace(" on|off", "")
+    for choices in ("[function|module|file] ", " on|off", " [= VALUE]"):
+        form = form.replace(choices, "")
+    return form
 
 
 def documentation() -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from whence.model.question import Question
+from whence.model.verdict import PERSON
 from whence.ports import Tree
+from whence.session.state import earlier_answers, expectations
 from whence.ui import Debugging
 from whence.ui.terminal.listing import SAID
 
@@ -21,6 +23,13 @@ def info_lines(debugging: Debugging, node: int, question: Question | None) -> li
     place = f", at {call.where()}" if call.where() else ""
     site = f", called at {call.site}" if call.site else ""
     rows = [("call", f"{node}{place}{site}")]
+    for said in expectations(state, node):
+        part = f"{said.mark} = " if said.mark else ""
+        rows.append(("should be", f"{part}{said.expected}"))
+    for said in earlier_answers(state.tree, facts, node):
+        if said.by != PERSON:
+            reason = f": {said.reason}" if said.reason else ""
+            rows.append(("judged", f"{SAID[said.verdict]}, by {said.by}{reason}"))
     rows.append(("inside", " > ".join(callers(state.tree, node)) or "nothing: it is the top"))
     if question is not None:
         rows.append(("asked", question.why))
@@ -74,6 +83,6 @@ def _answers(debugging: Debugging) -> str:
         return "none yet"
     said = Counter(SAID[answer.verdict] for answer in answers)
     counts = ", ".join(f"{count} {word}" for word, count in said.items())
-    by = Counter(answer.by for answer in answers if answer.by != "person")
+    by = Counter(answer.by for answer in answers if answer.by != PERSON)
     oracles = "".join(f"; {count} by {name}" for name, count in by.items())
     return f"{len(answers)}: {counts}{oracles}"

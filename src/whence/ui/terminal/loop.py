@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from whence.errors import UsageError, WhenceError
 from whence.model.question import Question
+from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.report.text import lines as report_lines
 from whence.session.events import (
@@ -20,6 +21,7 @@ from whence.session.events import (
     Exhausted,
     Expand,
     Found,
+    OracleTurned,
     Outcome,
     Redone,
     Rejected,
@@ -44,7 +46,13 @@ from whence.ui.terminal.question import opening, prompt, question_lines
 from whence.ui.terminal.saving import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
 from whence.ui.terminal.source import source_lines
-from whence.ui.terminal.switches import find_switch, strategy_lines, switch_lines
+from whence.ui.terminal.switches import (
+    find_oracle,
+    find_switch,
+    oracle_lines,
+    strategy_lines,
+    switch_lines,
+)
 from whence.ui.terminal.whole import whole_lines
 
 LEFT = "left with quit"
@@ -89,8 +97,10 @@ class _Conversation:
         space = state.space()
         call, _ = readable_call(state.tree, space.top)
         known = space.verdict(space.top) is Verdict.WRONG
-        answers = len(state.facts.answers)
-        self.screen.say(*opening(call, known=known, answers=answers, width=self.screen.width))
+        answers = sum(answer.by != SYMPTOM for answer in state.facts.answers)
+        said = answers < len(state.facts.answers)
+        top = None if said and not answers and not call.arguments else call
+        self.screen.say(*opening(top, known=known, answers=answers, width=self.screen.width))
 
     # --- one turn ------------------------------------------------------------------------------
 
@@ -210,6 +220,10 @@ class _Conversation:
                 turned = find_switch(name, on)
                 self._send(turned)
                 self.screen.note(f"{turned.name} is {'on' if on else 'off'} now.")
+            case commands.TurnOracle(name, on) if name:
+                found = find_oracle(self.debugging, name)
+                self._send(OracleTurned(found, on))
+                self.screen.note(f"{found} is {'on' if on else 'off'} now.")
             case commands.Do(what):
                 self._do(what)
             case _:
@@ -245,10 +259,13 @@ class _Conversation:
         if isinstance(self.outcome, Revise):
             raise UsageError("first say which of the two holds: 1 or 2, or undo")
         if command.nodes:
-            answers = tuple(Answer(node, command.verdict) for node in command.nodes)
+            answers = tuple(
+                Answer(node, command.verdict, expected=command.expected) for node in command.nodes
+            )
             self._send(Answered(answers))
             if not isinstance(self.outcome, Revise):
                 self.screen.note(telling.noted(answers))
+                self._tell_expected(answers[0])
             return
         question = self._question()
         if isinstance(self.outcome, Found) and command.verdict is Verdict.RIGHT:
@@ -258,10 +275,15 @@ class _Conversation:
         mark = None
         if command.part:
             mark = check_mark(question.call, command.part, command.verdict).mark
-        answer = Answer(question.node, command.verdict, mark)
+        answer = Answer(question.node, command.verdict, mark, expected=command.expected)
         self._send(Answered((answer,)))
         if mark is not None and not isinstance(self.outcome, Revise):
             self.screen.note(telling.origin(self.debugging.state, answer))
+        self._tell_expected(answer)
+
+    def _tell_expected(self, answer: Answer) -> None:
+        if answer.expected is not None and not isinstance(self.outcome, Revise):
+            self.screen.note(telling.expected(self.debugging.state, answer))
 
     def _accept(self) -> None:
         if isinstance(self.outcome, Found | Exhausted):
@@ -342,6 +364,8 @@ class _Conversation:
                 out = strategy_lines(state.facts.strategy, width)
             case commands.TurnSwitch():
                 out = switch_lines(state.facts.switches)
+            case commands.TurnOracle():
+                out = oracle_lines(self.debugging)
             case commands.Save(file):
                 out = wrapped(save(self.debugging, file), width)
             case commands.Help(topic):

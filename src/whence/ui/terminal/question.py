@@ -37,16 +37,22 @@ _ASKED = {
     OutcomeKind.RETURNED: "Right?",
     OutcomeKind.RAISED: "Right to raise that?",
     OutcomeKind.YIELDED: "Right so far?",
-    OutcomeKind.NOT_TERMINATED: "Right not to end?",
+    OutcomeKind.NOT_TERMINATED: "Right not to have ended?",
 }
 
 
-def opening(top: Call, *, known: bool, answers: int, width: int) -> list[Line]:
-    """What a newcomer has to know before the first question, on three lines."""
+def opening(top: Call | None, *, known: bool, answers: int, width: int) -> list[Line]:
+    """What a newcomer has to know before the first question, on three lines.
+
+    The first, which call is wrong, is left out (None) where it was just said that the run is.
+    """
     so_far = "" if not answers else f" (after {answers} answer{'s' if answers > 1 else ''})"
     taken = f"{'Known' if known else 'Taken'} to be wrong{so_far}: "
+    first = (
+        [] if top is None else [Line(taken + brief(top, max(20, width - len(taken))), Tone.TITLE)]
+    )
     return [
-        Line(taken + brief(top, max(20, width - len(taken))), Tone.TITLE),
+        *first,
         Line("Which call is to blame? Judge some: y right, n wrong, ? don't know,", Tone.QUIET),
         Line(
             "i should never get such input; n result[2] marks a wrong part; help lists more.",

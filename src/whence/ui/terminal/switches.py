@@ -1,13 +1,15 @@
-"""Strategies and switches as they are listed, and the switch that a name means."""
+"""Strategies, switches and oracles as they are listed, and what a name means among them."""
 
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 
 from whence.errors import UsageError
 from whence.search.registry import DEFAULT, DESCRIPTIONS
 from whence.search.space import Switches
 from whence.session.events import SwitchTurned
+from whence.ui import Debugging
 
 SWITCHES = {
     "duplicates": "calls with equal equations get equal answers",
@@ -32,6 +34,41 @@ def switch_lines(switches: Switches) -> list[str]:
         f"  {name:<12} {'on ' if getattr(switches, name) else 'off'}  {SWITCHES.get(name, '')}"
         for name in Switches.__dataclass_fields__
     ]
+
+
+def find_oracle(debugging: Debugging, name: str) -> str:
+    """The name of the oracle that is meant, by any beginning that only one has."""
+    known = oracle_names(debugging)
+    wanted = _plain(name)
+    fitting = [each for each in known if _plain(each) == wanted] or [
+        each for each in known if _plain(each).startswith(wanted)
+    ]
+    if len(fitting) != 1:
+        there = ", ".join(known) or "none: only you are asked"
+        raise UsageError(f"there is no oracle {name}; there is {there}")
+    return fitting[0]
+
+
+def oracle_names(debugging: Debugging) -> list[str]:
+    """The oracles of this session, in the order in which they are asked."""
+    names = [oracle.name for oracle in debugging.oracles]
+    return list(dict.fromkeys([*names, *debugging.state.facts.silenced]))
+
+
+def oracle_lines(debugging: Debugging) -> list[str]:
+    """Every oracle, whether it is asked, and how many answers of it stand."""
+    facts = debugging.state.facts
+    by = Counter(answer.by for answer in facts.answers)
+    names = oracle_names(debugging)
+    width = max(map(len, names), default=0)
+    return [
+        f"  {name:<{width}}  {'off' if name in facts.silenced else 'on '}  {by[name]} answered"
+        for name in names
+    ] or ["There is none: only you are asked."]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", " ").replace("_", " ")
 
 
 def strategy_lines(current: str, width: int) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -51,6 +53,8 @@ def difference(state: State, before: Facts) -> str:
         return "the rejected diagnosis"
     if (now.clash is None) != (before.clash is None):
         return "the last answer" if now.clash is None else "the decision between the two"
+    if now.silenced != before.silenced:
+        return "an oracle that was turned"
     answers = _apart(now.answers, before.answers)
     if answers:
         return ", ".join(f"call {answer.node} is {_IS[SAID[answer.verdict]]}" for answer in answers)
@@ -100,6 +104,27 @@ def origin(state: State, answer: Answer) -> str:
     place = f", at {where}" if where else ""
     expression = f", as {found.expression}" if found.expression else ""
     return f"{marked} It was made in call {found.node}: {brief(call, 60)}{place}{expression}."
+
+
+def expected(state: State, answer: Answer) -> str:
+    """That somebody said what should have come of a call, and how that was understood."""
+    what = f"{answer.mark} of call {answer.node}" if answer.mark else f"call {answer.node}"
+    noted = f"It is noted what {what} should give: {answer.expected}"
+    call, _ = readable_call(state.tree, state.tree.position(answer.node))
+    where = call.where()
+    if where is None or not where.file.endswith(".py") or _is_expression(answer.expected or ""):
+        return noted
+    return f"{noted} (kept as words: it is no Python expression)"
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def trusted(trust: Trust, *, withdrawn: bool) -> str:

@@ -49,6 +49,13 @@ INADMISSIBLE, UNKNOWN = Verdict.INADMISSIBLE, Verdict.UNKNOWN
         ("y 7", Judge(RIGHT, nodes=(7,))),
         ("i 3 9", Judge(INADMISSIBLE, nodes=(3, 9))),
         ("? 3", Judge(UNKNOWN, nodes=(3,))),
+        ("n = [1, 2, 4]", Judge(WRONG, expected="[1, 2, 4]")),
+        ("n=3", Judge(WRONG, expected="3")),
+        ("NO == Total(3)", Judge(WRONG, expected="Total(3)")),
+        ("n result[2] = 7", Judge(WRONG, part="result[2]", expected="7")),
+        ("n d['a=b'] = {'a': 'b=c'}", Judge(WRONG, part="d['a=b']", expected="{'a': 'b=c'}")),
+        ("n 14 = None", Judge(WRONG, nodes=(14,), expected="None")),
+        ("n = it isn't sorted", Judge(WRONG, expected="it isn't sorted")),
         ("", Accept()),
         (" \t ", Accept()),
         ("trust", TrustCode(None, "", withdraw=False)),
@@ -105,6 +112,22 @@ def test_a_line_means_one_thing(line: str, meaning: object) -> None:
     ],
 )
 def test_what_is_not_understood_is_told_with_the_right_form(line: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("y = 3", "only n can be followed by what it should be"),
+        ("i xs = 3", "only n can be followed by what it should be"),
+        ("? = 3", "only n can be followed by what it should be"),
+        ("n =", "say after the ="),
+        ("n result =  ", "say after the ="),
+        ("n 14 18 = 3", "one call at a time"),
+    ],
+)
+def test_what_it_should_be_is_said_of_one_wrong_call(line: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse(line)
 

@@ -201,3 +201,24 @@ def test_show_prints_any_call_in_full(small: State, session: Session) -> None:
     assert "call 3: " in seen
     assert "there is no call 999" in seen
     assert "show takes the number of a call" in seen
+
+
+def test_what_it_should_be_is_noted_shown_and_reported(small: State, session: Session) -> None:
+    seen, debugging, _ = session(small, "n", "n = [1, 2, 4]", "y", "y")
+    answer = debugging.state.facts.answers[1]
+    assert answer.expected == "[1, 2, 4]"
+    assert f"It is noted what call {answer.node} should give: [1, 2, 4]\n" in seen
+    assert "  It should be   [1, 2, 4]" in seen
+
+
+def test_what_should_have_been_may_be_said_in_words(small: State, session: Session) -> None:
+    seen, debugging, _ = session(small, "n = sorted, please")
+    assert debugging.state.facts.answers[0].expected == "sorted, please"
+    assert "sorted, please\n" in seen
+    seen, debugging, _ = session(small, "n = not so much of it")
+    assert "(kept as words" in " ".join(seen.split())
+
+
+def test_info_says_what_a_judged_call_should_give(small: State, session: Session) -> None:
+    seen, *_ = session(small, "n", "n result[1] = 7", "y", "y", "info")
+    assert "\nshould be result[1] = 7\n" in seen

@@ -1,1 +1,1 @@
-"""Who may know an answer about a Python call: a reference version, contracts beside the code."""
+"""Oracles that know Python: what its declarations and other versions of a program say of a call."""

@@ -39,7 +39,7 @@ from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.recipes import Recipe
 from whence.model.call import OutcomeKind
 from whence.model.question import Question
-from whence.model.verdict import Verdict
+from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
 from whence.tree.memory import ColumnTree
 
@@ -70,9 +70,13 @@ class ContractOracle:
         self._versions = Versions(source.file.header, source.tables.codes(), Reference("", "", ""))
         self._declares = any(map(_declares, self._versions.files()))
 
-    def judge(self, question: Question) -> Verdict | None:
+    def judge(self, question: Question) -> Judgement | None:
         """The verdict of a violated condition, or of a spec."""
         self.last = ""
+        verdict = self._judge(question)
+        return None if verdict is None else Judgement(verdict, self.last)
+
+    def _judge(self, question: Question) -> Verdict | None:
         try:
             position = self.tree.position(question.node)
             source, number = place_of(self.tree, position)

@@ -1,32 +1,305 @@
-"""What a program declares about its functions: `whence.spec`.
+"""What an annotation allows, as far as it is certain, and whether a recorded value is in it.
 
-Imported by the program that is debugged, so it imports nothing and does nothing but keep what it is
-given. Only the debugger's own process of that program ever calls it.
+`Allowed` is a small language of types; whatever is not in it is `Unclear`. `fits` is
+three-valued: True and False are certain, None says nothing. It never asks an object, only recipes.
+
+Invariant: a False holds whatever classes, metaclasses or protocols do that are not known here.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from __future__ import annotations
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
-SPECS: list[tuple[Any, Callable[..., Any]]] = []
-"""Functions, and what is declared of them."""
+from whence.langs.python.trace import recipes as r
+from whence.langs.python.trace.partial_recipes import Partly
+
+_DEEPEST = 50
 
 
-def spec(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
-    """Declare, beside the code, what calls of a function should come to.
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """Nobody here knows what is meant."""
 
-    What is decorated either has one parameter named `call`, and says True if that call is right,
-    False if it is wrong, None if it cannot tell; or it has the parameters of the function, and does
-    what the function should do. It is left as it is, and is called by whence alone.
 
-    >>> @spec(sorted_copy)
-    ... def _(call):
-    ...     return call.result == sorted(call.before.items)
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """`Any`, `object`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """`Never`, `NoReturn`: no value at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A builtin class without parts: `int`, `str`, `None`, a plain `list`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A builtin container or a class of `collections.abc` with what it holds.
+
+    For `dict` and `Mapping` keys and values, for the others one type.
     """
 
-    def declare(declared: _Function) -> _Function:
-        SPECS.append((function, declared))
-        return declared
+    name: str
+    held: tuple[Allowed, ...]
 
-    return declare
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A tuple of so many items, each of its own type."""
+
+    items: tuple[Allowed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """A union."""
+
+    options: tuple[Allowed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """`Literal[…]`."""
+
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UserClass:
+    """A class that the program's source defines."""
+
+    name: r.Name
+
+
+Allowed: TypeAlias = (
+    Unclear | Anything | Nothing | Builtin | Holding | Row | Either | OneOf | UserClass
+)
+
+_PROMOTED = {"float": {"int", "bool"}, "complex": {"int", "float", "bool"}, "int": {"bool"}}
+_TOLERATED = {("bytes", "bytearray")}
+_ITERABLE = {"list", "tuple", "set", "frozenset", "dict", "str", "bytes", "bytearray"}
+_ABSTRACT: Mapping[str, set[str]] = {
+    "Iterable": _ITERABLE,
+    "Collection": _ITERABLE,
+    "Container": _ITERABLE,
+    "Reversible": {"list", "tuple", "dict", "str", "bytes", "bytearray"},
+    "Sequence": {"list", "tuple", "str", "bytes", "bytearray"},
+    "MutableSequence": {"list", "bytearray"},
+    "Set": {"set", "frozenset"},
+    "MutableSet": {"set"},
+    "Mapping": {"dict"},
+    "MutableMapping": {"dict"},
+    "Sized": _ITERABLE,
+    "Callable": {"function", "type", "method"},
+    "Iterator": set(),
+    "Generator": set(),
+}
+"""Which builtins a class of `collections.abc` takes in, among those that are looked at here."""
+ABSTRACT = frozenset(_ABSTRACT)
+CONTAINERS = frozenset(("list", "tuple", "set", "frozenset", "dict"))
+BUILTINS = frozenset(
+    (*CONTAINERS, "int", "float", "complex", "bool", "str", "bytes", "bytearray", "type")
+)
+
+
+class Ancestry:
+    """What is known of the classes above one."""
+
+    def of(self, name: r.Name) -> tuple[frozenset[r.Name], bool]:
+        """The class and those above it, and whether these are all that can count."""
+        return frozenset((name,)), False
+
+
+Find = Callable[[int], "r.Recipe | None"]
+"""What a label stands for."""
+
+
+def fits(recipe: r.Recipe, allowed: Allowed, ancestry: Ancestry, find: Find) -> bool | None:
+    """Whether a value is what an annotation allows; None if that is not certain."""
+    return _Fitting(ancestry, find).fits(recipe, allowed, 0)
+
+
+class _Fitting:
+    def __init__(self, ancestry: Ancestry, find: Find) -> None:
+        self._ancestry = ancestry
+        self._find = find
+
+    def fits(self, recipe: r.Recipe, allowed: Allowed, depth: int) -> bool | None:
+        if isinstance(allowed, Anything):
+            return True
+        if isinstance(allowed, Unclear) or depth > _DEEPEST:
+            return None
+        whole = True
+        if isinstance(recipe, r.Shared):
+            found = self._find(recipe.label)
+            if found is None or isinstance(found, r.Shared):
+                return None
+            recipe = found
+        if isinstance(recipe, Partly):
+            recipe, whole = recipe.known, False
+        if isinstance(recipe, r.Unknown | r.Unbound):
+            return None
+        if isinstance(allowed, Nothing):
+            return False
+        if isinstance(allowed, Either):
+            again = recipe_or(recipe, whole)
+            return any_of(self.fits(again, option, depth + 1) for option in allowed.options)
+        if isinstance(allowed, UserClass):
+            return self._of_class(recipe, allowed.name)
+        return self._of_builtin(recipe, whole, allowed, depth)
+
+    # --- classes of the program ------------------------------------------------------------------
+
+    def _of_class(self, recipe: r.Recipe, name: r.Name) -> bool | None:
+        own = _class_of(recipe)
+        if own is None:
+            _, complete = self._ancestry.of(name)
+            return False if complete and builtin_of(recipe) is not None else None
+        above, complete = self._ancestry.of(own)
+        if name in above:
+            return True
+        _, known = self._ancestry.of(name)
+        return False if complete and known else None
+
+    # --- builtins --------------------------------------------------------------------------------
+
+    def _of_builtin(
+        self, recipe: r.Recipe, whole: bool, allowed: Allowed, depth: int
+    ) -> bool | None:
+        own = _class_of(recipe)
+        if own is not None:
+            return self._subclass(recipe, own, whole, allowed, depth)
+        builtin = builtin_of(recipe)
+        if builtin is None:
+            return None
+        match allowed:
+            case Builtin(name):
+                return _is_builtin(builtin, name)
+            case OneOf(values):
+                return _is_one_of(recipe, whole, values)
+            case Row(items):
+                if builtin != "tuple":
+                    return False
+                if not whole or not isinstance(recipe, r.Items):
+                    return None
+                if len(recipe.items) != len(items):
+                    return False
+                pairs = zip(recipe.items, items, strict=True)
+                return all_of(self.fits(each, one, depth + 1) for each, one in pairs)
+            case Holding(name, held):
+                outer = _is_builtin(builtin, name)
+                return outer and self._content(recipe, whole, held, depth)
+            case _:
+                return None
+
+    def _subclass(
+        self, recipe: r.Recipe, own: r.Name, whole: bool, allowed: Allowed, depth: int
+    ) -> bool | None:
+        """An instance of another class, which may be one of a builtin too."""
+        if isinstance(recipe, r.Extended):
+            inner = self.fits(recipe_or(recipe.content, whole), allowed, depth + 1)
+            if inner and not isinstance(allowed, OneOf):
+                return True
+        if not isinstance(recipe, r.Instance) or not isinstance(allowed, Builtin | Row | Holding):
+            return None
+        if isinstance(allowed, Builtin | Holding) and allowed.name not in BUILTINS | {"None"}:
+            return None  # an abstract class takes in whatever has its methods
+        _, complete = self._ancestry.of(own)
+        return False if complete else None
+
+    def _content(
+        self, recipe: r.Recipe, whole: bool, held: tuple[Allowed, ...], depth: int
+    ) -> bool | None:
+        if not whole:
+            return None
+        match recipe:
+            case r.Items(_, items) if len(held) == 1:
+                return all_of(self.fits(each, held[0], depth + 1) for each in items)
+            case r.Entries(entries) if len(held) == 2:
+                return all_of(
+                    self.fits(each, one, depth + 1)
+                    for entry in entries
+                    for each, one in zip(entry, held, strict=True)
+                )
+            case r.Entries(entries) if len(held) == 1:
+                return all_of(self.fits(key, held[0], depth + 1) for key, _ in entries)
+            case r.Literal(str()) if held == (Builtin("str"),):
+                return True
+            case _:
+                return None
+
+
+def recipe_or(recipe: r.Recipe, whole: bool) -> r.Recipe:
+    """The recipe, as partly known if not all of it is."""
+    return recipe if whole else Partly("", None, recipe)
+
+
+def any_of(verdicts: Iterable[bool | None]) -> bool | None:
+    """Three-valued or."""
+    found = list(verdicts)
+    return True if True in found else None if None in found else False
+
+
+def all_of(verdicts: Iterable[bool | None]) -> bool | None:
+    """Three-valued and."""
+    found = list(verdicts)
+    return False if False in found else None if None in found else True
+
+
+def _class_of(recipe: r.Recipe) -> r.Name | None:
+    """The class of a value that is no exact builtin."""
+    match recipe:
+        case r.Instance(of) | r.Extended(of) | r.Raised(of) | r.Member(of) | r.Written(of):
+            return of
+        case _:
+            return None
+
+
+def builtin_of(recipe: r.Recipe) -> str | None:
+    """The name of the builtin class that a value is an exact instance of."""
+    match recipe:
+        case r.Literal(value):
+            return "None" if value is None else type(value).__name__
+        case r.Items(kind):
+            return kind
+        case r.Entries():
+            return "dict"
+        case r.Bytearray():
+            return "bytearray"
+        case r.FunctionItself():
+            return "function"
+        case r.ModuleItself():
+            return "module"
+        case _:
+            return None  # a class has a metaclass, which may be anything; so may a method's
+
+
+def _is_builtin(own: str, wanted: str) -> bool | None:
+    """Whether a value of an exact builtin class is in another one, or in an abstract one."""
+    if (wanted, own) in _TOLERATED:
+        return None
+    if wanted in _ABSTRACT:
+        return own in _ABSTRACT[wanted]
+    if wanted in BUILTINS or wanted == "None":
+        return own == wanted or own in _PROMOTED.get(wanted, ())
+    return None
+
+
+def _is_one_of(recipe: r.Recipe, whole: bool, values: tuple[object, ...]) -> bool | None:
+    if not isinstance(recipe, r.Literal):
+        return False
+    kinds = {type(each) for each in values}
+    if type(recipe.value) not in kinds:
+        # True and 1 are equal: who writes one may have meant the other.
+        return None if any(each == recipe.value for each in values) else False
+    if not whole:
+        return None
+    return any(type(each) is type(recipe.value) and each == recipe.value for each in values)

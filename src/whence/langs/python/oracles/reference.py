@@ -38,13 +38,15 @@ from whence.langs.python.oracles.equations import Equations, NotWhole, compare_r
 from whence.langs.python.oracles.sending import NotSendable, spec
 from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import CALLING, Failed, Worker
+from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import RecipeSource, place_of
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.recipes import Name, Recipe, Unbound, why_unknown
 from whence.langs.python.trace.tables import CodeEntry
 from whence.model.call import OutcomeKind
 from whence.model.question import Question
-from whence.model.verdict import Verdict
+from whence.model.symptom import Symptom, SymptomKind
+from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
 from whence.tree.memory import ColumnTree
 
@@ -86,7 +88,7 @@ class ReferenceOracle:
         self.equations = Equations(self.versions.other(), self._folder, self.running)
         self._calls = 0
 
-    def judge(self, question: Question) -> Verdict | None:
+    def judge(self, question: Question) -> Judgement | None:
         """The verdict, or None where the reference cannot tell."""
         try:
             position = self.tree.position(question.node)
@@ -99,7 +101,22 @@ class ReferenceOracle:
             self.kept[self.last] += 1
             return None
         self.how[self.last] += 1
-        return verdict
+        return Judgement(verdict, self.last)
+
+    def symptom(self) -> Symptom | None:
+        """What is wrong about the run as a whole: where the reference's differs; None if nowhere.
+
+        `WhenceError` if that cannot be known.
+        """
+        try:
+            verdict, _ = self._judge_run()
+        except _No as problem:
+            raise WhenceError(str(problem)) from None
+        return (
+            symptom_of(self.tree, self.equations.runs()[0].tree)
+            if (verdict is Verdict.WRONG)
+            else None
+        )
 
     def close(self) -> None:
         """End what was started, and clear up."""
@@ -117,7 +134,7 @@ class ReferenceOracle:
             reasons = "; ".join(f"{why} ({count})" for why, count in self.kept.most_common(5))
             found.append(f"reference: {total} calls could not be transferred: {reasons}")
         for worker in self._workers:
-            if worker.problems:
+            if worker.problems and self.kept:
                 found.append(
                     f"reference: of {worker.version.name} not all could be loaded: "
                     + "; ".join(worker.problems[:3])
@@ -300,6 +317,24 @@ class ReferenceOracle:
             if not is_opaque(unsent[name]):
                 why = why_unknown(unsent[name])
                 raise _No(f"it reads {name.qualname}, which cannot be made again: {why}")
+
+
+def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:
+    """Where two whole runs differ, as far as a person could see it."""
+    sides = [RecipeSource(place_of(tree, 0)[0]) for tree in (recorded, reference)]
+    ours, theirs = (side.run_ending() for side in sides)
+    if ours is None:
+        return Symptom(SymptomKind.NOT_ENDED)
+    if ours != theirs and ours[0] == f.BY_EXCEPTION:
+        return Symptom(SymptomKind.EXCEPTION)
+    printed = [
+        side.printed_by(tree.details[tree.details >= 0]).get(1, "").splitlines()
+        for side, tree in zip(sides, (recorded, reference), strict=True)
+    ]
+    for number, line in enumerate(printed[0]):
+        if number >= len(printed[1]) or line != printed[1][number]:
+            return Symptom(SymptomKind.OUTPUT, line=number + 1)
+    return Symptom(SymptomKind.OUTPUT) if printed[0] != printed[1] else None
 
 
 def oracle_of(

@@ -87,7 +87,7 @@ class Versions:
     def kind(self) -> str:
         """How the program was started: `script`, `-m`, `-c`, or nothing if that is not known."""
         words = self._header.command
-        if not words:
+        if not words or words[0].startswith("--"):
             return ""
         return words[0] if words[0] in ("-m", "-c") else "script"
 

@@ -9,7 +9,6 @@ Invariant: what the program prints, and the status it exits with, are those of `
 
 from __future__ import annotations
 
-import ast
 import atexit
 import builtins
 import contextlib
@@ -312,17 +311,19 @@ def _module_and_path(name: str) -> tuple[str, str]:
 
 def literals(words: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
     """The arguments that words stand for, each a Python literal, `name=literal` by name."""
+    from ast import literal_eval
+
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
         try:
             if equals and name.isidentifier() and not text.startswith("="):
-                named[name] = ast.literal_eval(text)
+                named[name] = literal_eval(text)
             elif named:
                 raise UsageError(f"{word}: an argument by position stands before those by name")
             else:
-                positional.append(ast.literal_eval(word))
+                positional.append(literal_eval(word))
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise UsageError(
                 f"{word}: arguments are Python literals, as in 3, [1, 2], count=3 or, "

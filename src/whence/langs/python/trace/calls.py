@@ -43,8 +43,11 @@ _AFTER = 2**32
 """Roots from here on are no inputs, but what became of them, and outcomes."""
 _GLOBALS = 2**33
 """Roots from here on are not the call's own."""
-_INTERRUPT = "KeyboardInterrupt"
-STOPPED_BY_HAND = "it was interrupted (Ctrl-C)"
+_STOPS = {
+    "KeyboardInterrupt": "it was interrupted (Ctrl-C)",
+    "RecursionError": "the recursion limit was reached",
+}
+"""Exceptions that say nothing of the calls that they leave but that these were not done yet."""
 _LAST = 2**62
 """A position behind all records."""
 _CHANGED = "the file was changed after it was opened"
@@ -65,7 +68,7 @@ class Places:
     output_call: Int32s
     output_at: Int64s
     interrupted: Int64s
-    """Where the first call ended that the interrupt left by which the run ended, if one did."""
+    """If the run ended by an exception that stops it: where the first call ended that it left."""
     note_at: Int64s
     threads: Int64s
 
@@ -182,20 +185,18 @@ class TraceSource:
         return self._places.exit_at
 
     @property
-    def was_interrupted(self) -> bool:
-        """Whether an interrupt (Ctrl-C) ended the run."""
-        return self.ending() == f.BY_EXCEPTION and self._last_value().text == _INTERRUPT
+    def interrupt(self) -> str | None:
+        """The class of the exception that ended the run, if it is one that stops it."""
+        if self.ending() != f.BY_EXCEPTION:
+            return None
+        name = self._last_value().text
+        return name if name in _STOPS else None
 
     @property
     def interrupted(self) -> int | None:
-        """Where the first call ended that was stopped by the interrupt that ended the run."""
+        """Where the first call ended that was stopped by the exception that ended the run."""
         found = self._places.interrupted
         return int(found[0]) if len(found) else None
-
-    def is_interrupt(self, number: int) -> bool:
-        """Whether the exception that left a call is an interrupt."""
-        value = self.raised(number)
-        return value is not None and value.text == _INTERRUPT
 
     def raised(self, number: int) -> Value | None:
         """The exception that left a call; None if none did, or it was not recorded."""
@@ -413,7 +414,9 @@ class TraceSource:
             left = reading.running or waiting
             reading.suspend(_LAST)
             kind = OutcomeKind.NOT_TERMINATED if left else OutcomeKind.YIELDED
-            return Outcome(kind, None, yielded)
+            stopped = left and self.ending() == f.STOPPED
+            why = self._stopped(reading.number, self._why_stopped()) if stopped else None
+            return Outcome(kind, why, yielded)
         reading.suspend(position)
         record, _, place = self._fields(position, 1)
         if record == f.CLOSED:
@@ -425,7 +428,8 @@ class TraceSource:
             _, (_, where), place = self._fields(position, 2)
             location = code.location(where)
             if self.interrupted is not None and position >= self.interrupted:
-                return Outcome(OutcomeKind.NOT_TERMINATED, atom(STOPPED_BY_HAND), yielded, location)
+                why = self._stopped(reading.number, _STOPS[self.interrupt or ""])
+                return Outcome(OutcomeKind.NOT_TERMINATED, why, yielded, location)
         if record in (f.RETURN, f.RAISE):
             value, _ = self._root(reading, place, reading.next_root())
         elif record == f.BARE_RETURN and yielded:
@@ -451,8 +455,8 @@ class TraceSource:
         how = self.ending()
         if how == f.STOPPED:
             return Outcome(OutcomeKind.NOT_TERMINATED, atom(self._why_stopped()))
-        if self.was_interrupted:
-            return Outcome(OutcomeKind.NOT_TERMINATED, atom(STOPPED_BY_HAND))
+        if self.interrupt is not None:
+            return Outcome(OutcomeKind.NOT_TERMINATED, atom(_STOPS[self.interrupt]))
         kind = OutcomeKind.RAISED if how == f.BY_EXCEPTION else OutcomeKind.RETURNED
         return Outcome(kind, self._last_value())
 
@@ -462,6 +466,13 @@ class TraceSource:
         reading = _Reading(0, _NO_CODE, Identities())
         value, _ = self._root(reading, place, _GLOBALS)
         return self._root(reading, place, _GLOBALS)[0] if reading.identities else value
+
+    def _stopped(self, number: int, why: str) -> Value:
+        """Why a call did not end, and how far it had got: what was just begun is no surprise."""
+        made = self.calls - 1 - number
+        if self.threads > 1:
+            return atom(why)
+        return atom(f"{why}, {made:,} recorded call{'' if made == 1 else 's'} later")
 
     def _why_stopped(self) -> str:
         _, _, position = self._fields(int(self._places.end_at[0]), 1)

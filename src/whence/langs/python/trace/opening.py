@@ -252,16 +252,18 @@ def _outcomes(scanned: Scanned, codes: list[CodeEntry], source: TraceSource) -> 
 
 
 def _with_interrupt(scanned: Scanned, source: TraceSource, places: Places) -> Places:
-    """Find the calls that the interrupt left which ended the run: they were stopped, not done.
+    """Find the calls that were stopped by an exception, such as an interrupt, that ended the run.
 
     They are the last ones that an exception left, up to the first that it was another one.
     """
-    if not source.was_interrupted:
+    name = source.interrupt
+    if name is None:
         return places
     raised = np.flatnonzero(scanned.state == RAISED)
     first = None
     for number in raised[np.argsort(scanned.exit_at[raised])][::-1].tolist():
-        if not source.is_interrupt(number):
+        value = source.raised(number)
+        if value is None or value.text != name:
             break
         first = int(scanned.exit_at[number])
     found = np.array([] if first is None else [first], dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any
 
-from whence.langs.python.oracles.declared import SPECS
+from whence.langs.python.oracles.specs import SPECS
 from whence.langs.python.oracles.worker.making import CannotMake
 
 _STEPPED = 32 | 128 | 512

@@ -1,0 +1,108 @@
+"""`whence list`: the project's recordings, newest last."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import Any
+
+from whence.cli.opening import open_any
+from whence.cli.show import bytes_text
+from whence.errors import WhenceError
+from whence.langs.python.recordings import read_symptom, recordings, remove
+from whence.langs.python.trace.opening import about
+from whence.langs.python.trace.pages import TraceFile
+from whence.model.call import OutcomeKind
+from whence.session.journal import default_path
+from whence.tree.memory import ColumnTree
+from whence.tree.reading import readable_call
+
+_COMMAND = 60
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "list",
+        help="list the project's recordings",
+        description="Lists the recordings in .whence/runs: when each was made, how many calls and "
+        "bytes it has, how the program ended, what is known to be wrong, whether a session about "
+        "it was begun, and the command. `whence debug` opens the last one again.",
+    )
+    command.add_argument(
+        "--prune", type=_natural, metavar="N",
+        help="remove all but the last N, with what belongs to them",
+    )  # fmt: skip
+    command.set_defaults(run=run)
+
+
+def _natural(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print them, or remove some."""
+    found = recordings()
+    if options.prune is not None:
+        old = found[: max(0, len(found) - options.prune)]
+        for path in old:
+            remove(path)
+            default_path(path).unlink(missing_ok=True)
+        print(f"removed {len(old)}, kept {len(found) - len(old)}")
+        return 0
+    if not found:
+        print("There are no recordings here: `whence run script.py` makes one.")
+    for path in found:
+        for line in _lines(path):
+            print(line)
+    return 0
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        file = TraceFile(path)
+        header = file.header
+        file.close()
+        tree, _ = open_any(path)
+    except WhenceError as problem:
+        return [str(problem)]
+    assert isinstance(tree, ColumnTree)
+    recording = about(tree)
+    size = path.stat().st_size if recording is None else recording.size
+    when = header.started.replace("T", " ").partition("+")[0]
+    facts = [f"{len(tree.columns) - 1:,} calls", bytes_text(size), _ending(tree)]
+    facts += _wrong(path)
+    if default_path(path).exists():
+        facts.append("session begun")
+    command = shlex.join(header.command)
+    if len(command) > _COMMAND:
+        command = command[: _COMMAND - 1] + "…"
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return [f"{shown}", f"  {when}  {command}", f"  {', '.join(facts)}"]
+
+
+def _wrong(path: Path) -> list[str]:
+    try:
+        symptom = read_symptom(path)
+    except WhenceError:
+        return []
+    if symptom is None:
+        return []
+    which = f" line {symptom.line}" if symptom.line is not None else ""
+    return [f"wrong: {symptom.expression or symptom.kind.value}{which}"]
+
+
+def _ending(tree: ColumnTree) -> str:
+    call, problem = readable_call(tree, 0)
+    if problem:
+        return "not readable"
+    value = "" if call.outcome.value is None else call.outcome.value.text
+    if call.outcome.kind is OutcomeKind.RAISED:
+        return f"raised {value}"
+    if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
+        return "did not end"
+    return "ended" if value in ("0", "None") else f"exit status {value}"

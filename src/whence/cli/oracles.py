@@ -1,0 +1,154 @@
+"""Who is asked before a person: the oracles of a session in their order, and their options.
+
+The order is fixed: what persons said, then what the code itself declares, then what others know of
+it, then functions of the command line. A new oracle is one more line in `gather`, and its name one
+in `NAMES`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from whence.errors import UsageError, WhenceError
+from whence.langs.python import recordings
+from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
+from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
+from whence.langs.python.oracles.type_hints import TypeHints
+from whence.langs.python.symptoms import first_answers
+from whence.langs.python.trace.equations import Equations, NotKnown, is_recorded
+from whence.model.call import Call
+from whence.model.value import Limits
+from whence.model.verdict import REMEMBERED
+from whence.oracle.answer_file import NAME, AnswerFile, Equation
+from whence.oracle.python_function import load_oracle
+from whence.oracle.remembered import Identify, Remembered, Remembering, identify
+from whence.ports import Oracle, Tree
+from whence.session.events import Answered, Event, OracleTurned
+
+Note = Callable[[str], None]
+NAMES = (REMEMBERED, "contracts", "type hints", "tests", "reference")
+"""The oracles that go by a name of their own, in their order."""
+_TEXT = Limits(depth=4, parts=12, characters=200)
+
+
+def add_options(without: argparse._ArgumentGroup, keeping: argparse._ArgumentGroup) -> None:
+    """The options about oracles."""
+    without.add_argument(
+        "--oracle", action="append", default=[], metavar="python:MODULE:FUNCTION",
+        help="ask this function first; the person is asked what it does not know",
+    )  # fmt: skip
+    without.add_argument(
+        "--reference", metavar="VERSION",
+        help="ask a version that is right: a folder or script that stands in for the program's "
+        "own, git:REVISION, or PACKAGE==VERSION (docs/reference.md)",
+    )  # fmt: skip
+    without.add_argument(
+        "--no-oracle", action="append", default=[], metavar="NAME",
+        help=f"do not ask this oracle: {', '.join(NAMES)}, or one given with --oracle (may be "
+        "repeated)",
+    )  # fmt: skip
+    keeping.add_argument(
+        "--remember", action=argparse.BooleanOptionalAction, default=None,
+        help="keep answers for later runs in .whence/answers.jsonl (default: those of a person "
+        "at a terminal, where there is a folder .whence)",
+    )  # fmt: skip
+
+
+def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
+    """The oracles of a session about the tree in a file, in the order in which they are asked."""
+    found: list[Oracle] = []
+    place = project_folder(path)
+    if place is not None:
+        found.append(Remembered(AnswerFile(place / NAME), identifier(tree, place)))
+    if is_recorded(tree):
+        contracts = contracts_of(tree)
+        found += [] if contracts is None else [contracts]
+        found.append(TypeHints(tree))
+    if options.reference is not None:
+        found.append(oracle_of(tree, options.reference))
+    found += [load_oracle(text) for text in options.oracle]
+    return found
+
+
+def turned_off(options: argparse.Namespace, oracles: Sequence[Oracle]) -> list[Event]:
+    """The oracles that are not to be asked, as the session takes it."""
+    known = list(dict.fromkeys([*NAMES, *(oracle.name for oracle in oracles)]))
+    found: list[Event] = []
+    for text in options.no_oracle:
+        wanted = text if text in known else text.lower().replace("-", " ").replace("_", " ")
+        if wanted not in known:
+            raise UsageError(f"there is no oracle {text}; there is {', '.join(known)}")
+        found.append(OracleTurned(wanted, on=False))
+    return found
+
+
+def tell(oracles: Sequence[Oracle], note: Note) -> None:
+    """Let the oracles that have something to say besides answers say it there."""
+    for oracle in oracles:
+        if isinstance(oracle, Remembered):
+            oracle.notify = note
+            oracle.file.notify = note
+
+
+def seen(oracles: Sequence[Oracle], tree: Tree, note: Note) -> Sequence[Event]:
+    """What the reference says of the run as a whole, as the first answers of a session."""
+    for oracle in oracles:
+        if isinstance(oracle, ReferenceOracle):
+            try:
+                symptom = oracle.symptom()
+                return () if symptom is None else [Answered(first_answers(tree, symptom))]
+            except WhenceError as problem:
+                note(f"What is wrong is not known from the reference: {problem}.")
+    return ()
+
+
+@contextmanager
+def ended(oracles: Sequence[Oracle], note: Note) -> Iterator[None]:
+    """At the end say what the reference could not tell, and end what oracles have started."""
+    mine = [each for each in oracles if isinstance(each, ReferenceOracle | ContractOracle)]
+    try:
+        yield
+        for oracle in mine:
+            for text in oracle.notes():
+                note(text)
+    finally:
+        for oracle in mine:
+            oracle.close()
+
+
+def keeper(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Remembering | None:
+    """Who writes down what persons say; a script's answers are kept only where that is wished."""
+    at_terminal = options.answers is None and sys.stdin is not None and sys.stdin.isatty()
+    if not (at_terminal if options.remember is None else options.remember):
+        return None
+    place = project_folder(path)
+    if place is None:
+        if not options.remember:
+            return None
+        place = recordings.folder()
+    return Remembering(AnswerFile(place / NAME), identifier(tree, place), note)
+
+
+def project_folder(path: Path) -> Path | None:
+    """The `.whence` that a file lies in or beside, else that of the working directory."""
+    return recordings.nearest(path.parent) or recordings.nearest()
+
+
+def identifier(tree: Tree, place: Path) -> Identify:
+    """How the calls of a tree are known in every run."""
+    if not is_recorded(tree):
+        return identify
+    equations = Equations(tree, place.parent)
+
+    def recorded(node: int, call: Call) -> Equation | str:
+        try:
+            function, digest, inputs = equations.of(tree.position(node))
+        except NotKnown as why:
+            return str(why)
+        return Equation(function, call.equation(_TEXT), digest, inputs)
+
+    return recorded

@@ -1,0 +1,155 @@
+"""`whence run [OPTIONS] PROGRAM`: run a Python program and find the fault in it.
+
+The program runs in a process of its own, under `whence record`. Here its recording is opened, what
+is wrong is found out, and the session is held as `whence debug` holds it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from whence.cli import diagnosing, record, wrong
+from whence.cli.opening import open_any
+from whence.errors import WhenceError
+from whence.langs.python.record.launch import Kind, Target
+from whence.langs.python.recordings import new_recording, remove
+from whence.langs.python.running import STOP, Order, Progress, keep_environment
+from whence.langs.python.running import run as run_recorded
+
+_USAGE = "whence run [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
+_QUIET_AT_FIRST = 2.0
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "run",
+        usage=_USAGE,
+        help="run a Python program and find the fault in it",
+        description="Runs a Python program as python does, records it, asks what is wrong and "
+        "then whether some of its calls are right, until it can name the one at fault "
+        "(docs/python.md). Options come before the program; what follows it is the program's, and "
+        "so is standard input unless --answers is -. Exit codes: 0 the fault was found, 1 it was "
+        "not, 2 the program was not run; 128 and more: told to end by a signal.",
+    )
+    record.add_program(command.add_argument_group("the program"))
+    add_options(command)
+    command.set_defaults(run=run)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """All that can be said besides the program."""
+    running = command.add_argument_group("the run")
+    wrong.add_option(running)
+    running.add_argument(
+        "--time-limit", metavar="SECONDS", type=_seconds,
+        help="stop the program after so long; calls that it was in did not end",
+    )  # fmt: skip
+    running.add_argument(
+        "--recording", metavar="FILE", type=Path,
+        help="where the recording goes (default: a new one in .whence/runs, see `whence list`)",
+    )  # fmt: skip
+    record.add_options(running, command.add_argument_group("which code is recorded"))
+    diagnosing.add_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the program, then hold the session."""
+    return debug_program(options, record.target_of(options, _USAGE))
+
+
+def debug_program(options: argparse.Namespace, target: Target) -> int:
+    """Run a program and find the fault in it."""
+    target.check()
+    diagnosing.check(options)
+    if options.reference is not None:
+        options.whole_values = True  # calls are made again from what was recorded of them
+    recording = options.recording or new_recording(record.short_name(target))
+    ran = run_recorded(_order(options, target, recording), _progress(recording))
+    _wipe()
+    if ran.told_to_end is not None:
+        return 128 + ran.told_to_end
+    if not recording.exists() or not recording.stat().st_size:
+        remove(recording)
+        if ran.status == 2:  # which said why
+            return 2
+        raise WhenceError("the program was stopped before anything was recorded")
+    if ran.status < 0 and ran.status not in (-signal.SIGINT, -STOP):
+        print(f"whence: the program was killed by {_name(-ran.status)}", file=sys.stderr)
+    if options.recording is None:
+        with contextlib.suppress(OSError):
+            keep_environment(recording)
+    tree, provenance = open_any(recording)
+    if options.answers is None:
+        _take_terminal()
+    first = wrong.FirstAnswers(tree, recording, options.wrong, asks=True)
+    return diagnosing.diagnose(options, tree, provenance, recording, first)
+
+
+def _order(options: argparse.Namespace, target: Target, recording: Path) -> Order:
+    words = [*record.option_words(options)]
+    if target.kind is Kind.SCRIPT:
+        words.append("--")
+    json_to_stdout = options.format != "text" and options.output is None
+    return Order(
+        words=[*words, *target.words],
+        recording=recording,
+        time_limit=options.time_limit,
+        # A diagnosis for programs must stand alone.
+        stdout=2 if json_to_stdout else None,
+        has_input=options.answers != "-",
+        keep_input=options.recording is None,
+    )
+
+
+def _take_terminal() -> None:
+    """Read answers where a person types them: our input was the program's."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        return
+    place = "/dev/tty" if sys.stdout.isatty() or sys.stderr.isatty() else os.devnull
+    try:
+        found = os.open(place, os.O_RDWR)
+    except OSError:
+        found = os.open(os.devnull, os.O_RDWR)
+    os.dup2(found, 0)
+    os.close(found)
+    sys.stdin = os.fdopen(os.dup(0), encoding="utf-8", errors="replace")
+
+
+def _progress(recording: Path) -> Progress | None:
+    """Only where a person sees it and the program's own output is not disturbed by it."""
+    if not sys.stderr.isatty() or sys.stdout.isatty():
+        return None
+
+    def report(seconds: float, size: int) -> None:
+        if seconds >= _QUIET_AT_FIRST:
+            text = f"recording: {seconds:,.0f} s, {size / 1e6:,.1f} MB (Ctrl-C stops the program)"
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    return report
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _wipe() -> None:
+    if sys.stderr.isatty() and not sys.stdout.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not (number > 0 and math.isfinite(number)):
+        raise ValueError(text)
+    return number

@@ -1,0 +1,86 @@
+"""What is wrong about a recorded run: `--wrong`, what is kept beside the recording, or asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from whence.errors import WhenceError
+from whence.langs.python.recordings import read_symptom, write_symptom
+from whence.langs.python.symptoms import first_answers, happened
+from whence.langs.python.trace.provenance import program_of
+from whence.model.diagnosis import Diagnosis, Status
+from whence.model.symptom import Symptom, parse
+from whence.ports import Tree
+from whence.session.events import Answered, Event
+from whence.ui.terminal import symptom as dialogue
+from whence.ui.terminal.screen import Screen
+
+
+def add_option(group: Any) -> None:
+    """The option `--wrong`."""
+    group.add_argument(
+        "--wrong", metavar="WHAT", type=_parsed,
+        help="what is wrong about the run: exception, result, output, output:LINE, not-ended, or a "
+        "part as result[2].name (default: it is asked)",
+    )  # fmt: skip
+
+
+def _parsed(text: str) -> Symptom:
+    try:
+        return parse(text)
+    except WhenceError as problem:
+        raise ValueError(str(problem)) from None
+
+
+class FirstAnswers:
+    """Finds out what is wrong, and gives the first answers of the session."""
+
+    def __init__(self, tree: Tree, recording: Path, wrong: Symptom | None, *, asks: bool) -> None:
+        """`wrong`: what the command line says; `asks`: a person is asked if nobody says it."""
+        self._tree = tree
+        self._recording = recording
+        self._asks = asks
+        self._given = wrong
+
+    def __call__(self, screen: Screen) -> Sequence[Event] | Diagnosis:
+        """What is said at the start of the session, or why there is nothing to find."""
+        tree = self._tree
+        if program_of(tree) is None:
+            if self._given is not None:
+                raise WhenceError("--wrong is about recordings, and this is a tree")
+            return ()
+        symptom = self._given or read_symptom(self._recording)
+        if len(tree.columns) == 1 and not tree.columns.implicit[0] and self._asks:
+            return Diagnosis(Status.UNDETERMINED, reason=self._nothing(screen))
+        if symptom is None and self._asks:
+            seen = happened(tree)
+            try:
+                symptom = dialogue.ask(screen, seen.ending, seen.lines, seen.default, self._check)
+            except dialogue.NobodySaid:
+                if not seen.failed:
+                    reason = "nobody said what is wrong (--wrong does)"
+                    return Diagnosis(Status.UNDETERMINED, reason=reason)
+                symptom = seen.default
+            if symptom is None:
+                return Diagnosis(Status.NONE, reason="nothing is wrong")
+        if symptom is None:
+            return ()
+        answers = first_answers(tree, symptom)
+        self._keep(symptom)
+        return [Answered(answers)]
+
+    def _check(self, symptom: Symptom) -> None:
+        first_answers(self._tree, symptom)
+
+    def _nothing(self, screen: Screen) -> str:
+        screen.say("", happened(self._tree).ending)
+        return (
+            "no call of the program's own code was recorded (--user-code makes an installed "
+            "package part of it)"
+        )
+
+    def _keep(self, symptom: Symptom) -> None:
+        if read_symptom(self._recording) != symptom:
+            write_symptom(self._recording, symptom)

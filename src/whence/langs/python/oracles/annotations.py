@@ -1,0 +1,321 @@
+"""From an annotation in source text to what it allows: followed while that is simple, else unclear.
+
+Names mean what they mean where the function stands: builtins that nothing rebinds, `typing` and
+`collections.abc` however they are imported, classes, aliases and `NewType`s of the program's own
+modules. Type variables, protocols, generic classes of the program and whatever is computed are
+`Unclear`.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whence.langs.python.oracles.declared import (
+    ABSTRACT,
+    BUILTINS,
+    CONTAINERS,
+    Allowed,
+    Anything,
+    Builtin,
+    Either,
+    Holding,
+    Nothing,
+    OneOf,
+    Row,
+    Unclear,
+    UserClass,
+)
+from whence.langs.python.oracles.modules import (
+    Function,
+    Imported,
+    Module,
+    Modules,
+    bound_in,
+    name_is_missing,
+)
+from whence.langs.python.trace.recipes import Name
+
+_UNCLEAR = Unclear()
+_DEEPEST = 20
+_TYPING = {"typing", "typing_extensions"}
+_ABC = {"collections.abc", *_TYPING}
+_OLD_NAMES = {
+    "List": "list", "Dict": "dict", "Set": "set", "FrozenSet": "frozenset", "Tuple": "tuple",
+    "Type": "type", "AbstractSet": "Set", "Text": "str",
+}  # fmt: skip
+_TWO = frozenset(("dict", "Mapping", "MutableMapping"))
+_TRANSPARENT = frozenset(("Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly"))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where an annotation stands."""
+
+    module: Module
+    hidden: frozenset[str] = frozenset()
+    """Names that something between the module and the function binds."""
+
+
+class Reader:
+    """Reads annotations of one program."""
+
+    def __init__(self, modules: Modules) -> None:
+        self._modules = modules
+
+    def allowed(self, expression: ast.expr | None, scope: Scope, depth: int = 0) -> Allowed:
+        """What an annotation allows."""
+        if expression is None or depth > _DEEPEST:
+            return _UNCLEAR
+        match expression:
+            case ast.Constant(None):
+                return Builtin("None")
+            case ast.Constant(str(text)):
+                return self.allowed(parsed(text), scope, depth + 1)
+            case ast.BinOp(left, ast.BitOr(), right):
+                return Either(
+                    (self.allowed(left, scope, depth + 1), self.allowed(right, scope, depth + 1))
+                )
+            case ast.Name() | ast.Attribute():
+                return self._named(expression, scope, depth)
+            case ast.Subscript(value, inner):
+                return self._subscript(value, _items(inner), scope, depth)
+            case _:
+                return _UNCLEAR
+
+    # --- names -----------------------------------------------------------------------------------
+
+    def meaning(self, expression: ast.expr, scope: Scope) -> Imported | tuple[Module, object]:
+        """What a name stands for: something of a module by its name, or a binding of source."""
+        nothing = scope.module, None
+        if isinstance(expression, ast.Attribute):
+            path = _dotted(expression.value)
+            if path is None or path.partition(".")[0] in scope.hidden:
+                return nothing
+            module = self._imported_module(path, scope.module)
+            if module is None:
+                return nothing
+            source = self._modules.module(module)
+            if source is None:
+                return Imported(module, expression.attr)
+            if name_is_missing(source, expression.attr):
+                return nothing
+            return self._followed(source, expression.attr)
+        if not isinstance(expression, ast.Name) or scope.hidden & {expression.id, "*"}:
+            return nothing
+        return self._followed(scope.module, expression.id)
+
+    def _followed(self, module: Module, name: str) -> Imported | tuple[Module, object]:
+        place, binding = self._modules.meaning(module, name)
+        if isinstance(binding, Imported) and binding.name:
+            return binding
+        found = module if place == module.name else self._modules.module(place)
+        if found is None or isinstance(binding, Imported):
+            return module, None
+        return found, binding
+
+    def _imported_module(self, path: str, module: Module) -> str | None:
+        """The module that `typing`, `t` or `collections.abc` means."""
+        first, _, rest = path.partition(".")
+        known, binding = module.binding(first)
+        if not known or not isinstance(binding, Imported):
+            return None
+        if binding.name:  # from collections import abc
+            return ".".join(filter(None, (binding.module, binding.name, rest)))
+        return ".".join(filter(None, (binding.module, rest)))
+
+    def _named(self, expression: ast.expr, scope: Scope, depth: int) -> Allowed:
+        match self.meaning(expression, scope):
+            case Imported(module, name):
+                return _known(module, name)
+            case (Module() as module, ast.ClassDef(name)):
+                return UserClass(Name(module.name, name))
+            case (Module() as module, ast.expr() as alias):
+                return self._alias(alias, Scope(module), depth)
+            case _:
+                return _UNCLEAR
+
+    def _alias(self, alias: ast.expr, scope: Scope, depth: int) -> Allowed:
+        """What a name of a module is assigned: a type, or a `NewType` of one."""
+        if isinstance(alias, ast.Call):
+            named = self.meaning(alias.func, scope)
+            if isinstance(named, Imported) and named.module in _TYPING and named.name == "NewType":
+                base = alias.args[1] if len(alias.args) == 2 else None
+                return self.allowed(base, scope, depth + 1)
+            return _UNCLEAR
+        if isinstance(alias, ast.Constant):
+            return _UNCLEAR  # a text or a None that is no type
+        return self.allowed(alias, scope, depth + 1)
+
+    # --- with parts ------------------------------------------------------------------------------
+
+    def _subscript(
+        self, value: ast.expr, inner: Sequence[ast.expr], scope: Scope, depth: int
+    ) -> Allowed:
+        named = self.meaning(value, scope)
+        if not isinstance(named, Imported):
+            return _UNCLEAR
+        module, name = named.module, named.name
+        if module in _TYPING:
+            if name == "Optional" and len(inner) == 1:
+                return Either((self.allowed(inner[0], scope, depth + 1), Builtin("None")))
+            if name == "Union":
+                return Either(tuple(self.allowed(each, scope, depth + 1) for each in inner))
+            if name == "Literal":
+                return _literals(inner)
+            if name in _TRANSPARENT and inner:
+                return self.allowed(inner[0], scope, depth + 1)
+        plain = _known(module, name)
+        if not isinstance(plain, Builtin):
+            return _UNCLEAR
+        if plain.name == "tuple":
+            return self._tuple(inner, scope, depth)
+        if plain.name == "Callable":
+            return plain
+        wanted = 2 if plain.name in _TWO else 1
+        if plain.name not in CONTAINERS | ABSTRACT or len(inner) != wanted:
+            return _UNCLEAR
+        return Holding(plain.name, tuple(self.allowed(each, scope, depth + 1) for each in inner))
+
+    def _tuple(self, inner: Sequence[ast.expr], scope: Scope, depth: int) -> Allowed:
+        if len(inner) == 2 and isinstance(inner[1], ast.Constant) and inner[1].value is ...:
+            return Holding("tuple", (self.allowed(inner[0], scope, depth + 1),))
+        if any(isinstance(each, ast.Starred) for each in inner):
+            return _UNCLEAR
+        for each in inner:
+            called = each.value if isinstance(each, ast.Subscript) else each
+            named = self.meaning(called, scope)
+            if isinstance(named, Imported) and named.name == "Unpack":
+                return _UNCLEAR
+        return Row(tuple(self.allowed(each, scope, depth + 1) for each in inner))
+
+
+def parsed(text: str) -> ast.expr | None:
+    """An annotation that is written as a text."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+
+
+def _items(inner: ast.expr) -> Sequence[ast.expr]:
+    return inner.elts if isinstance(inner, ast.Tuple) else [inner]
+
+
+def _dotted(expression: ast.expr) -> str | None:
+    if isinstance(expression, ast.Name):
+        return expression.id
+    if isinstance(expression, ast.Attribute):
+        before = _dotted(expression.value)
+        return None if before is None else f"{before}.{expression.attr}"
+    return None
+
+
+def _known(module: str, name: str) -> Allowed:
+    """What a class of the standard library stands for."""
+    if module == "builtins":
+        if name == "object":
+            return Anything()
+        return Builtin(name) if name in BUILTINS else _UNCLEAR
+    if module in _TYPING:
+        if name == "Any":
+            return Anything()
+        if name in ("Never", "NoReturn"):
+            return Nothing()
+        if name == "LiteralString":
+            return Builtin("str")
+        name = _OLD_NAMES.get(name, name)
+        if name in BUILTINS:
+            return Builtin(name)
+    if module in _ABC and name in ABSTRACT:
+        return Builtin(name)
+    return _UNCLEAR
+
+
+def _literals(inner: Sequence[ast.expr]) -> Allowed:
+    values: list[object] = []
+    for each in inner:
+        try:
+            values.append(ast.literal_eval(each))
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return _UNCLEAR  # a member of an enum, or Literal inside of Literal
+    return OneOf(tuple(values))
+
+
+# --- functions -----------------------------------------------------------------------------------
+
+
+def find_function(module: Module, qualname: str, first_line: int) -> tuple[Function, Scope] | None:
+    """The definition of a function by its name and first line, and the scope of its annotations."""
+    name = qualname.rpartition(".")[2]
+    found: list[tuple[Function, Scope]] = []
+
+    def look(body: list[ast.stmt], hidden: frozenset[str], path: str) -> None:
+        for node in _definitions(body):
+            here = f"{path}{node.name}"
+            inside = hidden | _type_parameters(node)
+            if isinstance(node, ast.ClassDef):
+                look(node.body, inside | bound_in(node.body), f"{here}.")
+                continue
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if here == qualname and first == first_line and node.name == name:
+                found.append((node, Scope(module, inside)))
+            locals_ = bound_in(node.body) | {each.arg for each in _arguments(node.args)}
+            look(node.body, inside | locals_, f"{here}.<locals>.")
+
+    look(module.tree.body, frozenset(), "")
+    return found[0] if len(found) == 1 else None
+
+
+def _definitions(body: list[ast.stmt]) -> list[Function | ast.ClassDef]:
+    found: list[Function | ast.ClassDef] = []
+    left: list[ast.AST] = list(reversed(body))
+    while left:
+        each = left.pop()
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.append(each)
+        elif isinstance(each, ast.stmt | ast.ExceptHandler | ast.match_case):
+            left += reversed(list(ast.iter_child_nodes(each)))
+    return found
+
+
+def _type_parameters(node: Function | ast.ClassDef) -> frozenset[str]:
+    return frozenset(each.name for each in getattr(node, "type_params", []))
+
+
+def _arguments(arguments: ast.arguments) -> list[ast.arg]:
+    found = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return found + [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter in the order of a code object's; `default` is its expression, if it has one."""
+
+    name: str
+    annotation: ast.expr | None
+    default: ast.expr | None = None
+    each: bool = False
+    """Whether the annotation is about each item of `*args`, or each value of `**kwargs`."""
+
+
+def parameters(function: Function) -> list[Parameter]:
+    """The parameters of a function, in the order in which a code object names them."""
+    given = function.args
+    positional = [*given.posonlyargs, *given.args]
+    missing = len(positional) - len(given.defaults)
+    defaults: list[ast.expr | None] = [*([None] * missing), *given.defaults]
+    found = [
+        Parameter(each.arg, each.annotation, default)
+        for each, default in zip(positional, defaults, strict=True)
+    ]
+    found += [
+        Parameter(each.arg, each.annotation, default)
+        for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    ]
+    rest = [each for each in (given.vararg, given.kwarg) if each is not None]
+    return found + [Parameter(each.arg, each.annotation, each=True) for each in rest]

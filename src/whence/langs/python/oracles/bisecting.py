@@ -1,0 +1,181 @@
+"""The last revision in which a command still did what it should: found by halving.
+
+Revisions are unpacked into folders of their own and the command is run there; neither the working
+tree nor the repository is touched.
+
+Invariant: a revision that the command cannot be run in is neither good nor bad. Where such
+revisions lie between the last good and the first bad one, that is said.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from whence.errors import WhenceError
+from whence.langs.python.oracles.checkouts import check_out, git
+from whence.langs.python.oracles.versions import is_below
+
+_MOST_BACK = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """What came of the command."""
+
+    status: int | None
+    """The exit status; None if it did not end in time."""
+    output: bytes = b""
+
+    @property
+    def failed(self) -> bool:
+        """Whether anybody can see that it went wrong."""
+        return self.status != 0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What is run, as it stands on a command line in `cwd`, and what must be there for it."""
+
+    words: Sequence[str]
+    cwd: str
+    needs: str = ""
+    """A file, relative to `cwd`, without which a revision cannot be tried."""
+    limit: float = 60.0
+
+    def run(self, top: str, folder: str) -> Came | None:
+        """Run it with a folder in the place of the repository; None if it cannot be."""
+        cwd = os.path.normpath(os.path.join(folder, os.path.relpath(self.cwd, top)))
+        if not os.path.isdir(cwd) or not os.path.exists(os.path.join(cwd, self.needs)):
+            return None
+        process = subprocess.Popen(
+            list(self.words),
+            cwd=cwd,
+            env=_environment(top, folder),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=self.limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return Came(None)
+        return Came(process.returncode, output)
+
+
+def _environment(top: str, folder: str) -> dict[str, str]:
+    """Modules are looked for in the folder first, so that an installed working tree is not."""
+    own = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    moved = [os.path.join(folder, os.path.relpath(each, top)) if is_below(each, top) else each
+             for each in map(os.path.abspath, own)]  # fmt: skip
+    first = [each for each in (os.path.join(folder, "src"), folder) if os.path.isdir(each)]
+    paths = os.pathsep.join(dict.fromkeys([*moved, *first]))
+    return {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Between which two revisions it went wrong."""
+
+    good: str
+    bad: str
+    untried: tuple[str, ...] = ()
+    """The revisions between them that could not be tried."""
+
+
+@dataclass
+class Bisection:
+    """A search in the history of a repository."""
+
+    top: str
+    command: Command
+    tell: Callable[[str], None] = lambda text: None
+    _tried: dict[str, bool | None] = field(default_factory=dict)
+    _wanted: Came | None = None
+    """What a good revision comes to, if it does not show in the exit status."""
+
+    def find(self, good: str | None, bad: str) -> Found:
+        """The last good and the first bad revision, between `good`, if it is known, and `bad`."""
+        history = git(self.top, "rev-list", "--first-parent", bad).split()
+        if good is not None:
+            good = git(self.top, "rev-parse", "--verify", f"{good}^{{commit}}")
+            if good not in history:
+                raise WhenceError(f"{good[:12]} does not come before {bad}")
+        now = self._run(history[0])
+        if now is None:
+            raise WhenceError(f"the command cannot be run in {bad}")
+        if not now.failed:
+            self._expect(good, bad, now)
+        self._tried[history[0]] = False
+        place = history.index(good) if good else self._look_back(history)
+        if self._good(history[place]) is not True:
+            raise WhenceError(f"{history[place][:12]} is not good: the command fails there too")
+        return self._halve(history, place)
+
+    def _expect(self, good: str | None, bad: str, now: Came) -> None:
+        """What is wrong does not show: then good is what comes to the same as the good one."""
+        if good is None:
+            raise WhenceError(
+                f"the command does not fail in {bad}; if what it prints is wrong, name a revision "
+                "in which it was right with --good"
+            )
+        self._wanted = self._run(good)
+        if self._wanted is None or self._wanted == now:
+            raise WhenceError(f"the command comes to the same in {bad} and in {good[:12]}")
+
+    def _look_back(self, history: Sequence[str]) -> int:
+        """Ever farther, until a revision is good."""
+        step = 1
+        while step < len(history) and step <= _MOST_BACK:
+            if self._good(history[step]) is True:
+                return step
+            step *= 2
+        if self._good(history[-1]) is True:
+            return len(history) - 1
+        raise WhenceError("no revision was found in which the command did not fail; name one with "
+                          "--good")  # fmt: skip
+
+    def _halve(self, history: Sequence[str], good: int) -> Found:
+        bad = 0
+        untried: set[int] = set()
+        while True:
+            left = [place for place in range(bad + 1, good) if place not in untried]
+            if not left:
+                between = tuple(history[place] for place in range(bad + 1, good))
+                return Found(history[good], history[bad], between)
+            place = left[len(left) // 2]
+            verdict = self._good(history[place])
+            if verdict is None:
+                untried.add(place)
+            elif verdict:
+                good = place
+            else:
+                bad = place
+
+    def _good(self, revision: str) -> bool | None:
+        if revision not in self._tried:
+            came = self._run(revision)
+            if came is None:
+                verdict = None
+            elif self._wanted is not None:
+                verdict = came == self._wanted
+            else:
+                verdict = not came.failed
+            self._tried[revision] = verdict
+            words = {True: "good", False: "bad", None: "cannot be tried"}[verdict]
+            self.tell(f"{git(self.top, 'log', '-1', '--format=%h %s', revision)}: {words}")
+        return self._tried[revision]
+
+    def _run(self, revision: str) -> Came | None:
+        folder = check_out(self.top, revision)
+        try:
+            return self.command.run(self.top, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

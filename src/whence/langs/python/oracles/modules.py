@@ -1,0 +1,294 @@
+"""The source of a program's modules as far as types need it: what a name stands for in it.
+
+Source is parsed, never run. A name that is bound twice in different ways, or may come from a
+`import *`, stands for nothing that is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from whence.langs.python.oracles.declared import Ancestry
+from whence.langs.python.trace.recipes import Name
+
+_LARGEST = 8 * 2**20
+_FURTHEST = 8
+"""How many modules a name is followed through."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What `import a.b` or `from a import b` binds: a module, or a name of one."""
+
+    module: str
+    name: str = ""
+
+
+Binding = Imported | ast.expr | ast.ClassDef | None
+"""What a name is bound to; None is anything else."""
+
+
+@dataclass(slots=True)
+class Module:
+    """A module's source and the names that it binds."""
+
+    name: str
+    tree: ast.Module
+    is_package: bool = False
+    names: dict[str, list[Binding]] = field(default_factory=dict)
+    star: bool = False
+
+    def __post_init__(self) -> None:
+        """Find all names that the module's own scope binds."""
+        for statement in _statements(self.tree.body):
+            self._bind(statement)
+        # A function may bind a module's names too.
+        for each in ast.walk(self.tree):
+            if isinstance(each, ast.Global):
+                for name in each.names:
+                    self._add(name, None)
+
+    def binding(self, name: str) -> tuple[bool, Binding]:
+        """Whether the module binds a name, and to what, if that is certain."""
+        found = self.names.get(name)
+        if found is None:
+            return self.star, None
+        first = found[0]
+        same = all(isinstance(each, Imported) and each == first for each in found)
+        return True, first if len(found) == 1 or same else None
+
+    def _add(self, name: str, binding: Binding) -> None:
+        self.names.setdefault(name, []).append(binding)
+
+    def _bind(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.Import(names):
+                for each in names:
+                    if each.asname:
+                        self._add(each.asname, Imported(each.name))
+                    else:
+                        top = each.name.partition(".")[0]
+                        self._add(top, Imported(top))
+            case ast.ImportFrom(module, names, level):
+                origin = self._origin(module or "", level)
+                for each in names:
+                    if each.name == "*":
+                        self.star = True
+                    else:
+                        known = Imported(origin, each.name) if origin else None
+                        self._add(each.asname or each.name, known)
+            case ast.ClassDef(name):
+                self._add(name, statement)
+            case ast.Assign([ast.Name(name)], value):
+                self._add(name, value)
+            case ast.AnnAssign(ast.Name(name), _, value):
+                if value is not None:
+                    self._add(name, value)
+            case _:
+                self._bind_anything(statement)
+
+    def _bind_anything(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            self._add(statement.name, None)
+            return
+        alias = getattr(ast, "TypeAlias", None)  # from 3.12 on
+        if alias is not None and isinstance(statement, alias):
+            self._add(statement.name.id, None if statement.type_params else statement.value)
+            return
+        for each in _shallow(statement):
+            name = _bound_by(each)
+            if name:
+                self._add(name, None)
+
+    def _origin(self, module: str, level: int) -> str:
+        if level == 0:
+            return module
+        parts = self.name.split(".")
+        if not self.is_package:
+            parts = parts[:-1]
+        parts = parts[: len(parts) - (level - 1)] if level > 1 else parts
+        return ".".join([*parts, *([module] if module else [])])
+
+
+def _bound_by(part: ast.AST) -> str | None:
+    """The name that a part of a statement binds."""
+    match part:
+        case ast.Name(name, ctx):
+            return None if isinstance(ctx, ast.Load) else name
+        case ast.ExceptHandler(_, name) | ast.MatchAs(_, name) | ast.MatchStar(name):
+            return name
+        case ast.MatchMapping(_, _, name):
+            return name
+        case _:
+            return None
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements of one scope, those inside of `if`, `try`, `with` and loops too."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, _SCOPES):
+            continue
+        for name in ("body", "orelse", "finalbody"):
+            yield from _statements(getattr(statement, name, []))
+        for handler in getattr(statement, "handlers", []):
+            yield from _statements(handler.body)
+        for case in getattr(statement, "cases", []):
+            yield from _statements(case.body)
+
+
+def _shallow(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The parts of a statement that are no statements and no scopes of their own."""
+    left: list[ast.AST] = list(ast.iter_child_nodes(statement))
+    while left:
+        each = left.pop()
+        if isinstance(each, ast.ExceptHandler):
+            yield each
+        if isinstance(each, ast.stmt | ast.Lambda | ast.ExceptHandler):
+            continue
+        yield each
+        left += ast.iter_child_nodes(each)
+
+
+def bound_in(body: list[ast.stmt]) -> set[str]:
+    """The names that a class body or a function body binds itself."""
+    scope = Module("", ast.Module(body=body, type_ignores=[]))
+    return set(scope.names) | ({"*"} if scope.star else set())
+
+
+def parse(path: Path, name: str) -> Module | None:
+    """A module from its file; None if it cannot be read or is no Python."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    return Module(name, tree, is_package=path.name == "__init__.py")
+
+
+class Modules(Ancestry):
+    """The modules of a program by name, read when they are looked at.
+
+    `files` are those that did not change since the program ran.
+    """
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self._files = files
+        self._parsed: dict[str, Module | None] = {}
+        self._above: dict[Name, tuple[frozenset[Name], bool]] = {}
+
+    def module(self, name: str) -> Module | None:
+        """A module's source, if it is known."""
+        if name not in self._parsed:
+            path = self._files.get(name)
+            self._parsed[name] = None if path is None else parse(path, name)
+        return self._parsed[name]
+
+    def meaning(self, module: Module, name: str, steps: int = 0) -> tuple[str, Binding]:
+        """What a name of a module stands for, followed through imports.
+
+        Gives the module that binds it, and the binding; an `Imported` is a name of a module whose
+        source is not known.
+        """
+        known, binding = module.binding(name)
+        if not known:
+            return module.name, Imported("builtins", name)
+        if not isinstance(binding, Imported) or not binding.name:
+            return module.name, binding
+        other = self.module(binding.module)
+        if other is None or steps > _FURTHEST:
+            return module.name, binding
+        if name_is_missing(other, binding.name):
+            return module.name, None
+        return self.meaning(other, binding.name, steps + 1)
+
+    # --- classes ---------------------------------------------------------------------------------
+
+    def of(self, name: Name) -> tuple[frozenset[Name], bool]:
+        """The class and those above it, and whether these are all that can count."""
+        if name not in self._above:
+            self._above[name] = frozenset((name,)), False  # while a circle is looked at
+            self._above[name] = self._ancestors(name)
+        return self._above[name]
+
+    def _ancestors(self, name: Name) -> tuple[frozenset[Name], bool]:
+        alone = frozenset((name,))
+        if name.module == "builtins":
+            found = getattr(builtins, name.qualname, None)
+            if not isinstance(found, type):
+                return alone, False
+            return frozenset(Name("builtins", each.__qualname__) for each in found.__mro__), True
+        if str(name) in _KNOWN_BASES:
+            return alone, True
+        module = self.module(name.module)
+        if module is None or "." in name.qualname:
+            return alone, False
+        _, definition = module.binding(name.qualname)
+        if not isinstance(definition, ast.ClassDef):
+            return alone, False
+        above, complete = set(alone), _is_plain(definition)
+        for base in definition.bases:
+            found_base = self.class_named(module, base)
+            if found_base is None:
+                complete = False
+                continue
+            more, known = self.of(found_base)
+            above |= more
+            complete = complete and known
+        return frozenset(above), complete
+
+    def class_named(self, module: Module, expression: ast.expr) -> Name | None:
+        """The class that an expression in a module means, if that is certain."""
+        if isinstance(expression, ast.Subscript):
+            return self.class_named(module, expression.value)
+        if isinstance(expression, ast.Attribute) and isinstance(expression.value, ast.Name):
+            _, binding = self.meaning(module, expression.value.id)
+            if not isinstance(binding, Imported) or binding.name:
+                return None
+            other = self.module(binding.module)
+            if other is None:
+                return Name(binding.module, expression.attr)
+            return self.class_named(other, ast.Name(expression.attr, ast.Load()))
+        if not isinstance(expression, ast.Name):
+            return None
+        place, binding = self.meaning(module, expression.id)
+        if isinstance(binding, ast.ClassDef):
+            return Name(place, binding.name)
+        if isinstance(binding, Imported) and binding.name:
+            return Name(binding.module, binding.name)
+        return None
+
+
+def name_is_missing(module: Module, name: str) -> bool:
+    """Whether a module's source does not bind a name: it may be a submodule, or made otherwise."""
+    return not module.binding(name)[0]
+
+
+_KNOWN_BASES = {
+    "enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag",
+    "typing.NamedTuple", "typing.Generic",
+}  # fmt: skip
+"""Classes of the standard library that change nothing about who is an instance of whom."""
+_PLAIN_DECORATORS = {"dataclass", "dataclasses.dataclass", "total_ordering", "final", "unique",
+                     "functools.total_ordering", "typing.final", "enum.unique"}  # fmt: skip
+_TRICKS = {"__class__", "__instancecheck__", "__subclasscheck__", "__subclasshook__"}
+
+
+def _is_plain(definition: ast.ClassDef) -> bool:
+    """Whether nothing about a class makes other objects its instances."""
+    for decorator in definition.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if ast.unparse(called) not in _PLAIN_DECORATORS:
+            return False
+    return not definition.keywords and not (_TRICKS & bound_in(definition.body))

@@ -1,0 +1,268 @@
+"""The oracle of type hints: an argument outside its annotation should never have been given, and a
+result outside its annotation is wrong.
+
+Nothing of the program is run: annotations are read from the source file, if that is as it was when
+the program ran, and held against what was recorded. Only what is certain is said (`declared.py`). A
+result is called wrong only if all annotated arguments are known to be what they should be: a wrong
+one may well be why.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from whence.errors import WhenceError
+from whence.langs.python.oracles.annotations import (
+    Parameter,
+    Reader,
+    Scope,
+    find_function,
+    parameters,
+    parsed,
+)
+from whence.langs.python.oracles.declared import Allowed, Builtin, Either, all_of, fits
+from whence.langs.python.oracles.modules import Function, Modules
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace import recipes as r
+from whence.langs.python.trace.call_recipes import CallRecipe, place_of
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.partial_recipes import partial_recipe
+from whence.langs.python.trace.tables import CodeEntry
+from whence.model.call import Call, OutcomeKind
+from whence.model.question import Question
+from whence.model.value import BRIEF, show
+from whence.model.verdict import Judgement, Verdict
+from whence.ports import Tree
+
+NAME = "type hints"
+_YIELDING = {"Iterator", "Iterable", "Generator", "AsyncIterator", "AsyncIterable"}
+_YIELDING |= {"AsyncGenerator"}
+
+
+@dataclass(slots=True)
+class _Program:
+    """The modules of one recorded process."""
+
+    modules: Modules
+    reader: Reader
+    declared: dict[CodeEntry, _Declared | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """The annotations of a function."""
+
+    parameters: tuple[Parameter, ...]
+    returns: ast.expr | None
+    scope: Scope
+
+
+class TypeHints:
+    """Judges calls of a recording by the annotations of their functions."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.name = NAME
+        self._tree = tree
+        self._programs: dict[int, _Program] = {}
+
+    def judge(self, question: Question) -> Judgement | None:
+        """What the annotations say of a call."""
+        try:
+            position = self._tree.position(question.node)
+            source, number = place_of(self._tree, position)
+            if number < 1:
+                return None
+            call = partial_recipe(self._tree, position)
+        except WhenceError:
+            return None
+        program = self._program(source)
+        if call.code not in program.declared:
+            program.declared[call.code] = _declared(program.modules, call.code)
+        found = program.declared[call.code]
+        return None if found is None else _Judging(program, found, call, question.call).judge()
+
+    def _program(self, source: TraceSource) -> _Program:
+        if id(source) not in self._programs:
+            modules = Modules(_unchanged_files(source))
+            self._programs[id(source)] = _Program(modules, Reader(modules))
+        return self._programs[id(source)]
+
+
+def _unchanged_files(source: TraceSource) -> dict[str, Path]:
+    """The files of the modules that were not written to since the recording began."""
+    found: dict[str, set[str]] = {}
+    for code in source.tables.codes():
+        found.setdefault(code.module, set()).add(code.file)
+    header = source.file.header
+    files: dict[str, Path] = {}
+    for module, names in found.items():
+        path = Path(header.cwd, next(iter(names)))
+        try:
+            unchanged = len(names) == 1 and path.stat().st_mtime_ns < header.clock
+        except (OSError, ValueError):
+            continue
+        if unchanged and path.suffix == ".py":
+            files[module] = path
+    return files
+
+
+def _declared(modules: Modules, code: CodeEntry) -> _Declared | None:
+    """The annotations of a code object's function, if the source is certain to be its own."""
+    module = modules.module(code.module)
+    if module is None:
+        return None
+    found = find_function(module, code.qualname, code.first_line)
+    if found is None:
+        return None
+    function, scope = found
+    known = tuple(parameters(function))
+    names = tuple(_mangled(each.name, code.qualname) for each in known)
+    if names != code.parameters or _is_unchecked(function):
+        return None
+    return _Declared(known, function.returns, scope)
+
+
+def _mangled(name: str, qualname: str) -> str:
+    """A private name as the code of a method has it."""
+    owner = qualname.rpartition(".")[0].rpartition(".")[2].lstrip("_")
+    private = name.startswith("__") and not name.endswith("__")
+    return f"_{owner}{name}" if private and owner and owner != "<locals>" else name
+
+
+def _is_unchecked(function: Function) -> bool:
+    return any("no_type_check" in ast.unparse(each) for each in function.decorator_list)
+
+
+class _Judging:
+    """One call against its annotations."""
+
+    def __init__(
+        self, program: _Program, declared: _Declared, call: CallRecipe, shown: Call
+    ) -> None:
+        self._program = program
+        self._declared = declared
+        self._call = call
+        self._shown = shown
+
+    def judge(self) -> Judgement | None:
+        labels = _labels(self._call.arguments.values(), self._call.captured.values())
+        certain = True
+        for each in self._declared.parameters:
+            value = self._call.arguments[self._call.code.parameters[self._place(each)]]
+            said = self._argument(each, value, labels)
+            if said is False:
+                reason = f"{each.name} {self._argument_text(each)} is not {_text(each.annotation)}"
+                return Judgement(Verdict.INADMISSIBLE, reason)
+            certain = certain and said is True
+        return self._result() if certain else None
+
+    def _place(self, parameter: Parameter) -> int:
+        return self._declared.parameters.index(parameter)
+
+    def _argument(
+        self, parameter: Parameter, value: r.Recipe, labels: dict[int, r.Recipe]
+    ) -> bool | None:
+        if parameter.annotation is None:
+            return True
+        allowed = self._read(parameter.annotation)
+        if parameter.each:
+            return all_of(self._fits(each, allowed, labels) for each in _held(value))
+        default = parameter.default
+        if isinstance(default, ast.Constant) and default.value is None:
+            allowed = Either((allowed, Builtin("None")))
+        said = self._fits(value, allowed, labels)
+        if said is False and default is not None and not _is_other(value, default):
+            return None  # who gives a default may give what the annotation does not allow
+        return said
+
+    def _result(self) -> Judgement | None:
+        call, annotation = self._call, self._declared.returns
+        if annotation is None:
+            return None
+        before = _labels(call.arguments.values(), call.captured.values())
+        labels = {**before, **_labels(call.changed.values())}
+        outcome = call.outcome
+        if call.code.flags & (f.GENERATOR | f.ASYNC_GENERATOR):
+            held = self._yielded(annotation)
+            if held is None:
+                return None
+            for number, each in enumerate(outcome.yielded):
+                if self._fits(each, held, labels) is False:
+                    shown = self._shown.outcome.yielded
+                    what = show(shown[number], BRIEF) if number < len(shown) else "a value"
+                    return _wrong(f"yielded {what}", annotation)
+            return None
+        if outcome.kind is not OutcomeKind.RETURNED or outcome.value is None:
+            return None
+        if self._fits(outcome.value, self._read(annotation), labels) is not False:
+            return None
+        shown_value = self._shown.outcome.value
+        return _wrong(f"result {show(shown_value, BRIEF) if shown_value else '?'}", annotation)
+
+    def _yielded(self, annotation: ast.expr) -> Allowed | None:
+        """What a generator's annotation says of each value that it yields."""
+        expression: ast.expr | None = annotation
+        if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
+            expression = parsed(expression.value)
+        if not isinstance(expression, ast.Subscript):
+            return None
+        named = self._program.reader.meaning(expression.value, self._declared.scope)
+        module, name = getattr(named, "module", ""), getattr(named, "name", "")
+        if module not in ("typing", "collections.abc") or name not in _YIELDING:
+            return None
+        inner = expression.slice
+        return self._read(inner.elts[0] if isinstance(inner, ast.Tuple) else inner)
+
+    def _read(self, annotation: ast.expr) -> Allowed:
+        return self._program.reader.allowed(annotation, self._declared.scope)
+
+    def _fits(self, value: r.Recipe, allowed: Allowed, labels: dict[int, r.Recipe]) -> bool | None:
+        return fits(value, allowed, self._program.modules, labels.get)
+
+    def _argument_text(self, parameter: Parameter) -> str:
+        place = self._place(parameter)
+        given = self._shown.arguments
+        return show(given[place].value, BRIEF) if place < len(given) else ""
+
+
+def _wrong(what: str, annotation: ast.expr) -> Judgement:
+    return Judgement(Verdict.WRONG, f"{what} is not {_text(annotation)}")
+
+
+def _text(annotation: ast.expr | None) -> str:
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value
+    return "" if annotation is None else ast.unparse(annotation)
+
+
+def _held(value: r.Recipe) -> Iterator[r.Recipe]:
+    """The items of `*args`, or the values of `**kwargs`."""
+    match value:
+        case r.Items("tuple", items):
+            yield from items
+        case r.Entries(entries):
+            for _, each in entries:
+                yield each
+        case _:
+            yield r.Unknown("not all of it was recorded")
+
+
+def _is_other(value: r.Recipe, default: ast.expr) -> bool:
+    """Whether a value is certain not to be the default."""
+    if not isinstance(default, ast.Constant) or not isinstance(value, r.Literal):
+        return isinstance(default, ast.Constant) and isinstance(value, r.Items | r.Entries)
+    return type(value.value) is not type(default.value) or value.value != default.value
+
+
+def _labels(*values: object) -> dict[int, r.Recipe]:
+    found: dict[int, r.Recipe] = {}
+    for group in values:
+        for value in group:  # type: ignore[attr-defined]
+            for each in r.walk(value):
+                label = getattr(each, "label", None)
+                if label is not None and not isinstance(each, r.Shared):
+                    found[label] = each
+    return found

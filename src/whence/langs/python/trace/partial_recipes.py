@@ -1,0 +1,118 @@
+"""Recipes that also tell what is known of a value that was cut off: its type, and no more.
+
+For whoever judges by types, a list of a thousand items is a list, though no recipe to make it
+again. A `Partly` is an `Unknown` to all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, _Reading, place_of
+from whence.langs.python.trace.format import Malformed, read_v
+from whence.langs.python.trace.recipes import (
+    Bytearray,
+    Entries,
+    Extended,
+    Instance,
+    Items,
+    Literal,
+    Name,
+    Raised,
+    Recipe,
+    RecipeReader,
+    Unbound,
+    Unknown,
+    Written,
+)
+from whence.langs.python.trace.values import Root
+from whence.ports import Tree
+
+_NOTHING = Unbound()
+
+
+@dataclass(frozen=True, slots=True)
+class Partly(Unknown):
+    """A value of which only the type is known: that of `known`, whose content says nothing."""
+
+    known: Recipe = _NOTHING
+
+
+_TYPES: dict[int, Recipe] = {
+    f.LIST: Items("list", ()),
+    f.TUPLE: Items("tuple", ()),
+    f.SET: Items("set", ()),
+    f.FROZENSET: Items("frozenset", ()),
+    f.DICT: Entries(()),
+    f.BYTEARRAY: Bytearray(b""),
+    f.STRING: Literal(""),
+    f.CUT_STRING: Literal(""),
+    f.BYTES: Literal(b""),
+    f.WHOLE: Literal(0),
+    f.LARGE: Literal(0),
+    f.FLOAT: Literal(0.0),
+    f.COMPLEX: Literal(0j),
+}
+"""By the byte of a value something of the same type."""
+
+
+def partial_recipe(tree: Tree, position: int) -> CallRecipe:
+    """The call at a position as recipes, what was cut off as `Partly` where its type is known."""
+    source, number = place_of(tree, position)
+    return _Source(source).call_recipe(number)
+
+
+class _Reader(RecipeReader):
+    def _plain(self, kind: int, place: int) -> tuple[Recipe, int]:
+        made, place = super()._plain(kind, place)
+        return _known(made, _TYPES.get(kind)), place
+
+    def _container(self, kind: int, place: int, nesting: int, number: int) -> tuple[Recipe, int]:
+        made, place = super()._container(kind, place, nesting, number)
+        return _known(made, _TYPES.get(kind)), place
+
+    def _typed(self, kind: int, place: int, nesting: int, number: int) -> tuple[Recipe, int]:
+        made, end = super()._typed(kind, place, nesting, number)
+        if not isinstance(made, Unknown):
+            return made, end
+        type_number, inner = read_v(self._data, place)
+        entry = self._tables.type(type_number)
+        name = Name(entry.module, entry.qualname)
+        known: Recipe | None = Instance(name, ())
+        if kind == f.SUBCLASS:
+            byte = self._data[inner]
+            content = Literal(0) if byte >= f.SMALL else _TYPES.get(byte)
+            known = None if content is None else Extended(name, content, ())
+        elif kind == f.EXCEPTION:
+            known = Raised(name, Items("tuple", ()), ())
+        elif kind in (f.SUMMARY, f.OPAQUE):
+            known = Written(name, "")
+        return _known(made, None if name.is_local else known), end
+
+
+def _known(made: Recipe, known: Recipe | None) -> Recipe:
+    if not isinstance(made, Unknown) or isinstance(made, Partly) or known is None:
+        return made
+    return Partly(made.reason, made.label, known)
+
+
+class _Source(RecipeSource):
+    def _recipe(
+        self, reading: _Reading, position: int, number: int, same_as: int | None = None
+    ) -> tuple[Recipe, int]:
+        inputs = len(reading.code.inputs) if number < 2**33 else 0
+        root = Root(reading.identities, number, inputs, same_as)
+        data, place = self.tables.data_at(position)
+        base = position - place
+        if place < len(data) and data[place] == f.REFERENCE:
+            before = int(np.searchsorted(self._places.root_at, position))
+            distance, place = read_v(data, place + 1)
+            if not 1 <= distance <= before:
+                raise Malformed("a value refers to one that there is not")
+            there, start = self.tables.data_at(int(self._places.root_at[before - distance]))
+            return _Reader(self.tables, there, root).read(start)[0], base + place
+        recipe, place = _Reader(self.tables, data, root).read(place)
+        return recipe, base + place

@@ -1,0 +1,94 @@
+"""Asks what is wrong about a run, before any call is asked about.
+
+Plainly: how it ended, what it printed with numbered lines, and one question that an empty line
+answers with what is most likely meant. Nothing is known here of how runs are recorded: whoever
+asks also says whether what was named is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from whence.errors import UsageError
+from whence.model.symptom import Symptom, SymptomKind, parse
+from whence.ui.terminal.screen import Line, Screen, Tone
+
+_MOST = 14
+_HEAD = 4
+_LONGEST = 160
+_MEANT = {
+    SymptomKind.EXCEPTION: "that exception",
+    SymptomKind.RESULT: "that result",
+    SymptomKind.NOT_ENDED: "that it did not end",
+}
+
+
+class NobodySaid(Exception):
+    """There is nobody who could say what is wrong."""
+
+
+def ask(
+    screen: Screen,
+    ending: str,
+    lines: Sequence[str],
+    default: Symptom | None,
+    accept: Callable[[Symptom], None],
+) -> Symptom | None:
+    """What is wrong, None if nothing is. `accept` refuses with a `UsageError` what is not there.
+
+    `NobodySaid` if there is nobody to say it.
+    """
+    screen.say("", Line(ending, Tone.TITLE))
+    if lines:
+        screen.say("It printed:", *_numbered(lines, _MOST))
+    choice = [f"Enter: {_meant(default)}"]
+    if len(lines) > (default is not None and default.kind is SymptomKind.OUTPUT):
+        choice.append(f"1-{len(lines)}: that line" if len(lines) > 1 else "1: that line")
+    prompt = f"What is wrong? [{', '.join([*choice, 'n: nothing'])}] "
+    while True:
+        typed = screen.read(prompt)
+        if typed is None:
+            raise NobodySaid
+        words = typed.strip()
+        if words in ("nothing", "n", "q", "quit"):
+            return None
+        if words in ("all", "more") and lines:
+            screen.say(*_numbered(lines, len(lines)))
+            continue
+        try:
+            symptom = _understood(words, default)
+            accept(symptom)
+        except UsageError as problem:
+            screen.warn(f"{problem}. A part is named as in result[2].name.")
+        else:
+            return symptom
+
+
+def _understood(words: str, default: Symptom | None) -> Symptom:
+    if not words:
+        return default or Symptom(SymptomKind.OUTPUT)
+    if words.isdecimal():
+        return parse(f"{SymptomKind.OUTPUT.value}:{words}")
+    return parse(words)
+
+
+def _meant(default: Symptom | None) -> str:
+    if default is None:
+        return "something else"
+    if default.kind is SymptomKind.OUTPUT:
+        return "that line" if default.line is not None else "several lines"
+    return _MEANT.get(default.kind, "that")
+
+
+def _numbered(lines: Sequence[str], most: int) -> list[Line]:
+    width = len(str(len(lines)))
+    shown = [Line(f"  {number:{width}} | {_cut(line)}") for number, line in enumerate(lines, 1)]
+    if len(shown) <= most:
+        return shown
+    left = len(shown) - most
+    note = Line(f"  … {left:,} more lines; all shows them", Tone.QUIET)
+    return [*shown[:_HEAD], note, *shown[_HEAD - most :]]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
