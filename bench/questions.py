@@ -1,12 +1,13 @@
 """How many questions each strategy asks on the corpus, and how much a person has to read.
 
-    python bench/questions.py [--write docs/questions.md] [--strategy auto] [BUG ...]
+    python bench/questions.py [--write docs/questions.md] [--strategy auto] [--bug knapsack]
 
 Every program of `tests/corpus` is recorded, and debugged by a simulated person who answers each
 question as the repaired twin does (`tests/support/intention.py`), and knows that the run as a whole
 is wrong. Printed for each strategy: in how many programs the function at fault was named, how many
 questions that took, how many characters were shown with them, and the seconds that whence took to
-choose them. `--write` puts the tables between the markers of a document.
+choose them. All oracles are off, except in the last two rows, where the person is asked only what
+they do not know. `--write` puts the tables between the markers of a document.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -25,10 +26,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import twins
 
 from whence.app import Debugging
+from whence.langs.python.oracles.contracts import contracts_of
+from whence.langs.python.oracles.reference import oracle_of
+from whence.langs.python.oracles.type_hints import TypeHints
 from whence.model.diagnosis import Status
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Oracle
-from whence.search.registry import STRATEGIES
+from whence.search.registry import DEFAULT, STRATEGIES
 from whence.session.events import Answered, Ask, Found, StrategyChosen
 from whence.session.state import State
 from whence.tree.memory import ColumnTree
@@ -37,6 +41,8 @@ from whence.ui.terminal.question import question_lines
 
 BEGIN = "<!-- begin: written by `whence bench questions --write docs/questions.md` -->"
 END = "<!-- end -->"
+DECLARED = f"{DEFAULT} with hints and contracts"
+REFERENCE = f"{DEFAULT} with a reference"
 
 
 @dataclass
@@ -49,6 +55,8 @@ class Session:
     characters: int
     seconds: float
     by_oracles: int = 0
+    not_known: str = ""
+    """Why the reference could not answer what the person was asked."""
 
 
 @dataclass
@@ -91,6 +99,27 @@ def recorded(bug: twins.Bug, folder: Path) -> Case:
     """The program's run, and what its twin makes of each call."""
     tree = twins.record(bug, "buggy", folder / f"{bug.name}.whence", whole=False)
     return Case(bug, tree, twins.verdicts(bug, tree))
+
+
+def with_declared(case: Case) -> Session:
+    """A session in which all that the code itself declares is asked first."""
+    contracts = contracts_of(case.tree)
+    oracles = [*([] if contracts is None else [contracts]), TypeHints(case.tree)]
+    return debug(case, DEFAULT, oracles)
+
+
+def with_reference(case: Case, folder: Path) -> Session:
+    """A session in which the repaired program is the reference version, and asked before."""
+    output = folder / f"{case.bug.name}-whole.whence"
+    tree = twins.record(case.bug, "buggy", output, whole=True)
+    assert len(tree.columns) == len(case.tree.columns)
+    oracle = oracle_of(tree, str(case.bug.folder / "repaired.py"))
+    try:
+        session = debug(Case(case.bug, tree, case.truth), DEFAULT, [oracle])
+        reasons = [why for why, _ in oracle.kept.most_common(2)]
+        return replace(session, not_known="; ".join(reasons) if session.questions else "")
+    finally:
+        oracle.close()
 
 
 @dataclass
@@ -143,6 +172,16 @@ def by_program(cases: list[Case], rows: list[Row], names: Sequence[str]) -> str:
     return table(cells, ["program", "kind of bug", "calls", *(row.name for row in chosen)])
 
 
+def reasons(cases: list[Case], rows: list[Row]) -> str:
+    """What kept the reference from answering, program by program."""
+    sessions = next((row.sessions for row in rows if row.name == REFERENCE), [])
+    return "\n".join(
+        f"- {case.bug.name.replace('_', ' ')}: {session.not_known}."
+        for case, session in zip(cases, sessions, strict=False)
+        if session.not_known
+    )
+
+
 def put(path: Path, text: str) -> None:
     """Replace what stands between the markers."""
     whole = path.read_text()
@@ -155,16 +194,20 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     options = argparse.ArgumentParser(prog="whence bench questions")
     options.add_argument("--write", type=Path, metavar="FILE", help="put the tables into FILE")
     options.add_argument("--strategy", action="append", choices=sorted(STRATEGIES))
-    options.add_argument("bugs", nargs="*", metavar="BUG", help="only these programs")
+    options.add_argument("--bug", action="append", metavar="NAME", help="only this program")
     given = options.parse_args(words)
-    bugs = [bug for bug in twins.corpus() if bug.can_run and bug.name in (given.bugs or [bug.name])]
+    bugs = [bug for bug in twins.corpus() if bug.can_run and bug.name in (given.bug or [bug.name])]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         cases = list(pool.map(lambda bug: recorded(bug, Path(folder)), bugs))
         rows = [
             Row(name, [debug(case, name) for case in cases])
             for name in given.strategy or STRATEGIES
         ]
-    rows.sort(key=lambda row: (sum(each.questions for each in row.sessions)))
+        rows.sort(key=lambda row: (sum(each.questions for each in row.sessions)))
+        if DEFAULT in (given.strategy or STRATEGIES):
+            rows.append(Row(DECLARED, list(map(with_declared, cases))))
+            known = pool.map(lambda case: with_reference(case, Path(folder)), cases)
+            rows.append(Row(REFERENCE, list(known)))
     for row in rows:
         for case, session in zip(cases, row.sessions, strict=True):
             if not session.located:
@@ -172,7 +215,10 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     summary = table([row.cells() for row in rows], HEADER)
     calls = sum(len(case.tree.columns) - 1 for case in cases)
     text = f"{len(cases)} programs, {calls:,} calls.\n\n{summary}\n\n"
-    text += by_program(cases, rows, ("auto", "optimal-divide-and-query", "top-down"))
+    text += by_program(cases, rows, (DEFAULT, "optimal-divide-and-query", "top-down", REFERENCE))
+    kept = reasons(cases, rows)
+    if kept:
+        text += f"\n\nWhere a person was asked although there was a reference, this kept it:\n\n{kept}"
     if given.write:
         put(given.write, text)
     say(text)

@@ -241,6 +241,18 @@ class Result:
     calls: int = 0
 
 
+def debugged(subject: Subject, count: int) -> Iterator[Result]:
+    """What comes of so many mutants whose outcome differs."""
+    tried = 0
+    for number, mutant in enumerate(subject.mutants(10**6)):
+        result = try_mutant(subject, mutant, number)
+        if result.how not in (SAME, ENDLESS):
+            yield result
+            tried += 1
+        if tried == count:
+            return
+
+
 def try_mutant(subject: Subject, mutant: Mutant, number: int) -> Result:
     """Run it, and if its outcome differs, let whence find the change by the reference alone."""
     folder = subject.changed(mutant, number)

@@ -31,6 +31,7 @@ COMMANDS = (
     "show",
     "convert",
     "strategies",
+    "bench",
     "doctor",
 )
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
