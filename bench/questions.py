@@ -157,7 +157,9 @@ def table(rows: list[list[str]], header: list[str]) -> str:
         )
         return "| " + " | ".join([first, *rest]) + " |"
 
-    rule = "|" + "|".join("-" * (w + 1) + ("-" if not n else ":") for n, w in enumerate(widths)) + "|"
+    rule = (
+        "|" + "|".join("-" * (w + 1) + ("-" if not n else ":") for n, w in enumerate(widths)) + "|"
+    )
     return "\n".join([line(header), rule, *map(line, rows)])
 
 
@@ -203,7 +205,7 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
             Row(name, [debug(case, name) for case in cases])
             for name in given.strategy or STRATEGIES
         ]
-        rows.sort(key=lambda row: (sum(each.questions for each in row.sessions)))
+        rows.sort(key=lambda row: sum(each.questions for each in row.sessions))
         if DEFAULT in (given.strategy or STRATEGIES):
             rows.append(Row(DECLARED, list(map(with_declared, cases))))
             known = pool.map(lambda case: with_reference(case, Path(folder)), cases)
@@ -218,7 +220,9 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     text += by_program(cases, rows, (DEFAULT, "optimal-divide-and-query", "top-down", REFERENCE))
     kept = reasons(cases, rows)
     if kept:
-        text += f"\n\nWhere a person was asked although there was a reference, this kept it:\n\n{kept}"
+        text += (
+            f"\n\nWhere a person was asked although there was a reference, this kept it:\n\n{kept}"
+        )
     if given.write:
         put(given.write, text)
     say(text)

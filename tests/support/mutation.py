@@ -208,7 +208,7 @@ class Subject:
             done = subprocess.run(
                 [sys.executable, "-B", "driver.py"], cwd=folder, capture_output=True, text=True,
                 timeout=SECONDS, stdin=subprocess.DEVNULL, errors="replace",
-                env={**os.environ, "PYTHONHASHSEED": "0"},
+                env={**os.environ, "PYTHONHASHSEED": "0"}, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -65,7 +66,6 @@ def corpus() -> tuple[Bug, ...]:
             told = json.loads((folder / "bug.json").read_text())
             for name in ("also", "argv", "needs"):
                 told[name] = tuple(told.get(name, ()))
-            told.pop("occurrence", None)
             bugs.append(Bug(folder.name, folder, **told))
     return tuple(bugs)
 
@@ -74,12 +74,13 @@ def run(bug: Bug, twin: str) -> tuple[int, str, str]:
     """What the program prints and how it ends; of what it raised, the last line."""
     done = subprocess.run(
         [sys.executable, "-B", f"{twin}.py", *bug.argv],
-        cwd=bug.folder, input=bug.stdin, capture_output=True, text=True, timeout=60,
+        cwd=bug.folder, input=bug.stdin, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout, (done.stderr.strip().splitlines() or [""])[-1]
 
 
 # --- recording -----------------------------------------------------------------------------------
+
 
 def record(bug: Bug, twin: str, output: Path, *, whole: bool) -> ColumnTree:
     """The tree of a run, its values whole or as `whence record` bounds them."""
@@ -176,9 +177,7 @@ def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:
     columns = tree.columns
     names = [tree.functions[int(number)].short() for number in columns.function]
     faulty = np.array([name == bug.function for name in names])
-    wanted = [
-        at for at in range(1, len(columns)) if bool(faulty[at : int(columns.end[at])].any())
-    ]
+    wanted = [at for at in range(1, len(columns)) if bool(faulty[at : int(columns.end[at])].any())]
     counts: Counter[str] = Counter()
     starts: dict[int, tuple[str, int]] = {}
     for at in sorted(range(1, len(columns)), key=lambda at: int(tree.details[at])):
@@ -196,7 +195,8 @@ def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:
         spec.write_text(json.dumps(told))
         done = subprocess.run(
             [sys.executable, "-B", str(_HERE / "intention.py"), str(spec)],
-            capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, check=False,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
         )  # fmt: skip
     if done.returncode:
         raise Refused(done.stderr)
