@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -30,7 +30,8 @@ from whence.langs.python.oracles.contracts import contracts_of
 from whence.langs.python.oracles.reference import oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
 from whence.model.diagnosis import Status
-from whence.model.verdict import Answer, Verdict
+from whence.model.question import Question
+from whence.model.verdict import Answer, Judgement, Verdict
 from whence.ports import Oracle
 from whence.search.registry import DEFAULT, STRATEGIES
 from whence.session.events import Answered, Ask, Found, StrategyChosen
@@ -57,6 +58,8 @@ class Session:
     by_oracles: int = 0
     not_known: str = ""
     """Why the reference could not answer what the person was asked."""
+    mistakes: list[str] = field(default_factory=list)
+    """What oracles said that is not so."""
 
 
 @dataclass
@@ -101,11 +104,36 @@ def recorded(bug: twins.Bug, folder: Path) -> Case:
     return Case(bug, tree, twins.verdicts(bug, tree))
 
 
+@dataclass
+class Watched:
+    """An oracle whose answers are held against what is known to be so."""
+
+    oracle: Oracle
+    case: Case
+    mistakes: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.oracle.name
+
+    def judge(self, question: Question) -> Verdict | Judgement | None:
+        """What the oracle says."""
+        said = self.oracle.judge(question)
+        verdict = said.verdict if isinstance(said, Judgement) else said
+        known = self.case.truth[question.node]
+        if verdict in (Verdict.RIGHT, Verdict.WRONG) and known not in (verdict, Verdict.UNKNOWN):
+            text = f"{self.case.bug.name}: {self.name} says {verdict.value} of call {question.node}"
+            self.mistakes.append(f"{text}, {question.call.equation()}")
+        return said
+
+
 def with_declared(case: Case) -> Session:
     """A session in which all that the code itself declares is asked first."""
     contracts = contracts_of(case.tree)
     oracles = [*([] if contracts is None else [contracts]), TypeHints(case.tree)]
-    return debug(case, DEFAULT, oracles)
+    watched = [Watched(oracle, case) for oracle in oracles]
+    session = debug(case, DEFAULT, watched)
+    return replace(session, mistakes=[text for each in watched for text in each.mistakes])
 
 
 def with_reference(case: Case, folder: Path) -> Session:
@@ -115,9 +143,11 @@ def with_reference(case: Case, folder: Path) -> Session:
     assert len(tree.columns) == len(case.tree.columns)
     oracle = oracle_of(tree, str(case.bug.folder / "repaired.py"))
     try:
-        session = debug(Case(case.bug, tree, case.truth), DEFAULT, [oracle])
-        reasons = [why for why, _ in oracle.kept.most_common(2)]
-        return replace(session, not_known="; ".join(reasons) if session.questions else "")
+        watched = Watched(oracle, case)
+        session = debug(Case(case.bug, tree, case.truth), DEFAULT, [watched])
+        reasons = "; ".join(why for why, _ in oracle.kept.most_common(2))
+        not_known = reasons if session.questions else ""
+        return replace(session, not_known=not_known, mistakes=watched.mistakes)
     finally:
         oracle.close()
 
@@ -212,6 +242,8 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
             rows.append(Row(REFERENCE, list(known)))
     for row in rows:
         for case, session in zip(cases, row.sessions, strict=True):
+            for text in session.mistakes:
+                say(f"not so: {text}")
             if not session.located:
                 say(f"{row.name}: {case.bug.name}: blamed {session.blamed or 'nobody'}")
     summary = table([row.cells() for row in rows], HEADER)
@@ -226,7 +258,8 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     if given.write:
         put(given.write, text)
     say(text)
-    return 0 if all(each.located for row in rows for each in row.sessions) else 1
+    sessions = [each for row in rows for each in row.sessions]
+    return 0 if all(each.located and not each.mistakes for each in sessions) else 1
 
 
 if __name__ == "__main__":
