@@ -188,6 +188,7 @@ def tried(good: str, mutant: Mutant, folder: Path) -> str:
         oracle.close()
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_changed_function_is_found_or_it_is_said_why_not(name: str, tmp_path: Path) -> None:
     good = PROGRAMS[name]

@@ -19,6 +19,7 @@ from whence.langs.python.trace import recipes as r
 from whence.langs.python.trace.call_recipes import CallRecipe, Variable
 from whence.model.call import OutcomeKind
 
+_SUPER = "__class__"
 OPAQUE = "whose state cannot be seen"
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,}\b|(?<![\w/.])/[^\s'\",:;)\]]+")
 """Where something is: in memory, or on disk."""
@@ -105,26 +106,30 @@ class _Comparison:
         return first_difference(map(self.compare, one, other))
 
     def _shared(self, ours: r.Recipe, theirs: r.Recipe) -> Compared:
+        """Objects of the inputs, of which at least one side holds one here.
+
+        That both hold another one, or that one side holds a new one, is a difference if it is told
+        otherwise. If it looks alike, nobody knows whether it matters.
+        """
         if isinstance(ours, r.Shared) and isinstance(theirs, r.Shared):
             known = self._ours.get(ours.label), self._theirs.get(theirs.label)
             if known == (theirs.label, ours.label):
                 return _SAME
-            if known == (None, None):
-                # Told before it was met: what it is comes later, or never.
-                return Compared(Match.UNKNOWN, "an object that is shared with what was not told")
-            return Compared(Match.DIFFERENT, "another object")
-        # One side holds an object of its inputs where the other one holds a new one. Whether that
-        # matters nobody knows, unless they differ.
-        told = []
+        told: list[r.Recipe] = []
         for recipe, after in zip((ours, theirs), self._after, strict=True):
             whole = after.get(recipe.label) if isinstance(recipe, r.Shared) else recipe
-            if whole is not None and not any(
+            if whole is None or any(
                 isinstance(part, r.Unknown | r.Shared) for part in r.walk(whole)
             ):
-                told.append(canonical(whole))
-        if len(told) == 2 and told[0] != told[1] and not _alike(*told):
-            return Compared(Match.DIFFERENT, "another value")
-        return Compared(Match.UNKNOWN, "an object of the inputs where the other one is new")
+                return Compared(Match.UNKNOWN, "an object that is shared with what was not told")
+            told.append(whole)
+        texts = canonical(told[0]), canonical(told[1])
+        if texts[0] != texts[1]:
+            alike = _alike(*texts)
+            return Compared(Match.UNKNOWN if alike else Match.DIFFERENT, "another value")
+        if isinstance(told[0], r.Member):
+            return _SAME
+        return Compared(Match.UNKNOWN, "an object of the inputs where the other one is another")
 
     def _labels(self, ours: Any, theirs: Any) -> Compared:
         one, other = getattr(ours, "label", None), getattr(theirs, "label", None)
@@ -289,6 +294,9 @@ class Equation:
     """The module variables that it or what it called names."""
     printed: Mapping[int, str]
     """What was printed while it ran."""
+    hidden: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+    """State that no recording shows, before and after it, where that is known: see
+    `worker/hidden.py`."""
 
 
 def compare_equations(one: Equation, other: Equation) -> Compared:
@@ -324,6 +332,26 @@ def compare_printed(one: Mapping[int, str], other: Mapping[int, str]) -> Compare
     return found
 
 
+def hidden_changes(one: Equation, other: Equation) -> list[str]:
+    """The state that one of two calls changed, or left otherwise than the other one.
+
+    What is set apart by a colon belongs to a class or function; else it is a module variable, which
+    may differ between versions.
+    """
+    seen = {str(name) for name in (*one.variables, *other.variables)}
+    found = {
+        name
+        for before, after in (one.hidden, other.hidden)
+        for name in before.keys() | after.keys()
+        if before.get(name) != after.get(name) and name not in seen
+    }
+    ours, theirs = one.hidden[1], other.hidden[1]
+    found |= {
+        name for name in ours.keys() & theirs.keys() if ":" in name and ours[name] != theirs[name]
+    }
+    return sorted(found)
+
+
 def compare_state(one: Equation, other: Equation) -> Compared:
     """Whether the module variables that both name were the same when they were first named.
 
@@ -350,11 +378,14 @@ def _given(call: CallRecipe) -> dict[str, r.Recipe]:
 
 def _inputs(comparison: _Comparison, ours: CallRecipe, theirs: CallRecipe) -> Iterable[Compared]:
     for one, other in ((ours.arguments, theirs.arguments), (ours.captured, theirs.captured)):
-        if one.keys() != other.keys():
+        # What `super()` uses is no input, and may be there in one version only.
+        names = one.keys() - {_SUPER}
+        if names != other.keys() - {_SUPER}:
             yield Compared(Match.DIFFERENT, "other names")
             return
-        for name, value in one.items():
-            yield comparison.compare(value, other[name])
+        for name in one:
+            if name in names:
+                yield comparison.compare(one[name], other[name])
 
 
 def _outcomes(comparison: _Comparison, ours: CallRecipe, theirs: CallRecipe) -> Compared:

@@ -170,6 +170,7 @@ class ContractOracle:
                 "qualname": call.code.qualname, "parameters": call.code.parameters, "free": (),
                 "flags": 0, "steps": 1, "line": None, "captured": [], "variables": [],
                 "arguments": _specs(call.arguments.items()), "trace": trace, "seed": self._calls,
+                "modules": [],
             }  # fmt: skip
             worker.call(order, self.limit)
             theirs = equation_at_or_none(open_trace(Path(trace)), 1)

@@ -36,7 +36,7 @@ from whence.langs.python.oracles.workers import Version
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.format import Malformed
 from whence.langs.python.trace.opening import open_trace
-from whence.langs.python.trace.recipes import Unknown, walk
+from whence.langs.python.trace.recipes import Entries, Extended, Recipe, Unknown, walk
 from whence.tree.memory import ColumnTree
 
 _MOST = 200
@@ -77,10 +77,19 @@ def inputs_key(call: CallRecipe) -> str | None:
     """A text that is equal for equal inputs; None if they are not known in full."""
     texts = []
     for name, recipe in (*call.arguments.items(), *call.captured.items()):
-        if any(isinstance(part, Unknown) for part in walk(recipe)):
+        if any(isinstance(part, Unknown) or _may_hide(part) for part in walk(recipe)):
             return None
         texts.append(f"{name}={canonical(recipe)}")
     return ";".join(texts)
+
+
+def _may_hide(recipe: Recipe) -> bool:
+    """Whether it is a dict of a class of its own, which may be one that hides its order."""
+    return (
+        isinstance(recipe, Extended)
+        and isinstance(recipe.content, Entries)
+        and recipe.of.module != "collections"
+    )
 
 
 @dataclass

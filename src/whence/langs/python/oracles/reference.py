@@ -20,7 +20,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from whence.langs.python.oracles.comparing import (
     Match,
     compare_equations,
     compare_state,
+    hidden_changes,
     is_opaque,
 )
 from whence.langs.python.oracles.equations import Equations, NotWhole, compare_runs, equation_at
@@ -58,6 +59,10 @@ RUNNING = 120.0
 
 class _No(Exception):
     """Why nothing is known."""
+
+
+class _Final(_No):
+    """The same, where no other way may say more."""
 
 
 @dataclass
@@ -87,6 +92,7 @@ class ReferenceOracle:
         self._workers = [Worker(self.versions.own()), Worker(self.versions.other())]
         self.equations = Equations(self.versions.other(), self._folder, self.running)
         self._calls = 0
+        self._judged: dict[int, tuple[Verdict, str] | _No] = {}
 
     def judge(self, question: Question) -> Judgement | None:
         """The verdict, or None where the reference cannot tell."""
@@ -95,7 +101,7 @@ class ReferenceOracle:
         except UsageError:
             return None
         try:
-            verdict, self.last = self._judge(position)
+            verdict, self.last = self._known(position)
         except _No as problem:
             self.last = str(problem)
             self.kept[self.last] += 1
@@ -178,7 +184,38 @@ class ReferenceOracle:
             raise _No(
                 "it comes to something else there, though no code that ran in it is known to differ"
             )
+        self._doubt(position, code)
         return Verdict.WRONG, how
+
+    def _known(self, position: int) -> tuple[Verdict, str]:
+        """What is known of a call; each is judged once."""
+        if position not in self._judged:
+            try:
+                self._judged[position] = self._judge(position)
+            except _No as problem:
+                self._judged[position] = problem
+        found = self._judged[position]
+        if isinstance(found, _No):
+            raise found
+        return found
+
+    def _doubt(self, position: int, code: CodeEntry) -> None:
+        """Code that does not differ cannot be wrong if all that it called is right."""
+        if not self.versions.same(code):
+            return
+        columns = self.tree.columns
+        at = position + 1
+        while at < int(columns.end[position]):
+            try:
+                if self._known(at)[0] is not Verdict.RIGHT:
+                    return
+            except _No:
+                return
+            at = int(columns.end[at])
+        raise _Final(
+            "it comes to something else there, though its code is the same and all that it called "
+            "is right"
+        )
 
     def _judge_run(self) -> tuple[Verdict, str]:
         """The run as a whole: how it ended, and what it printed."""
@@ -217,24 +254,33 @@ class ReferenceOracle:
         try:
             order, unsent = self._order(source, number, ours)
             own, other = self._workers
-            self._believed(own, order, ours, unsent)
+            again = self._believed(own, order, ours, unsent)
             theirs = self._equation(other, order, ours, unsent)
             compared = compare_equations(ours, theirs)
+            unseen = hidden_changes(again, theirs) if compared.match is Match.SAME else []
+            if unseen:
+                names = ", ".join(unseen[:3]).replace(":", ".")
+                raise _Final(f"it changes or reads {names}, which a recording does not show")
             for _ in range(1, REPEATED if compared.match is Match.DIFFERENT else 1):
                 self._believed(own, order, ours, unsent)
-                again = self._equation(other, order, ours, unsent)
-                if compare_equations(theirs, again).match is not Match.SAME:
+                more = self._equation(other, order, ours, unsent)
+                if compare_equations(theirs, more).match is not Match.SAME:
                     raise _No("it does not always come to the same there")
             return compared, "made again by the reference"
+        except _Final:
+            raise
         except _No as problem:
             return Compared(Match.UNKNOWN, str(problem)), ""
 
     def _believed(
         self, own: Worker, order: dict[str, Any], ours: Equation, unsent: dict[Name, Recipe]
-    ) -> None:
-        again = compare_equations(ours, self._equation(own, order, ours, unsent))
+    ) -> Equation:
+        """The call as the own version made it again, if that is as it was."""
+        theirs = self._equation(own, order, ours, unsent)
+        again = compare_equations(ours, theirs)
         if again.match is not Match.SAME:
             raise _No(f"made again by its own version it does not come to the same ({again.why})")
+        return theirs
 
     def _order(
         self, source: Any, number: int, ours: Equation
@@ -271,6 +317,7 @@ class ReferenceOracle:
             "arguments": arguments,
             "captured": captured,
             "variables": variables,
+            "modules": ["__main__", *self._workers[0].version.modules],
         }, unsent
 
     def _equation(
@@ -282,7 +329,7 @@ class ReferenceOracle:
         is_own = worker is self._workers[0]
         line = ours.call.code.first_line if is_own else None
         try:
-            worker.call(
+            said = worker.call(
                 {**order, "trace": str(output), "seed": self._calls, "line": line}, self.limit
             )
             tree = open_trace(output)
@@ -294,7 +341,8 @@ class ReferenceOracle:
         if theirs is None or theirs.call.code.qualname != ours.call.code.qualname:
             raise _No("it was not recorded there")
         self._check(tree, ours, theirs, unsent, is_own)
-        return theirs
+        before, after = said["hidden"]
+        return replace(theirs, hidden=(before, after))
 
     def _check(
         self,

@@ -395,6 +395,9 @@ class RecipeReader:
             return Unknown("an object that is known only by being that one", label), place
         if content is None:
             return Instance(name, state, label), place
+        if kind == f.SUBCLASS and named.flags & f.C_TYPE:
+            # The order of an OrderedDict, what a defaultdict makes.
+            return Unknown(f"a {named.full}, which holds more than can be seen", label), place
         made = Extended if kind == f.SUBCLASS else Raised
         return made(name, content, state, label), place
 

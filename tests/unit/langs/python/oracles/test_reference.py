@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,8 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
         "def left():\n i = 0\n while True:\n  yield i\n  i += 1",
         "def left():\n yield 0\n yield 1\n yield 7",
         "[next(g) for g in [left()] for _ in 'ab']",
-        RIGHT,
+        # Before 3.12 a generator that was left looks like one that raised something.
+        RIGHT if sys.version_info >= (3, 12) else None,
     ),
     "waits": (
         "async def waits(x):\n await asyncio.sleep(0)\n return x",
@@ -219,8 +221,7 @@ print(inner(4))
     assert found["inner"].why == "an equal call of the reference's run"
 
 
-def test_state_that_nobody_sees_is_not_the_fault_of_who_reads_it(tmp_path: Path) -> None:
-    good = """
+HIDDEN = """
 class Settings:
     limit = 0
 def setup():
@@ -230,13 +231,21 @@ def read(x):
 def main():
     setup()
     print(read(9))
-main()
 """
+
+
+@pytest.mark.parametrize("start", ["main()", "if __name__ == '__main__':\n    main()"])
+def test_state_that_nobody_sees_is_not_the_fault_of_who_reads_it(
+    start: str, tmp_path: Path
+) -> None:
+    good = f"{HIDDEN}\n{start}\n"
     oracle = pair(tmp_path, good, good.replace("limit = 5", "limit = 6"))
-    found = {each.function: each.verdict for each in judged(oracle.tree, oracle)}
+    found = {each.function: each for each in judged(oracle.tree, oracle)}
     oracle.close()
-    assert found["read"] is not WRONG
-    assert found["main"] is WRONG
+    assert found["read"].verdict is not WRONG
+    assert found["setup"].verdict is None
+    assert "Settings.limit" in found["setup"].why
+    assert found["main"].verdict is WRONG
 
 
 def test_a_changed_constant_is_not_the_fault_of_who_reads_it(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from whence.langs.python.oracles.worker.hidden import hidden_state
 from whence.langs.python.oracles.worker.loading import find_code
-from whence.langs.python.oracles.worker.making import CannotMake, Maker, find_module
+from whence.langs.python.oracles.worker.making import CannotMake, Maker, find, find_module
 from whence.langs.python.oracles.worker.specs import reference_function
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
@@ -50,6 +51,7 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
     function = declared or _function(code, order, maker)
     positional, named = _passed(code, arguments)
     recording = Recording(Settings(order["trace"], WHOLE, rules), (code.co_name,))
+    before = hidden_state(order["modules"])
     stay_inside(say)
     recording.start()
     try:
@@ -59,11 +61,14 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
     finally:
         recording.finish(0, 0)
     Inside.over = True
-    say({"said": "done", "unset": unset})
+    say({"said": "done", "unset": unset, "hidden": [before, hidden_state(order["modules"])]})
 
 
 def _function(code: CodeType, order: dict[str, Any], maker: Maker) -> FunctionType:
     captured = {name: maker.make(spec) for name, spec in order["captured"]}
+    if "__class__" in code.co_freevars and "__class__" not in captured:
+        # What `super()` needs, in a version that did not call it.
+        captured["__class__"] = find(order["module"], order["qualname"].rpartition(".")[0])
     cells = tuple(CellType(captured[name]) for name in code.co_freevars)
     namespace = vars(find_module(order["module"]))
     return FunctionType(code, namespace, code.co_name, None, cells or None)
@@ -122,7 +127,7 @@ def _consume(made: Any, flags: int, steps: int) -> None:
     if flags & _GENERATOR:
         for _ in range(steps):
             next(made)
-        made.close()
+        del made  # as most programs leave a generator: unfinished
     elif flags & _COROUTINE:
         asyncio.run(made)
     elif flags & _ASYNC_GENERATOR:

@@ -19,6 +19,9 @@ _MISSING = object()
 _FILLED: dict[str, Callable[[], Any]] = {"list": list, "set": set}
 _FINISHED: dict[str, Callable[[Any], Any]] = {"tuple": tuple, "frozenset": frozenset}
 _CONTENTS = (dict, list, set, bytearray, int, float, complex, str, bytes, tuple, frozenset)
+_SEEN = (*_CONTENTS, object)
+_HEAP = 1 << 9
+"""The flag of classes that are made by a class statement, and not in C."""
 
 
 class CannotMake(Exception):
@@ -123,6 +126,8 @@ class Maker:
     ) -> Any:
         kind = find_class(module, qualname)
         base = next((each for each in _raw_mro(kind) if each in _CONTENTS), None)
+        if any(not each.__flags__ & _HEAP for each in _raw_mro(kind) if each not in _SEEN):
+            raise CannotMake(f"an object of {qualname}, which holds more than can be seen")
         if base is None:
             raise CannotMake(f"an object of {qualname}, which is no subclass of a builtin here")
         try:
@@ -296,6 +301,8 @@ _NAMES = {
 def from_text(module: str, qualname: str, text: str) -> Any:
     """The value that a complete summary tells."""
     package = module.partition(".")[0]
+    if package not in (*_NAMES, "numpy"):
+        return _flags(find_class(module, qualname), text)
     try:
         tree = ast.parse(text, mode="eval").body
         if package == "numpy":
@@ -303,6 +310,15 @@ def from_text(module: str, qualname: str, text: str) -> Any:
         return _evaluated(tree, package)
     except (SyntaxError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
         raise CannotMake(f"a {qualname} from {text[:80]}") from None
+
+
+def _flags(kind: type, text: str) -> Any:
+    """Flags of an enum that have no name of their own together: `Right(0)`, `Right(5)`."""
+    number = text.removeprefix(f"{kind.__qualname__}(").removesuffix(")")
+    enum = sys.modules.get("enum")
+    if enum is None or not issubclass(kind, enum.Flag) or not number.isdecimal():
+        raise CannotMake(f"a {kind.__qualname__} from {text[:80]}")
+    return kind(int(number))
 
 
 def _evaluated(node: ast.expr, package: str) -> Any:

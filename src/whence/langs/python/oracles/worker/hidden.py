@@ -1,0 +1,55 @@
+"""State of the program's own modules that no recording shows: attributes of classes and functions.
+
+A call that changes such state has an effect that nobody compares, so it must not be called right
+because all that is seen of it is equal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from types import FunctionType, ModuleType
+from typing import Any
+
+from whence.langs.python.record.options import Bound
+from whence.langs.python.record.snapshot import Snapshots, Tables
+from whence.langs.python.record.summaries import SUMMARIES
+
+_BOUND = Bound(depth=4, width=200, attributes=200, text=2000, budget=2000)
+_CODE = (FunctionType, ModuleType, type, staticmethod, classmethod, property)
+_raw_dict = type.__dict__["__dict__"].__get__
+
+
+def hidden_state(modules: Iterable[str]) -> dict[str, str]:
+    """A digest of all that there is of it, by name; equal in all processes for what is equal."""
+    names = tuple(modules)
+    return {name: _digest(value, names) for name, value in _found(names)}
+
+
+def _digest(value: object, modules: tuple[str, ...]) -> str:
+    tables = bytearray()
+    snapshots = Snapshots(Tables(tables, modules), SUMMARIES)
+    data = snapshots.write(value, _BOUND, foreign_is_opaque=True)
+    return blake2b(bytes(tables) + data, digest_size=8).hexdigest()
+
+
+def _found(modules: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    for module in modules:
+        held = sys.modules.get(module)
+        for name, value in list(vars(held).items()) if held is not None else ():
+            if isinstance(value, type) and value.__module__ == module:
+                yield from _data(f"{module}:{name}", dict(_raw_dict(value)))
+            elif isinstance(value, FunctionType):
+                yield from _data(f"{module}:{name}", value.__dict__)
+            elif not name.startswith("__") and not isinstance(value, _CODE):
+                yield f"{module}.{name}", value
+
+
+def _data(prefix: str, held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in list(held.items()):
+        is_descriptor = hasattr(type(value), "__get__")
+        # `_value2member_map_` and the like are how an enum or a class is made, and may grow.
+        is_internal = name.startswith("_") and name.endswith("_")
+        if not is_internal and not is_descriptor and not isinstance(value, _CODE):
+            yield f"{prefix}.{name}", value
