@@ -31,7 +31,7 @@ format: ## put the source in the project's format
 	@$(ENV)/bin/ruff format --quiet .
 
 soak: ## the tests with many more examples, and those that take minutes
-	$(call environment,terminal test)
+	$(call environment,terminal test bench)
 	@WHENCE_HYPOTHESIS_PROFILE=soak $(ENV)/bin/python -m pytest -n auto -m "soak or not soak" --timeout=3600
 
 sanitize: ## the tests of the C code under AddressSanitizer and UBSan

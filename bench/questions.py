@@ -1,12 +1,13 @@
 """How many questions each strategy asks on the corpus, and how much a person has to read.
 
-    python bench/questions.py [--write docs/questions.md] [--strategy auto] [BUG ...]
+    python bench/questions.py [--write docs/questions.md] [--strategy auto] [--bug knapsack]
 
 Every program of `tests/corpus` is recorded, and debugged by a simulated person who answers each
 question as the repaired twin does (`tests/support/intention.py`), and knows that the run as a whole
 is wrong. Printed for each strategy: in how many programs the function at fault was named, how many
 questions that took, how many characters were shown with them, and the seconds that whence took to
-choose them. `--write` puts the tables between the markers of a document.
+choose them. All oracles are off, except in the last two rows, where the person is asked only what
+they do not know. `--write` puts the tables between the markers of a document.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -25,10 +26,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import twins
 
 from whence.app import Debugging
+from whence.langs.python.oracles.contracts import contracts_of
+from whence.langs.python.oracles.reference import oracle_of
+from whence.langs.python.oracles.type_hints import TypeHints
 from whence.model.diagnosis import Status
-from whence.model.verdict import Answer, Verdict
+from whence.model.question import Question
+from whence.model.verdict import Answer, Judgement, Verdict
 from whence.ports import Oracle
-from whence.search.registry import STRATEGIES
+from whence.search.registry import DEFAULT, STRATEGIES
 from whence.session.events import Answered, Ask, Found, StrategyChosen
 from whence.session.state import State
 from whence.tree.memory import ColumnTree
@@ -37,6 +42,8 @@ from whence.ui.terminal.question import question_lines
 
 BEGIN = "<!-- begin: written by `whence bench questions --write docs/questions.md` -->"
 END = "<!-- end -->"
+DECLARED = f"{DEFAULT} with hints and contracts"
+REFERENCE = f"{DEFAULT} with a reference"
 
 
 @dataclass
@@ -49,6 +56,10 @@ class Session:
     characters: int
     seconds: float
     by_oracles: int = 0
+    not_known: str = ""
+    """Why the reference could not answer what the person was asked."""
+    mistakes: list[str] = field(default_factory=list)
+    """What oracles said that is not so."""
 
 
 @dataclass
@@ -94,6 +105,54 @@ def recorded(bug: twins.Bug, folder: Path) -> Case:
 
 
 @dataclass
+class Watched:
+    """An oracle whose answers are held against what is known to be so."""
+
+    oracle: Oracle
+    case: Case
+    mistakes: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.oracle.name
+
+    def judge(self, question: Question) -> Verdict | Judgement | None:
+        """What the oracle says."""
+        said = self.oracle.judge(question)
+        verdict = said.verdict if isinstance(said, Judgement) else said
+        known = self.case.truth[question.node]
+        if verdict in (Verdict.RIGHT, Verdict.WRONG) and known not in (verdict, Verdict.UNKNOWN):
+            text = f"{self.case.bug.name}: {self.name} says {verdict.value} of call {question.node}"
+            self.mistakes.append(f"{text}, {question.call.equation()}")
+        return said
+
+
+def with_declared(case: Case) -> Session:
+    """A session in which all that the code itself declares is asked first."""
+    contracts = contracts_of(case.tree)
+    oracles = [*([] if contracts is None else [contracts]), TypeHints(case.tree)]
+    watched = [Watched(oracle, case) for oracle in oracles]
+    session = debug(case, DEFAULT, watched)
+    return replace(session, mistakes=[text for each in watched for text in each.mistakes])
+
+
+def with_reference(case: Case, folder: Path) -> Session:
+    """A session in which the repaired program is the reference version, and asked before."""
+    output = folder / f"{case.bug.name}-whole.whence"
+    tree = twins.record(case.bug, "buggy", output, whole=True)
+    assert len(tree.columns) == len(case.tree.columns)
+    oracle = oracle_of(tree, str(case.bug.folder / "repaired.py"))
+    try:
+        watched = Watched(oracle, case)
+        session = debug(Case(case.bug, tree, case.truth), DEFAULT, [watched])
+        reasons = "; ".join(why for why, _ in oracle.kept.most_common(2))
+        not_known = reasons if session.questions else ""
+        return replace(session, not_known=not_known, mistakes=watched.mistakes)
+    finally:
+        oracle.close()
+
+
+@dataclass
 class Row:
     """What a strategy took on all programs."""
 
@@ -128,7 +187,9 @@ def table(rows: list[list[str]], header: list[str]) -> str:
         )
         return "| " + " | ".join([first, *rest]) + " |"
 
-    rule = "|" + "|".join("-" * (w + 1) + ("-" if not n else ":") for n, w in enumerate(widths)) + "|"
+    rule = (
+        "|" + "|".join("-" * (w + 1) + ("-" if not n else ":") for n, w in enumerate(widths)) + "|"
+    )
     return "\n".join([line(header), rule, *map(line, rows)])
 
 
@@ -143,6 +204,16 @@ def by_program(cases: list[Case], rows: list[Row], names: Sequence[str]) -> str:
     return table(cells, ["program", "kind of bug", "calls", *(row.name for row in chosen)])
 
 
+def reasons(cases: list[Case], rows: list[Row]) -> str:
+    """What kept the reference from answering, program by program."""
+    sessions = next((row.sessions for row in rows if row.name == REFERENCE), [])
+    return "\n".join(
+        f"- {case.bug.name.replace('_', ' ')}: {session.not_known}."
+        for case, session in zip(cases, sessions, strict=False)
+        if session.not_known
+    )
+
+
 def put(path: Path, text: str) -> None:
     """Replace what stands between the markers."""
     whole = path.read_text()
@@ -155,28 +226,40 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     options = argparse.ArgumentParser(prog="whence bench questions")
     options.add_argument("--write", type=Path, metavar="FILE", help="put the tables into FILE")
     options.add_argument("--strategy", action="append", choices=sorted(STRATEGIES))
-    options.add_argument("bugs", nargs="*", metavar="BUG", help="only these programs")
+    options.add_argument("--bug", action="append", metavar="NAME", help="only this program")
     given = options.parse_args(words)
-    bugs = [bug for bug in twins.corpus() if bug.can_run and bug.name in (given.bugs or [bug.name])]
+    bugs = [bug for bug in twins.corpus() if bug.can_run and bug.name in (given.bug or [bug.name])]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         cases = list(pool.map(lambda bug: recorded(bug, Path(folder)), bugs))
         rows = [
             Row(name, [debug(case, name) for case in cases])
             for name in given.strategy or STRATEGIES
         ]
-    rows.sort(key=lambda row: (sum(each.questions for each in row.sessions)))
+        rows.sort(key=lambda row: sum(each.questions for each in row.sessions))
+        if DEFAULT in (given.strategy or STRATEGIES):
+            rows.append(Row(DECLARED, list(map(with_declared, cases))))
+            known = pool.map(lambda case: with_reference(case, Path(folder)), cases)
+            rows.append(Row(REFERENCE, list(known)))
     for row in rows:
         for case, session in zip(cases, row.sessions, strict=True):
+            for text in session.mistakes:
+                say(f"not so: {text}")
             if not session.located:
                 say(f"{row.name}: {case.bug.name}: blamed {session.blamed or 'nobody'}")
     summary = table([row.cells() for row in rows], HEADER)
     calls = sum(len(case.tree.columns) - 1 for case in cases)
     text = f"{len(cases)} programs, {calls:,} calls.\n\n{summary}\n\n"
-    text += by_program(cases, rows, ("auto", "optimal-divide-and-query", "top-down"))
+    text += by_program(cases, rows, (DEFAULT, "optimal-divide-and-query", "top-down", REFERENCE))
+    kept = reasons(cases, rows)
+    if kept:
+        text += (
+            f"\n\nWhere a person was asked although there was a reference, this kept it:\n\n{kept}"
+        )
     if given.write:
         put(given.write, text)
     say(text)
-    return 0 if all(each.located for row in rows for each in row.sessions) else 1
+    sessions = [each for row in rows for each in row.sessions]
+    return 0 if all(each.located and not each.mistakes for each in sessions) else 1
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ Invariant: each function starts as often as was recorded. If not, all answers ar
 from __future__ import annotations
 
 import builtins
+import contextlib
 import hashlib
 import io
 import json
@@ -78,7 +79,9 @@ class Dump:
             return [value.__qualname__, [[k, self.of(v)] for k, v in own if k[:2] != "__"]]
         if isinstance(value, types.FunctionType):
             names = value.__code__.co_freevars
-            cells = [[n, self._cell(c)] for n, c in zip(names, value.__closure__ or (), strict=True)]
+            cells = [
+                [n, self._cell(c)] for n, c in zip(names, value.__closure__ or (), strict=True)
+            ]
             given = [self.of(value.__defaults__), self.of(value.__kwdefaults__)]
             return [value.__module__, value.__qualname__, cells, given, self.of(value.__dict__)]
         if isinstance(value, types.MethodType):
@@ -118,9 +121,9 @@ class Dump:
             held = sorted((self.of(each) for each in set.__iter__(value)), key=json.dumps)
         elif isinstance(value, tuple | int | float | str):
             held = [repr(value) if not isinstance(value, tuple) else [self.of(e) for e in value]]
-        if kind.__module__.split(".")[0] in ("threading", "_thread", "asyncio", "weakref"):
-            if kind.__name__ not in ("Queue", "Event"):
-                return "opaque"
+        machinery = kind.__module__.split(".")[0] in ("threading", "_thread", "asyncio", "weakref")
+        if machinery and kind.__name__ not in ("Queue", "Event"):
+            return "opaque"
         names = dict(getattr(value, "__dict__", {})) if hasattr(kind, "__dictoffset__") else {}
         for base in kind.__mro__:
             for name, member in vars(base).items():
@@ -328,10 +331,8 @@ def main() -> None:
     module.__file__ = str(script)
     sys.modules["__main__"] = module
     intention.start()
-    try:
+    with contextlib.suppress(BaseException):  # how it ends is what is looked at
         exec(code, vars(module))
-    except BaseException:
-        pass
     intention.finish()
     result["verdicts"] = intention.verdicts
     result["counts"] = dict(intention.counts)

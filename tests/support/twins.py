@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -65,7 +66,6 @@ def corpus() -> tuple[Bug, ...]:
             told = json.loads((folder / "bug.json").read_text())
             for name in ("also", "argv", "needs"):
                 told[name] = tuple(told.get(name, ()))
-            told.pop("occurrence", None)
             bugs.append(Bug(folder.name, folder, **told))
     return tuple(bugs)
 
@@ -74,35 +74,29 @@ def run(bug: Bug, twin: str) -> tuple[int, str, str]:
     """What the program prints and how it ends; of what it raised, the last line."""
     done = subprocess.run(
         [sys.executable, "-B", f"{twin}.py", *bug.argv],
-        cwd=bug.folder, input=bug.stdin, capture_output=True, text=True, timeout=60,
+        cwd=bug.folder, input=bug.stdin, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout, (done.stderr.strip().splitlines() or [""])[-1]
 
 
 # --- recording -----------------------------------------------------------------------------------
 
-_RECORD = """
-import sys
-from whence.langs.python.record.launch import Kind, Target, launch
-from whence.langs.python.record.options import Bound, RecordOptions
-from whence.langs.python.record.recording import Recording, Settings
-output, whole, *words = sys.argv[1:]
-wide = Bound(depth=60, width=10_000, attributes=10_000, text=100_000, budget=100_000)
-target = Target(Kind.SCRIPT, words[0], tuple(words[1:]))
-options = RecordOptions(bound=wide, first_bound=wide) if whole == "whole" else RecordOptions()
-settings = Settings(output, options)
-recording = Recording(settings, target.words)
-launch(target, recording.start, recording.finish)
-"""
-
 
 def record(bug: Bug, twin: str, output: Path, *, whole: bool) -> ColumnTree:
     """The tree of a run, its values whole or as `whence record` bounds them."""
-    bound = "whole" if whole else "bounded"
+    return record_program(bug.folder, [f"{twin}.py", *bug.argv], output, bug.stdin, whole)
+
+
+def record_program(
+    folder: Path, words: Sequence[str], output: Path, stdin: str, whole: bool
+) -> ColumnTree:
+    """The tree of a program that is run in a folder. What it read is kept beside the recording."""
+    output.with_name(output.name + ".stdin").write_text(stdin)
+    options = ["--whole-values"] if whole else []
     subprocess.run(
-        [sys.executable, "-B", "-c", _RECORD, str(output), bound, f"{twin}.py", *bug.argv],
-        cwd=bug.folder, env=environment(), input=bug.stdin,
-        capture_output=True, text=True, timeout=60, check=False,
+        [sys.executable, "-B", "-m", "whence", "record", *options, "-o", str(output), *words],
+        cwd=folder, env={**environment(), "PYTHONHASHSEED": "0"}, input=stdin,
+        capture_output=True, text=True, timeout=120, check=False, errors="replace",
     )  # fmt: skip
     return open_trace(output)
 
@@ -183,9 +177,7 @@ def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:
     columns = tree.columns
     names = [tree.functions[int(number)].short() for number in columns.function]
     faulty = np.array([name == bug.function for name in names])
-    wanted = [
-        at for at in range(1, len(columns)) if bool(faulty[at : int(columns.end[at])].any())
-    ]
+    wanted = [at for at in range(1, len(columns)) if bool(faulty[at : int(columns.end[at])].any())]
     counts: Counter[str] = Counter()
     starts: dict[int, tuple[str, int]] = {}
     for at in sorted(range(1, len(columns)), key=lambda at: int(tree.details[at])):
@@ -203,7 +195,8 @@ def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:
         spec.write_text(json.dumps(told))
         done = subprocess.run(
             [sys.executable, "-B", str(_HERE / "intention.py"), str(spec)],
-            capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, check=False,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
         )  # fmt: skip
     if done.returncode:
         raise Refused(done.stderr)

@@ -22,7 +22,7 @@ from whence.errors import WhenceError
 
 COMMANDS = (
     "run", "call", "test", "bisect", "record", "debug", "check", "answers", "list", "show",
-    "convert", "strategies", "doctor",
+    "convert", "strategies", "bench", "doctor",
 )  # fmt: skip
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"

@@ -13,7 +13,7 @@ class Address:
         return (self.street, self.number, self.town) == (other.street, other.number, other.town)
 
     def __hash__(self):
-        return hash(self.town)
+        return len(self.town)
 
     def __str__(self):
         return f"{self.street} {self.number}, {self.town}"

@@ -21,16 +21,16 @@ class Source:
 
 def retried(times):
     def decorate(function):
-        left = times
+        state = {"left": times}
+
         @functools.wraps(function)
         def wrapper(*args):
-            nonlocal left
             while True:
                 try:
                     return function(*args)
                 except Flaky:
-                    left -= 1
-                    if left <= 0:
+                    state["left"] -= 1
+                    if state["left"] <= 0:
                         raise
 
         return wrapper

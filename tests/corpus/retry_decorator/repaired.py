@@ -21,15 +21,17 @@ class Source:
 
 def retried(times):
     def decorate(function):
+        state = {"left": times}
+
         @functools.wraps(function)
         def wrapper(*args):
-            left = times
+            state["left"] = times
             while True:
                 try:
                     return function(*args)
                 except Flaky:
-                    left -= 1
-                    if left <= 0:
+                    state["left"] -= 1
+                    if state["left"] <= 0:
                         raise
 
         return wrapper

@@ -1,0 +1,72 @@
+"""The corpus holds what it says, and whence finds each of its bugs."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+import twins
+from twins import Bug
+
+from whence.app import Debugging
+from whence.model.diagnosis import Status
+from whence.model.verdict import Answer, Verdict
+from whence.session.events import Answered, Ask, Found
+from whence.session.state import State
+
+BUGS = [
+    pytest.param(bug, id=bug.name, marks=() if bug.can_run else pytest.mark.skip("needs more"))
+    for bug in twins.corpus()
+]
+
+
+def test_there_are_bugs_of_many_kinds() -> None:
+    assert len(BUGS) >= 44
+    assert len({bug.kind for bug in twins.corpus()}) >= 25
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_the_twins_differ_in_the_function_that_is_named(bug: Bug) -> None:
+    changed = twins.changed(bug.source("buggy"), bug.source("repaired"))
+    assert bug.function in changed
+    inside = f"{bug.function}.<locals>."
+    around = [name for name in changed if bug.function.startswith(f"{name}.<locals>.")]
+    assert [name for name in changed if not name.startswith(inside)] == [*around, bug.function]
+    without = [_without_bodies(bug.source(twin)) for twin in ("buggy", "repaired")]
+    assert without[0] == without[1], "they differ outside of functions"
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_the_bug_can_be_seen_from_outside(bug: Bug) -> None:
+    buggy, repaired = twins.run(bug, "buggy"), twins.run(bug, "repaired")
+    assert repaired[0] == 0, repaired
+    assert buggy != repaired
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="what was intended is found by monitoring")
+@pytest.mark.parametrize("bug", BUGS)
+def test_answers_as_the_repaired_twin_gives_them_lead_to_the_function_at_fault(
+    bug: Bug, tmp_path: Path
+) -> None:
+    tree = twins.record(bug, "buggy", tmp_path / "run.whence", whole=False)
+    intended = twins.verdicts(bug, tree)
+    debugging = Debugging(State(tree))
+    symptom = Answer(tree.id(0), Verdict.WRONG, by="symptom")
+    outcome = debugging.start([Answered((symptom,))])
+    while isinstance(outcome, Ask):
+        node = outcome.question.node
+        outcome = debugging.send(Answered((Answer(node, intended[node]),)))
+    assert isinstance(outcome, Found) and outcome.diagnosis.status is Status.FOUND
+    assert outcome.diagnosis.node is not None
+    position = tree.position(outcome.diagnosis.node)
+    assert bug.is_at_fault(tree.functions[int(tree.columns.function[position])].short())
+    assert debugging.counts.person <= 25
+
+
+def _without_bodies(source: str) -> str:
+    tree = ast.parse(source)
+    for _, function in twins.functions(tree):
+        function.body, function.args = [ast.Pass()], ast.arguments([], [], None, [], [], None, [])
+    return ast.dump(tree)

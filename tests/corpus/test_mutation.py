@@ -1,0 +1,53 @@
+"""A few bugs made by a machine in modules that every Python has; tests/soak has many more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mutation import FOUND, KEPT, Subject, debugged, mutants
+
+SOURCE = """
+LIMIT = 3 + 4
+def f(x, y=1):
+    if x < 2 and not y:
+        return x + 1
+    class Inner:
+        def g(self):
+            return [k for k in self.items[1:]]
+    x = max(x, y)
+    return x
+"""
+
+
+def test_a_mutant_changes_one_function_and_nothing_else() -> None:
+    found = [(each.function, each.line, each.what) for each in mutants(SOURCE, "f.py")]
+    assert found == [
+        ("f", 4, "and/or"),
+        ("f", 4, "comparison"),
+        ("f", 4, "constant"),
+        ("f", 4, "missing not"),
+        ("f", 5, "result"),
+        ("f", 5, "operator"),
+        ("f", 5, "constant"),
+        ("f.<locals>.Inner.g", 8, "result"),
+        ("f.<locals>.Inner.g", 8, "slice"),
+        ("f.<locals>.Inner.g", 8, "constant"),
+        ("f", 9, "dropped"),
+        ("f", 9, "swapped arguments"),
+        ("f", 10, "result"),
+    ]
+    ours = SOURCE.splitlines()
+    for each in mutants(SOURCE, "f.py"):
+        theirs = each.source.splitlines()
+        lines = range(1, len(ours) + 1)
+        assert [n for n in lines if ours[n - 1] != theirs[n - 1]] == [each.line]
+
+
+@pytest.mark.parametrize("package", ["graphlib", "shlex"])
+def test_a_change_is_found_by_the_module_as_it_was(package: str, tmp_path: Path) -> None:
+    results = list(debugged(Subject(package, tmp_path), 4))
+    assert len(results) == 4
+    for result in results:
+        assert result.how in (FOUND, KEPT), f"{result.mutant}: {result.blamed}; {result.why}"
+    assert FOUND in {result.how for result in results}
