@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from whence.errors import WhenceError
 from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
+from whence.model.symptom import SYMPTOM
 from whence.model.value import Value, is_cut, is_opaque
 from whence.model.verdict import PERSON, Verdict
 from whence.report.source import Sources
@@ -31,7 +32,8 @@ def doubts(state: State, diagnosis: Diagnosis, call: Call, sources: Sources) -> 
 
 
 def _answers(state: State) -> Iterator[str]:
-    answers = state.facts.answers
+    # What is wrong about the run as a whole was said by a person, or can be seen.
+    answers = [each for each in state.facts.answers if each.by != SYMPTOM]
     by = Counter(each.by for each in answers if each.by != PERSON)
     if by:
         given = ", ".join(f"{name} {count}" for name, count in by.items())
