@@ -13,6 +13,7 @@ Invariant: no reference to a value outlives `Snapshots.write`.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Container, Mapping
 from itertools import islice
 from types import (
@@ -63,6 +64,7 @@ _HEAP_TYPE, _IS_STRING, _IS_DICT, _IS_EXCEPTION, _IS_CLASS = (
     1 << 30,
     1 << 31,
 )
+_MANAGED_DICT = 1 << 4
 _WORD = 8
 
 _Parts = Callable[[Any, int], list[Any]]
@@ -387,7 +389,7 @@ class Snapshots:
         out = self._out
         most = min(self._bound.attributes, left) if depth else 0
         count, stored = _attributes(value, kind, most, with_slots)
-        w.add_v(out, count)
+        w.add_v(out, count + _is_more_than_content(kind))
         w.add_v(out, len(stored))
         for index, (name, part) in enumerate(stored):
             w.add_v(out, self._tables.name(name))
@@ -415,6 +417,8 @@ def _attributes(
                 part = slot.__get__(value)
             except AttributeError:
                 continue  # it has no value yet
+            if part is None and base is defaultdict:
+                continue  # None or nothing, which nobody can tell
             count += 1
             if len(found) < most:
                 found.append((slot.__name__, part))
@@ -442,9 +446,11 @@ def raw_dict(value: Any, kind: type) -> dict[str, Any] | None:
 
 def own_slots(kind: type) -> list[MemberDescriptorType]:
     """The slots that a class of Python code adds, in the order of their place in memory."""
+    namespace = _dict_of(kind)
+    if kind is defaultdict:
+        return [namespace["default_factory"]]
     if not _flags_of(kind) & _HEAP_TYPE:
         return []
-    namespace = _dict_of(kind)
     if "__slots__" not in namespace:
         return []
     members = {
@@ -466,15 +472,28 @@ def _hidden_base(kind: type | None) -> type | None:
         if base is None or _item_size_of(kind) != _item_size_of(base):
             return kind
         words = len(own_slots(kind))
-        words += _adds(_dict_offset_of, kind, base) + _adds(_weakref_offset_of, kind, base)
+        words += _adds_dict(kind, base) + _adds_weakrefs(kind, base)
         if _size_of(kind) != _size_of(base) + words * _WORD:
             return kind
         kind = base
     return None
 
 
-def _adds(offset_of: Callable[[type], int], kind: type, base: type) -> bool:
-    return offset_of(kind) > 0 and offset_of(kind) != offset_of(base)
+def _is_more_than_content(kind: type) -> bool:
+    """Whether a class extends a builtin by state that nothing here can see."""
+    if _flags_of(kind) & _IS_EXCEPTION or not any(id(base) in _CONTENT for base in _mro_of(kind)):
+        return False
+    return _hidden_base(kind) is not None
+
+
+def _adds_dict(kind: type, base: type) -> bool:
+    """At a place of its own, or before the end of an object of variable size."""
+    offset = _dict_offset_of(kind)
+    return offset not in (0, _dict_offset_of(base)) and not _flags_of(kind) & _MANAGED_DICT
+
+
+def _adds_weakrefs(kind: type, base: type) -> bool:
+    return _weakref_offset_of(kind) > 0 and _weakref_offset_of(kind) != _weakref_offset_of(base)
 
 
 def _exact(value: Any, base: type) -> Any:

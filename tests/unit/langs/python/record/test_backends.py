@@ -449,3 +449,19 @@ def test_what_was_not_user_code_in_one_recording_can_be_in_the_next(
 
     assert calls() == 0
     assert calls("textwrap") == 1
+
+
+def test_what_an_ordered_dict_hides_is_not_taken_for_known(run: Run) -> None:
+    body = run("""
+from collections import OrderedDict, defaultdict
+def touch(d):
+    d.move_to_end("a")
+def look(d):
+    pass
+touch(OrderedDict(a=1, b=2))
+look(defaultdict(list, a=[1]))
+""")
+    assert "…1 more" in body.find("touch").arguments["d"]
+    looked = body.find("look").arguments["d"]
+    assert "default_factory=<class list>" in looked
+    assert "more" not in looked

@@ -214,6 +214,7 @@ enum type_kind {
 typedef struct {
     Py_ssize_t offset;
     uint32_t name;
+    bool none_is_nothing; /* Python code cannot tell them apart */
 } SlotEntry;
 
 typedef struct {
@@ -223,6 +224,7 @@ typedef struct {
     bool user;
     bool has_dict;
     uint8_t builtin;    /* TYPE_SUBCLASS: which value its content is */
+    bool unseen;        /* TYPE_SUBCLASS: it has more state, which nothing here can see */
     bool mutable_summary;
     uint32_t opaque;    /* TYPE_OPAQUE_ATTRIBUTES: number of the nearest base not seen through */
     uint32_t slot_count;

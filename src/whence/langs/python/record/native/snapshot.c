@@ -444,7 +444,8 @@ static long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
 
 static inline PyObject *slot_value(PyObject *object, const SlotEntry *slot)
 {
-    return *(PyObject **)((char *)object + slot->offset);
+    PyObject *value = *(PyObject **)((char *)object + slot->offset);
+    return unlikely(slot->none_is_nothing) && value == Py_None ? NULL : value;
 }
 
 static inline long write_attribute(Snapshot *s, uint32_t name, PyObject *value, bool missing, long depth,
@@ -473,7 +474,7 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
     if (!room(s, ATOM_ROOM)) {
         return left;
     }
-    put_number(s->out, (uint64_t)count);
+    put_number(s->out, (uint64_t)count + entry->unseen);
     put_number(s->out, (uint64_t)stored);
     if (stored == 0) {
         return left;

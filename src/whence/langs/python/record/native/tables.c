@@ -316,17 +316,18 @@ static void type_names(PyTypeObject *type, uint32_t *module, uint32_t *name)
     }
 }
 
+static const struct {
+    PyTypeObject *type;
+    uint8_t value;
+} builtins[] = {
+    {&PyLong_Type, V_NUMBER},   {&PyUnicode_Type, V_STRING},       {&PyFloat_Type, V_FLOAT},
+    {&PyList_Type, V_LIST},     {&PyTuple_Type, V_TUPLE},          {&PyDict_Type, V_DICT},
+    {&PySet_Type, V_SET},       {&PyFrozenSet_Type, V_FROZENSET},  {&PyBytes_Type, V_BYTES},
+    {&PyComplex_Type, V_COMPLEX}, {&PyByteArray_Type, V_BYTEARRAY},
+};
+
 static uint8_t builtin_of(PyTypeObject *type)
 {
-    static const struct {
-        PyTypeObject *type;
-        uint8_t value;
-    } builtins[] = {
-        {&PyLong_Type, V_NUMBER},   {&PyUnicode_Type, V_STRING},       {&PyFloat_Type, V_FLOAT},
-        {&PyList_Type, V_LIST},     {&PyTuple_Type, V_TUPLE},          {&PyDict_Type, V_DICT},
-        {&PySet_Type, V_SET},       {&PyFrozenSet_Type, V_FROZENSET},  {&PyBytes_Type, V_BYTES},
-        {&PyComplex_Type, V_COMPLEX}, {&PyByteArray_Type, V_BYTEARRAY},
-    };
     for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i++) {
         if (PyType_IsSubtype(type, builtins[i].type)) {
             return builtins[i].value;
@@ -335,13 +336,20 @@ static uint8_t builtin_of(PyTypeObject *type)
     return 0;
 }
 
+/* Slots, and the one thing that a class in C adds to a builtin and that everybody uses. */
+static bool is_slot(PyTypeObject *type, const PyMemberDef *member)
+{
+    if (member->type == T_OBJECT_EX) {
+        return type->tp_flags & Py_TPFLAGS_HEAPTYPE;
+    }
+    return member->type == T_OBJECT && strcmp(type->tp_name, "collections.defaultdict") == 0;
+}
+
 static Py_ssize_t own_slots(PyTypeObject *type)
 {
     Py_ssize_t count = 0;
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-        for (PyMemberDef *member = type->tp_members; member && member->name; member++) {
-            count += member->type == T_OBJECT_EX;
-        }
+    for (PyMemberDef *member = type->tp_members; member && member->name; member++) {
+        count += is_slot(type, member);
     }
     return count;
 }
@@ -351,16 +359,28 @@ static bool adds_only_attributes(PyTypeObject *type)
 {
     PyTypeObject *base = type->tp_base;
     Py_ssize_t words = own_slots(type);
-    words += type->tp_dictoffset > 0 && type->tp_dictoffset != base->tp_dictoffset;
+    /* Before the end of an object of variable size, or at a place of its own. */
+    words += type->tp_dictoffset != 0 && type->tp_dictoffset != base->tp_dictoffset &&
+             !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
     words += type->tp_weaklistoffset > 0 && type->tp_weaklistoffset != base->tp_weaklistoffset;
     return type->tp_itemsize == base->tp_itemsize &&
            type->tp_basicsize == base->tp_basicsize + words * (Py_ssize_t)sizeof(PyObject *);
 }
 
+static bool is_content(PyTypeObject *type)
+{
+    for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i++) {
+        if (type == builtins[i].type) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The nearest base (or itself) that is not seen through; NULL if there is none. */
 static PyTypeObject *first_opaque(PyTypeObject *type)
 {
-    while (type != &PyBaseObject_Type && type->tp_base != NULL) {
+    while (type != &PyBaseObject_Type && type->tp_base != NULL && !is_content(type)) {
         if (!adds_only_attributes(type)) {
             return type;
         }
@@ -386,13 +406,11 @@ static bool collect_slots(TypeEntry *entry)
     }
     for (Py_ssize_t i = 0; i < classes; i++) {
         PyTypeObject *type = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
-        if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-            continue;
-        }
         for (PyMemberDef *member = type->tp_members; member && member->name; member++) {
-            if (member->type == T_OBJECT_EX) {
+            if (is_slot(type, member)) {
                 entry->slots[entry->slot_count++] =
-                    (SlotEntry){member->offset, name_number_of(member->name, strlen(member->name))};
+                    (SlotEntry){member->offset, name_number_of(member->name, strlen(member->name)),
+                                member->type == T_OBJECT};
             }
         }
     }
@@ -470,6 +488,7 @@ static void classify(TypeEntry *entry)
     }
     else if ((entry->builtin = builtin_of(type)) != 0) {
         entry->kind = TYPE_SUBCLASS;
+        entry->unseen = first_opaque(type) != NULL;
     }
     else if ((opaque = first_opaque(type)) == NULL) {
         entry->kind = TYPE_OBJECT;
