@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from twins import record_program
 
 from whence.app import Debugging
@@ -182,14 +183,17 @@ class Subject:
             shutil.copy(origin, self.original / origin.name)
         shutil.copy(DRIVERS / f"{package}_driver.py", self.original / "driver.py")
         self.expected = self.run(self.original)
-        assert self.expected.status == 0, self.expected.error
+        assert self.expected is not None and self.expected.status == 0, self.expected
+        assert self.run(self.original) == self.expected, "the driver is not deterministic"
 
     def mutants(self, count: int, seed: int = 7) -> list[Mutant]:
         """Some mutants of the functions that the driver runs, of all kinds."""
         tree = record_program(self.original, ["driver.py"], self.folder / "all.whence", "", False)
+        # Not all that the recording knows of was called.
+        called = [tree.functions[int(number)] for number in np.unique(tree.columns.function)]
         ran = {
             (os.path.realpath(self.original / each.location.file), each.short())
-            for each in tree.functions
+            for each in called
             if each.location is not None
         }
         found = []
