@@ -57,7 +57,15 @@ class Mutant:
     function: str
     line: int
     what: str
-    source: str
+    begin: int
+    end: int
+    text: str
+    """What stands instead of some bytes of the file."""
+
+    def applied(self, source: str) -> str:
+        """The module with the change."""
+        encoded = source.encode()
+        return (encoded[: self.begin] + self.text.encode() + encoded[self.end :]).decode()
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} {self.function}: {self.what}"
@@ -80,13 +88,7 @@ def mutants(source: str, file: str) -> Iterator[Mutant]:
             text = instead if isinstance(instead, str) else ast.unparse(instead)
             if isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
                 text = f"({text})"
-            encoded = source.encode()
-            changed = (encoded[:begin] + text.encode() + encoded[end:]).decode()
-            try:
-                compile(changed, file, "exec")
-            except (SyntaxError, ValueError):
-                continue
-            yield Mutant(file, function, node.lineno, what, changed)
+            yield Mutant(file, function, node.lineno, what, begin, end, text)
 
 
 def _inside(node: ast.AST, prefix: str, function: str) -> Iterator[tuple[str, Any]]:
@@ -223,7 +225,8 @@ class Subject:
         """A copy of the package with a change."""
         folder = self.folder / f"mutant-{number}"
         shutil.copytree(self.original, folder)
-        (folder / mutant.file).write_text(mutant.source)
+        source = (self.original / mutant.file).read_text()
+        (folder / mutant.file).write_text(mutant.applied(source))
         return folder
 
 
@@ -261,6 +264,10 @@ def try_mutant(subject: Subject, mutant: Mutant, number: int) -> Result:
     """Run it, and if its outcome differs, let whence find the change by the reference alone."""
     folder = subject.changed(mutant, number)
     try:
+        try:
+            compile((folder / mutant.file).read_text(), mutant.file, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return Result(subject.package, mutant, SAME)
         outcome = subject.run(folder)
         if outcome is None or outcome == subject.expected:
             return Result(subject.package, mutant, SAME if outcome else ENDLESS)
