@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from twins import record_program
 
 from whence.app import Debugging
@@ -56,7 +57,15 @@ class Mutant:
     function: str
     line: int
     what: str
-    source: str
+    begin: int
+    end: int
+    text: str
+    """What stands instead of some bytes of the file."""
+
+    def applied(self, source: str) -> str:
+        """The module with the change."""
+        encoded = source.encode()
+        return (encoded[: self.begin] + self.text.encode() + encoded[self.end :]).decode()
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} {self.function}: {self.what}"
@@ -79,13 +88,7 @@ def mutants(source: str, file: str) -> Iterator[Mutant]:
             text = instead if isinstance(instead, str) else ast.unparse(instead)
             if isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
                 text = f"({text})"
-            encoded = source.encode()
-            changed = (encoded[:begin] + text.encode() + encoded[end:]).decode()
-            try:
-                compile(changed, file, "exec")
-            except (SyntaxError, ValueError):
-                continue
-            yield Mutant(file, function, node.lineno, what, changed)
+            yield Mutant(file, function, node.lineno, what, begin, end, text)
 
 
 def _inside(node: ast.AST, prefix: str, function: str) -> Iterator[tuple[str, Any]]:
@@ -182,14 +185,17 @@ class Subject:
             shutil.copy(origin, self.original / origin.name)
         shutil.copy(DRIVERS / f"{package}_driver.py", self.original / "driver.py")
         self.expected = self.run(self.original)
-        assert self.expected.status == 0, self.expected.error
+        assert self.expected is not None and self.expected.status == 0, self.expected
+        assert self.run(self.original) == self.expected, "the driver is not deterministic"
 
     def mutants(self, count: int, seed: int = 7) -> list[Mutant]:
         """Some mutants of the functions that the driver runs, of all kinds."""
         tree = record_program(self.original, ["driver.py"], self.folder / "all.whence", "", False)
+        # Not all that the recording knows of was called.
+        called = [tree.functions[int(number)] for number in np.unique(tree.columns.function)]
         ran = {
             (os.path.realpath(self.original / each.location.file), each.short())
-            for each in tree.functions
+            for each in called
             if each.location is not None
         }
         found = []
@@ -219,7 +225,8 @@ class Subject:
         """A copy of the package with a change."""
         folder = self.folder / f"mutant-{number}"
         shutil.copytree(self.original, folder)
-        (folder / mutant.file).write_text(mutant.source)
+        source = (self.original / mutant.file).read_text()
+        (folder / mutant.file).write_text(mutant.applied(source))
         return folder
 
 
@@ -257,6 +264,10 @@ def try_mutant(subject: Subject, mutant: Mutant, number: int) -> Result:
     """Run it, and if its outcome differs, let whence find the change by the reference alone."""
     folder = subject.changed(mutant, number)
     try:
+        try:
+            compile((folder / mutant.file).read_text(), mutant.file, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return Result(subject.package, mutant, SAME)
         outcome = subject.run(folder)
         if outcome is None or outcome == subject.expected:
             return Result(subject.package, mutant, SAME if outcome else ENDLESS)
