@@ -260,7 +260,8 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 def test_the_oracle_in_the_manual_works(tmp_path: Path, capsys: Any) -> None:
     manual = (EXAMPLES.parent / "docs" / "report.md").read_text()
-    code = manual.split("```python\n")[1].split("```")[0]
+    blocks = [each.split("```")[0] for each in manual.split("```python\n")[1:]]
+    (code,) = [each for each in blocks if "def judge" in each]
     (tmp_path / "spec.py").write_text(code)
     answers = tmp_path / "answers.txt"
     answers.write_text("y\n" * 50)
