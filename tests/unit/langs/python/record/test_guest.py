@@ -351,3 +351,32 @@ def test_a_full_disk_does_not_disturb_the_program(folder: Path, backend: str) ->
     # Even the header does not fit: that is said before the program is run.
     assert (code, out) == (2, "")
     assert "cannot be written" in err
+
+
+def test_an_interrupt_that_comes_while_we_look_at_code_reaches_the_program(tmp_path: Path) -> None:
+    # Each function is new, so that hardly anything runs but the description of code.
+    program = """
+import signal
+def busy():
+    for number in range(3000):
+        exec(f"def f{number}(): pass\\nf{number}()")
+def interrupt(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
+lost = 0
+for turn in range(60):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001 + turn * 1e-5)
+        busy()
+        lost += 1
+    except KeyboardInterrupt:
+        pass
+print(lost)
+"""
+    (tmp_path / "program.py").write_text(program)
+    command = [sys.executable, "-m", "whence", "record", "--backend", "native", "-o", "run.whence"]
+    done = subprocess.run(
+        [*command, "program.py"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("0\n", "")

@@ -157,10 +157,35 @@ OwnCode own_code_begin(Thread *thread)
     return own;
 }
 
+static int raise_interrupt(void *interrupt)
+{
+    PyErr_SetObject((PyObject *)Py_TYPE((PyObject *)interrupt), interrupt);
+    Py_DECREF((PyObject *)interrupt);
+    return -1;
+}
+
+/* A signal was handled while our own code ran, and an interrupt or an exit came of it: it is raised
+ * where the program goes on. Any other exception is our own, and stays here. */
+static void pass_on_interrupt(void)
+{
+    if (PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+        return;
+    }
+    PyObject *type, *interrupt, *traceback;
+    PyErr_Fetch(&type, &interrupt, &traceback);
+    PyErr_NormalizeException(&type, &interrupt, &traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    if (interrupt != NULL && Py_AddPendingCall(raise_interrupt, interrupt) != 0) {
+        Py_DECREF(interrupt);
+    }
+}
+
 void own_code_end(OwnCode *own)
 {
     if (PyErr_Occurred()) {
-        PyErr_Clear();
+        pass_on_interrupt();
     }
     if (own->collecting) {
         PyGC_Enable();
