@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 # loaded machines, and speed is measured in bench/. Not derandomized: every run looks elsewhere.
 settings.register_profile(
     "ci",
-    max_examples=100,
+    max_examples=40,
     deadline=None,
     derandomize=False,
     suppress_health_check=[HealthCheck.too_slow],

@@ -1,4 +1,6 @@
-"""Lint once, then test on every CPython >= 3.11 at hand; what `make test` and CI run.
+"""Lint once, test on this Python, then what depends on the interpreter on every other one at hand.
+
+This is what `make test` and CI run. Every CPython >= 3.11 counts.
 
 Needs nothing but the interpreter that runs it: environments.py makes and updates an environment for
 each interpreter. All steps run even when an earlier one failed, so that one run shows everything;
@@ -24,6 +26,15 @@ if TYPE_CHECKING:
 
 TESTING = ("terminal", "test")
 LINTING = ("lint",)
+OF_THE_INTERPRETER = (
+    "tests/unit/langs",
+    "tests/unit/pytest_plugin",
+    "tests/unit/cli/test_record.py",
+    "tests/unit/cli/test_run.py",
+    "tests/property/test_recording.py",
+    "tests/dialogue/test_runs.py",
+)
+"""What sees how an interpreter works inside. All else is plain Python, and is run on one."""
 
 
 @dataclass
@@ -60,9 +71,10 @@ def lint(run: Run, main: Interpreter) -> None:
     run.step("lint-imports", [str(tools / "lint-imports"), "--no-logo"])
 
 
-def test(run: Run, interpreter: Interpreter) -> None:
+def test(run: Run, interpreter: Interpreter, tests: Sequence[str] = ()) -> None:
     run.step(
-        f"pytest on {interpreter.version}", [str(interpreter.python), "-m", "pytest", "-n", "auto"]
+        f"pytest on {interpreter.version}",
+        [str(interpreter.python), "-m", "pytest", "-n", "auto", *tests],
     )
 
 
@@ -77,7 +89,7 @@ def test_other(run: Run, interpreter: Interpreter) -> None:
         print(f"\n=== failed: {problem}", flush=True)
         run.note("FAILED", f"install on {interpreter.version}")
     else:
-        test(run, interpreter)
+        test(run, interpreter, OF_THE_INTERPRETER)
 
 
 def main() -> int:

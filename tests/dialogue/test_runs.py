@@ -59,6 +59,8 @@ def held(folder: Path, setup: dict[str, Any], place: Path) -> tuple[str, int]:
 def test_the_fault_is_found_in_a_terminal(name: str, tmp_path: Path) -> None:
     folder = HERE / name
     setup = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    if sys.version_info < tuple(setup.get("since", ())):
+        pytest.skip("where this Python gives up a recursion, another call is asked about")
     seen, status = held(folder, setup, tmp_path)
     expected = folder / "transcript.txt"
     if os.environ.get("WHENCE_REWRITE_TRANSCRIPTS"):

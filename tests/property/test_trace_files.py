@@ -3,6 +3,7 @@
 import random
 import tempfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -161,7 +162,8 @@ def test_a_converted_recording_is_the_same_tree(folder, numbers, steps):
     again = open_tree(folder / "tree.jsonl")
     assert len(tree.columns) == len(again.columns)
     for position in range(len(tree.columns)):
-        assert tree.call(position) == again.call(position)
+        # The lines that a whole program printed are not part of the open format.
+        assert replace(tree.call(position), output=()) == again.call(position)
         assert tree.id(position) == again.id(position)
     for name in ("parent", "end", "outcome", "own", "weight", "implicit"):
         assert (getattr(tree.columns, name) == getattr(again.columns, name)).all()

@@ -111,7 +111,7 @@ def diagnose(
     )
     journal = _journal(options, tree, path, screen.note)
     debugging = Debugging(
-        state=State(tree, provenance, oracles.prior(options, tree, path, screen.note)),
+        state=State(tree, provenance, prior=oracles.prior(options, tree, path, screen.note)),
         oracles=asked,
         journal=journal,
         notify=screen.note,

@@ -124,13 +124,13 @@ class State:
 
     tree: Tree
     provenance: Provenance | None = None
-    prior: Prior | None = None
     options: Options = field(default_factory=Options)
     facts: Facts = field(default_factory=Facts)
     past: tuple[Moment, ...] = ()
     future: tuple[Moment, ...] = ()
     not_expandable: Mapping[int, str] = field(default_factory=dict)
     """Calls whose callees are not to be had, and why."""
+    prior: Prior | None = None
     cache: SpaceCache = field(default_factory=SpaceCache, compare=False, repr=False)
 
     def with_facts(self, facts: Facts) -> State:

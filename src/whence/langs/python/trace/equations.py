@@ -31,6 +31,7 @@ from whence.tree.memory import ColumnTree
 _VERSION = 1
 """To be raised whenever equal calls get other digests: answers kept until then are lost."""
 _MAIN = "__main__"
+_NO_FILE = "it is code that no file holds"
 _PURE = "pure"
 """The recorder that does not know what was printed."""
 
@@ -86,6 +87,8 @@ class Equations:
             raise NotKnown("a lambda has no name by which it is known again")
         if names[code.module, code.qualname] != 1:
             raise NotKnown(f"several functions are named {code.qualname}")
+        if code.module == _MAIN and code.file.startswith("<"):
+            raise NotKnown(_NO_FILE)
         return f"{self._module(source, code.module)}.{code.qualname}"
 
     def _module(self, source: TraceSource, module: str) -> str:
@@ -93,11 +96,12 @@ class Equations:
         if module != _MAIN:
             return module
         if id(source) not in self._main:
-            found = {each.file for each in source.tables.codes() if each.module == _MAIN}
+            codes = [each for each in source.tables.codes() if each.module == _MAIN]
+            found = {each.file for each in codes if not each.file.startswith("<")}
             self._main[id(source)] = next(iter(found)) if len(found) == 1 else ""
         file = self._main[id(source)]
-        if not file or file.startswith("<"):
-            raise NotKnown("it is code that no file holds")
+        if not file:
+            raise NotKnown(_NO_FILE)
         place = Path(source.file.header.cwd or ".", file)
         if place.is_relative_to(self._project):
             return place.relative_to(self._project).as_posix()
