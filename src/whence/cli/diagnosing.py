@@ -23,7 +23,7 @@ from whence.report.record import exit_code, record
 from whence.search.registry import DEFAULT, find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
 from whence.session.journal import Journal, OtherTree, default_path, is_session
-from whence.session.state import State
+from whence.session.state import Options, State
 from whence.ui.terminal import choose_screen, converse
 from whence.ui.terminal.listing import find_function
 
@@ -75,9 +75,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def diagnose(
-    options: argparse.Namespace, tree: Tree, provenance: Provenance | None, path: Path
+    options: argparse.Namespace,
+    tree: Tree,
+    provenance: Provenance | None,
+    path: Path,
+    *,
+    top_is_wrong: bool = False,
 ) -> int:
-    """Hold the session, write the diagnosis, and return the exit code."""
+    """Hold the session, write the diagnosis, and return the exit code.
+
+    `top_is_wrong`: the person has said so already, by naming what is wrong.
+    """
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
     oracles = [load_oracle(text) for text in options.oracle]
@@ -90,8 +98,9 @@ def diagnose(
         plain=options.plain or json_to_stdout,
     )
     journal = _journal(options, tree, path, screen.note)
+    said = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
     debugging = Debugging(
-        state=State(tree, provenance),
+        state=State(tree, provenance, options=said),
         oracles=oracles,
         journal=journal,
         notify=screen.note,

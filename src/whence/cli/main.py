@@ -20,7 +20,7 @@ from pathlib import Path
 import whence
 from whence.errors import WhenceError
 
-COMMANDS = ("record", "debug", "show", "convert", "strategies", "doctor")
+COMMANDS = ("record", "debug", "prolog", "show", "convert", "strategies", "doctor")
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"
 

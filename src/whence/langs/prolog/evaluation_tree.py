@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from whence.langs.prolog.engine import Engine, plain
@@ -97,6 +98,9 @@ class EvaluationTree:
         """The event as a question shows it."""
         left = self._nodes[detail]
         kind = OutcomeKind.RAISED if left.port is Port.RAISE else OutcomeKind.RETURNED
+        if left.port is Port.FAIL and function.location is not None:
+            uncovered = self.texts([left.call.term])[0]
+            rule = replace(rule, source=f"None of its clauses covers what {uncovered} lacks.")
         value = None
         if left.port is Port.RAISE and left.call.raised is not None:
             value = atom(self.texts([left.call.raised])[0])
