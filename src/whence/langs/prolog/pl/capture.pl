@@ -11,9 +11,10 @@
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(library(occurs)).
+:- use_module(library(terms)).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
-:- dynamic known_predicate/3, known_clause/2, root/1, running/0, chosen_root/1.
+:- dynamic known_predicate/5, known_clause/2, root/1, running/0, chosen_root/1.
 
 :- create_prolog_flag(whence_out, user_error, [type(term)]).
 
@@ -70,6 +71,7 @@ run(Text, Solutions, Mode) :-
     expand_goal(Module:Plain, Goal1),
     strip_module(Goal1, M, Goal2),
     root_goal(M, Goal2, Goal),
+    nb_setval(whence_walk, none),
     visible(+all), visible(+cut_call), visible(+exception), leash(-all),
     out(Out),
     Ended = ended(exhausted),
@@ -120,18 +122,19 @@ stop(plain).
 
 answer(Bindings, Out) :-
     copy_term(Bindings, Copy, Residue),
-    bindings_terms(Copy, Terms),
+    bindings_terms(Copy, Terms, Free),
     append(Terms, Residue, All),
-    names(All, Names),
+    names(All, Names0),
+    append(Free, Names0, Names),
     answer_text(All, Names, Text),
     line(Out, [answer, text(Text)]).
 
-bindings_terms([], []).
-bindings_terms([Name=Value|Rest], Terms) :-
+bindings_terms([], [], []).
+bindings_terms([Name=Value|Rest], Terms, Free) :-
     (   var(Value), \+ shared(Value, Rest)
-    ->  Value = '$whence_name'(Name), Terms = More
-    ;   Terms = [Name=Value|More] ),
-    bindings_terms(Rest, More).
+    ->  Terms = More, Free = [Name=Value|MoreFree]
+    ;   Terms = [Name=Value|More], Free = MoreFree ),
+    bindings_terms(Rest, More, MoreFree).
 shared(Variable, Rest) :- member(_=Other, Rest), Other == Variable, !.
 
 answer_text([], _, "true") :- !.
@@ -140,7 +143,7 @@ answer_text(All, Names, Text) :-
     atomic_list_concat(Texts, ', ', Text).
 one_text(Name=Value, Names, Text) :- atom(Name), !,
     text_of(Value, Names, Shown), format(string(Text), "~w = ~w", [Name, Shown]).
-one_text(Goal, Names, Text) :- text_of(Goal, Names, Text).
+one_text(Goal, Names, Text) :- strip_module(Goal, _, Plain), text_of(Plain, Names, Text).
 
 forget :-
     retractall(root(_)), retractall(running),
@@ -162,6 +165,7 @@ hook_failed(Problem, continue) :-
     out(Out), message_text(Problem, Text), line(Out, [hook, text(Text)]).
 
 event(Port, Frame, Choice, Action) :-
+    (   Port == exit -> true ; nb_setval(whence_walk, none) ),
     emitted(Frame, PI, Parent, PC), !,
     tell(Port, Frame, PI, Parent, PC, Choice, Action).
 event(_, _, _, continue).
@@ -193,15 +197,24 @@ visible_parent(Frame, _, Visible, PC) :-
 visible_parent(_, _, 0, -1).
 
 nearest(0, _, 0, -1) :- !.
-nearest(Frame, PC, Frame, PC) :- root(Frame), !.
-nearest(Frame, PC, Caller, CallerPC) :-
-    (   emitted(Frame, _, _, _)
-    ->  Caller = Frame, CallerPC = PC
-    ;   visible_parent(Frame, -1, Parent, ParentPC),
-        nearest(Parent, ParentPC, Caller, CallerPC) ).
+nearest(Frame, PC, Frame, PC) :- is_emitted(Frame), !.
+nearest(Frame, _, Caller, CallerPC) :-
+    visible_parent(Frame, -1, Parent, PC),
+    nearest(Parent, PC, Caller, CallerPC).
 
-is_user(PI) :- known_predicate(PI, _, Is), !, Is == user.
-is_user(PI) :- classify(PI, Is), number_predicate(PI, Is), Is == user.
+/*  Without a look at its callers, or the cost of an event would grow with the depth. */
+is_emitted(Frame) :-
+    predicate_of(Frame, PI),
+    (   is_user(PI) -> true
+    ;   root(_), visible_parent(Frame, -1, Parent, _), Parent \== 0,
+        predicate_of(Parent, ParentPI), is_user(ParentPI) ).
+
+is_user(PI) :- number_of(PI, _, user).
+
+number_of(M:Name/Arity, Number, Is) :- known_predicate(Name, Arity, M, Number0, Is0), !,
+    Number = Number0, Is = Is0.
+number_of(PI, Number, Is) :-
+    classify(PI, Is0), number_predicate(PI, Is0, Number), Is = Is0.
 
 classify(whence_capture:_, library) :- !.
 classify(_:'whence goal'/1, user) :- !.
@@ -219,9 +232,9 @@ classify(M:Name/Arity, Is) :-
 
 library_file(File) :- current_prolog_flag(home, Home), sub_atom(File, 0, _, _, Home).
 
-number_predicate(M:Name/Arity, Is) :-
+number_predicate(M:Name/Arity, Is, Number) :-
     flag(whence_predicates, Number, Number + 1),
-    assertz(known_predicate(M:Name/Arity, Number, Is)),
+    assertz(known_predicate(Name, Arity, M, Number, Is)),
     functor(Head, Name, Arity),
     (   predicate_property(M:Head, file(File)), predicate_property(M:Head, line_count(Line))
     ->  true ; File = '', Line = 0 ),
@@ -230,13 +243,10 @@ number_predicate(M:Name/Arity, Is) :-
     out(Out),
     line(Out, [predicate, Number, Is, Tabled, Arity, Line, text(Home), text(Name), text(File)]).
 
-predicate_number(PI, Number) :- is_user(PI), !, known_predicate(PI, Number, _).
-predicate_number(PI, Number) :- known_predicate(PI, Number, _).
-
 tell(call, Frame, PI, Caller, PC, _, Action) :- !,
     (   root(_) -> true ; assertz(root(Frame)) ),
     prolog_frame_attribute(Frame, goal, Goal),
-    predicate_number(PI, Number),
+    number_of(PI, Number, _),
     keep(Goal, Term), states(Goal, States),
     out(Out),
     line(Out, [c, Frame, Caller, PC, Number, Term, States]),
@@ -262,10 +272,20 @@ tell(_, _, _, _, _, _, continue).
 tabled(M:Name/Arity) :- functor(Head, Name, Arity), predicate_property(M:Head, tabled).
 
 choice_within(Choice, Frame) :-
-    prolog_choice_attribute(Choice, frame, Of), Of >= Frame,
-    (   prolog_choice_attribute(Choice, type, Type), memberchk(Type, [clause, jump, foreign])
-    ->  true
-    ;   prolog_choice_attribute(Choice, parent, Parent), choice_within(Parent, Frame) ).
+    real_choice(Choice, Of),
+    Of >= Frame.
+
+/*  The frame of the newest choice point that can give an answer, or -1. The debugger's own choice
+    points stay behind when frames are left one after the other, so what was found at one exit is
+    remembered until something else happens, or this walk would be made from each of them. */
+real_choice(Choice, Of) :- nb_getval(whence_walk, walk(Choice, Known)), !, Of = Known.
+real_choice(Choice, Of) :- walk(Choice, Of), nb_setval(whence_walk, walk(Choice, Of)).
+
+walk(Choice, Of) :-
+    prolog_choice_attribute(Choice, type, Type), memberchk(Type, [clause, jump, foreign]), !,
+    prolog_choice_attribute(Choice, frame, Of).
+walk(Choice, Of) :- prolog_choice_attribute(Choice, parent, Parent), !, walk(Parent, Of).
+walk(_, -1).
 
 /*  What a cut throws away: choice points newer than the frame that cuts, or its own. */
 pruned(Choice, Frame, Pruned) :-
@@ -383,7 +403,7 @@ keep(Goal, Number) :-
     strip_goal(Goal, Plain),
     (   acyclic_term(Plain)
     ->  copy_term_nat(Plain, Term)
-    ;   format(string(Text), "~W", [Plain, [quoted(true), cycles(true), attributes(ignore)]]),
+    ;   text_of(Plain, [], Text),
         Term = '$whence_text'(Text) ),
     recordz(Number, Term).
 
@@ -412,7 +432,11 @@ name_variables([V|More], N, [Name=V|Names]) :-
     ;   format(atom(Name), "_~c~d", [Letter, Round]) ),
     Next is N + 1, name_variables(More, Next, Names).
 
-text_of('$whence_text'(Text), _, Text) :- !.
+text_of(Term, _, Text) :- nonvar(Term), Term = '$whence_text'(Text), !.
+text_of(Term, _, Text) :- cyclic_term(Term), !,
+    term_factorized(Term, Skeleton, Substitutions),
+    names(Skeleton-Substitutions, Names),
+    text_of(@(Skeleton, Substitutions), Names, Text).
 text_of(Term, Names, Text) :-
     format(string(Text), "~W",
            [Term, [quoted(true), spacing(next_argument), variable_names(Names), module(user)]]).
