@@ -51,7 +51,7 @@ def children_of(left: Left) -> list[Left]:
     if call.predicate.is_user:
         return list(on_branch)
     log = call.log[: call.answers[left.number].logged] if is_answer else call.log
-    return list(on_branch) if _passes_control_on(call, log) else in_vain(log)
+    return list(on_branch) if _passes_control_on(call, log) else _completed(log)
 
 
 def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
@@ -62,8 +62,24 @@ def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
     """
     if call.predicate.name in _CALLS_EACH:
         return True
-    below = {each.call.mark for each in log if isinstance(each, Left)}
-    return call.predicate.name in _CALLS_ONE and len(below) == 1
+    events = [each for each in log if isinstance(each, Left)]
+    is_one = len({each.call.mark for each in events}) == 1
+    has_caught = call.raised is None and any(each.port is Port.RAISE for each in events)
+    return call.predicate.name in _CALLS_ONE and is_one and not has_caught
+
+
+def _completed(log: Sequence[LogEntry]) -> list[Left]:
+    """All that happened below a library predicate, and that calls had no more answers.
+
+    `findall/3` fails back into what it calls, which shows in no port where there is nothing left.
+    """
+    events = in_vain(log)
+    last = {each.call.mark: each for each in events}
+    return events + [
+        Left(Port.FAIL, each.call)
+        for each in last.values()
+        if each.port is Port.EXIT and not each.call.answers[each.number].more
+    ]
 
 
 def events_between(left: Left) -> int:
@@ -109,6 +125,10 @@ class EvaluationTree:
     def expand(self, detail: int, levels: int) -> ColumnTree:
         """More levels below an implicit event."""
         return self._built(self._nodes[detail], detail + 1, levels=levels)
+
+    def event(self, node: int) -> Left:
+        """The event that a node of the tree, known by its id, stands for."""
+        return self._nodes[node - 1]
 
     # --- texts -----------------------------------------------------------------------------------
 

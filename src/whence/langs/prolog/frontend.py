@@ -39,7 +39,7 @@ class Execution:
         if not self.trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")
         names = {str(file.resolve()): str(file)}
-        self._source = EvaluationTree(engine, self.trace, names, goal)
+        self.source = EvaluationTree(engine, self.trace, names, goal)
 
     @property
     def answers(self) -> list[str]:
@@ -54,7 +54,7 @@ class Execution:
     @property
     def raised(self) -> str | None:
         """The exception that ended the goal, if one did."""
-        return None if self.run.raised is None else self._source.texts([self.run.raised])[0]
+        return None if self.run.raised is None else self.source.texts([self.run.raised])[0]
 
     def wrong(self, number: int) -> ColumnTree:
         """The tree of an answer (from 1) that should not be there."""
@@ -62,7 +62,7 @@ class Execution:
         if not 1 <= number <= count:
             known = "it has none" if not count else f"its answers are 1 to {count}"
             raise UsageError(f"the goal has no answer {number}; {known}")
-        return self._source.tree(Left(Port.EXIT, self.trace.root, number - 1))
+        return self.source.tree(Left(Port.EXIT, self.trace.root, number - 1))
 
     def missing(self) -> ColumnTree:
         """The tree of the failure that ended the goal, so that an answer is missing."""
@@ -73,7 +73,7 @@ class Execution:
                 else ("there are more answers than were asked for; --solutions N asks for more")
             )
             raise UsageError(f"whether an answer is missing cannot be told: {why}")
-        return self._source.tree(Left(Port.FAIL, self.trace.root))
+        return self.source.tree(Left(Port.FAIL, self.trace.root))
 
     def raising(self) -> ColumnTree:
         """The tree of the exception."""
@@ -81,4 +81,4 @@ class Execution:
             raise UsageError("the goal raised nothing")
         if self.trace.root.raised is None:
             raise WhenceError("the exception was raised outside of what was recorded")
-        return self._source.tree(Left(Port.RAISE, self.trace.root))
+        return self.source.tree(Left(Port.RAISE, self.trace.root))

@@ -1,0 +1,142 @@
+"""A program, a slip in it, and a goal whose answers show it: the predicate with the slip is blamed.
+
+The right program is the oracle. So whatever is asked is answered truly, and a wrong blame is a
+fault of the evaluation tree.
+"""
+
+from pathlib import Path
+
+import pytest
+from prolog import need_swipl
+from prolog_reference import debugged
+
+need_swipl()
+
+LISTS = """
+app([], L, L).
+app([X|Xs], L, [X|Zs]) :- app(Xs, L, Zs).
+rev([], []).
+rev([X|Xs], R) :- rev(Xs, R0), app(R0, [X], R).
+mem(X, [X|_]).
+mem(X, [_|Xs]) :- mem(X, Xs).
+perm([], []).
+perm(L, [X|P]) :- sel(X, L, R), perm(R, P).
+sel(X, [X|Xs], Xs).
+sel(X, [Y|Xs], [Y|Ys]) :- sel(X, Xs, Ys).
+sub([], _).
+sub([X|Xs], L) :- mem(X, L), sub(Xs, L).
+disjoint(A, B) :- \\+ ( mem(X, A), mem(X, B) ).
+ordered([]).
+ordered([_]).
+ordered([X,Y|L]) :- X =< Y, ordered([Y|L]).
+sorted(L, S) :- perm(L, S), ordered(S).
+lookup(K, L, V) :- ( mem(K-V0, L) -> V = V0 ; V = none ).
+singles(L, S) :- findall(X, ( sel(X, L, R), \\+ mem(X, R) ), S).
+doubled(L, D) :- maplist(double, L, D).
+double(X, Y) :- Y is 2 * X.
+"""
+NUMBERS = """
+isort([], []).
+isort([X|Xs], S) :- isort(Xs, S0), insert(X, S0, S).
+insert(X, [], [X]).
+insert(X, [Y|Ys], [X,Y|Ys]) :- X =< Y, !.
+insert(X, [Y|Ys], [Y|Zs]) :- insert(X, Ys, Zs).
+size(N, small) :- low(N), !.
+size(N, large) :- high(N), !.
+size(_, medium).
+low(N) :- N < 10.
+high(N) :- N > 100.
+fact(0, 1) :- !.
+fact(N, F) :- N > 0, M is N - 1, fact(M, G), F is G * N.
+range(H, H, [H]) :- !.
+range(L, H, [L|R]) :- L < H, M is L + 1, range(M, H, R).
+sum([], 0).
+sum([X|Xs], S) :- sum(Xs, T), S is T + X.
+len([], 0).
+len([_|Xs], N) :- len(Xs, M), N is M + 1.
+mean(L, M) :- sum(L, S), len(L, N), M is S / N.
+queens(N, Qs) :- range(1, N, Ns), place(Ns, [], Qs).
+place([], Qs, Qs).
+place(Free, Done, Qs) :- pick(Q, Free, Rest), safe(Q, 1, Done), place(Rest, [Q|Done], Qs).
+pick(X, [X|Xs], Xs).
+pick(X, [Y|Ys], [Y|Zs]) :- pick(X, Ys, Zs).
+safe(_, _, []).
+safe(Q, D, [P|Ps]) :- Q =\\= P + D, Q =\\= P - D, E is D + 1, safe(Q, E, Ps).
+safe_mean(L, M) :- catch(mean(L, M), _, M = none).
+either(X, Y) :- ( low(X) ; high(X) ), Y = odd ; between_both(X), Y = even.
+between_both(X) :- \\+ low(X), \\+ high(X).
+"""
+GRAPHS = """
+edge(a, b). edge(b, c). edge(c, d). edge(d, a). edge(b, e).
+reach(X, Y) :- walk(X, Y, [X]).
+walk(X, X, _).
+walk(X, Y, Seen) :- edge(X, Z), \\+ seen(Z, Seen), walk(Z, Y, [Z|Seen]).
+seen(X, [X|_]) :- !.
+seen(X, [_|Xs]) :- seen(X, Xs).
+leaf(X) :- node(X), \\+ edge(X, _).
+node(X) :- member(X, [a,b,c,d,e]).
+degree(X, N) :- aggregate_all(count, edge(X, _), N).
+greeting --> hello, name.
+hello --> [hello].
+hello --> [good, morning].
+name --> [ann].
+name --> [bob], rest.
+rest --> [].
+rest --> [and], name.
+parse(L) :- phrase(greeting, L).
+"""
+SLIPS = [
+    (LISTS, "app(Xs, L, Zs).", "app(L, Xs, Zs).", "app([1,2],[3],X)", "app/3"),
+    (LISTS, "app([], L, L).", "app([], _, []).", "rev([1,2,3],X)", "app/3"),
+    (LISTS, "rev([X|Xs], R) :- rev(Xs, R0), app(R0, [X], R).",
+     "rev([X|Xs], R) :- rev(Xs, R0), app([X], R0, R).", "rev([1,2,3],X)", "rev/2"),
+    (LISTS, "mem(X, [_|Xs]) :- mem(X, Xs).", "", "sub([2],[1,2])", "mem/2"),
+    (LISTS, "sel(X, [Y|Xs], [Y|Ys]) :- sel(X, Xs, Ys).",
+     "sel(X, [_|Xs], Ys) :- sel(X, Xs, Ys).", "sorted([3,1,2],X)", "sel/3"),
+    (LISTS, "X =< Y, ordered", "X < Y, ordered", "sorted([2,1,2],X)", "ordered/1"),
+    (LISTS, "ordered([_]).", "", "sorted([2,1],X)", "ordered/1"),
+    (LISTS, "mem(X, [X|_]).", "mem(X, [_,X|_]).", "disjoint([1,2],[2,1])", "mem/2"),
+    (LISTS, "\\+ ( mem(X, A), mem(X, B) )", "\\+ ( mem(X, A), mem(X, A) )",
+     "disjoint([1],[2])", "disjoint/2"),
+    (LISTS, "mem(X, [X|_]).", "mem(X, [X]).", "lookup(a,[a-1,b-2],V)", "mem/2"),
+    (LISTS, "mem(X, [X|_]).", "mem(X, [X]).", "singles([1,2,1,3],S)", "mem/2"),
+    (LISTS, "Y is 2 * X", "Y is 2 + X", "doubled([1,2,3],S)", "double/2"),
+    (LISTS, "perm(L, [X|P]) :- sel(X, L, R), perm(R, P).",
+     "perm(L, [X|P]) :- sel(X, L, R), !, perm(R, P).", "sorted([2,1],X)", "perm/2"),
+    (NUMBERS, "X =< Y, !.", "X >= Y, !.", "isort([3,1,2],X)", "insert/3"),
+    (NUMBERS, "insert(X, [], [X]).", "", "isort([3,1,2],X)", "insert/3"),
+    (NUMBERS, "[Y|Zs]) :- insert(X, Ys, Zs).", "[Y|Zs]) :- insert(Y, Ys, Zs).",
+     "isort([3,1,2],X)", "insert/3"),
+    (NUMBERS, "low(N) :- N < 10.", "low(N) :- N < 0.", "size(5,X)", "low/1"),
+    (NUMBERS, "high(N) :- N > 100.", "high(N) :- N > 10.", "size(50,X)", "high/1"),
+    (NUMBERS, "size(N, large) :- high(N), !.", "", "size(500,X)", "size/2"),
+    (NUMBERS, "fact(0, 1) :- !.", "fact(0, 0) :- !.", "fact(4,X)", "fact/2"),
+    (NUMBERS, "F is G * N", "F is G + N", "fact(4,X)", "fact/2"),
+    (NUMBERS, "N is M + 1.", "N is M.", "mean([1,2,3],X)", "len/2"),
+    (NUMBERS, "N is M + 1.", "N is M.", "safe_mean([1,2,3],X)", "len/2"),
+    (NUMBERS, "S is T + X.", "S is T - X.", "mean([1,2,3],X)", "sum/2"),
+    (NUMBERS, "E is D + 1, safe", "E is D, safe", "queens(4,X)", "safe/3"),
+    (NUMBERS, "Q =\\= P + D, ", "", "queens(4,X)", "safe/3"),
+    (NUMBERS, "L < H, M is L + 1", "L < H, M is L + 2", "queens(5,X)", "range/3"),
+    (NUMBERS, "pick(X, [Y|Ys], [Y|Zs]) :- pick(X, Ys, Zs).", "", "queens(4,X)", "pick/3"),
+    (NUMBERS, "low(N) :- N < 10.", "low(N) :- N < 0.", "either(5,Y)", "low/1"),
+    (NUMBERS, "high(N) :- N > 100.", "high(N) :- N > 1000.", "either(500,Y)", "high/1"),
+    (GRAPHS, "edge(c, d). ", "", "reach(a,d)", "edge/2"),
+    (GRAPHS, "edge(c, d). ", "edge(c, e). ", "reach(c,X)", "edge/2"),
+    (GRAPHS, "\\+ seen(Z, Seen)", "seen(Z, Seen)", "reach(a,X)", "walk/3"),
+    (GRAPHS, "seen(X, [_|Xs]) :- seen(X, Xs).", "seen(_, [_|_]).", "reach(a,c)", "seen/2"),
+    (GRAPHS, "edge(d, a). ", "", "leaf(X)", "edge/2"),
+    (GRAPHS, "[a,b,c,d,e]", "[a,b,c,d]", "leaf(X)", "node/1"),
+    (GRAPHS, "edge(b, e).", "", "degree(b,N)", "edge/2"),
+    (GRAPHS, "rest --> [and], name.", "rest --> [and], hello.",
+     "parse([hello,bob,and,ann])", "rest/2"),
+    (GRAPHS, "hello --> [good, morning].", "hello --> [good].", "parse([good,ann])", "hello/2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(SLIPS)))
+def test_the_predicate_with_the_slip_is_blamed(number: int, tmp_path: Path) -> None:
+    right, old, new, goal, predicate = SLIPS[number]
+    assert right.count(old) == 1 or (old, new) in {("N is M + 1.", "N is M.")}
+    blamed = debugged(right, right.replace(old, new), goal, tmp_path)
+    assert blamed.predicate == predicate
