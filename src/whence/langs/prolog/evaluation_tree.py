@@ -27,7 +27,7 @@ from pathlib import Path
 from whence.langs.prolog.engine import Engine, plain
 from whence.langs.prolog.events import GOAL, Clause, Predicate
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, LogEntry, Port, TracedCall, in_vain
+from whence.langs.prolog.traced_call import Left, LogEntry, Port, TracedCall, completed, in_vain
 from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
 from whence.model.value import atom
 from whence.tree.build import Rows, link
@@ -37,6 +37,7 @@ MOST_NODES = 100_000
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
 _SOURCE_LINES = 12
+_ADDED = "This clause was added while the program ran; what added it may be at fault."
 _CALLS_EACH = {"maplist", "foldl"}
 _CALLS_ONE = {"call", "once", "catch", "apply", "setup_call_cleanup", "call_cleanup"}
 
@@ -51,7 +52,7 @@ def children_of(left: Left) -> list[Left]:
     if call.predicate.is_user:
         return list(on_branch)
     log = call.log[: call.answers[left.number].logged] if is_answer else call.log
-    return list(on_branch) if _passes_control_on(call, log) else _completed(log)
+    return list(on_branch) if _passes_control_on(call, log) else completed(log)
 
 
 def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
@@ -66,20 +67,6 @@ def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
     is_one = len({each.call.mark for each in events}) == 1
     has_caught = call.raised is None and any(each.port is Port.RAISE for each in events)
     return call.predicate.name in _CALLS_ONE and is_one and not has_caught
-
-
-def _completed(log: Sequence[LogEntry]) -> list[Left]:
-    """All that happened below a library predicate, and that calls had no more answers.
-
-    `findall/3` fails back into what it calls, which shows in no port where there is nothing left.
-    """
-    events = in_vain(log)
-    last = {each.call.mark: each for each in events}
-    return events + [
-        Left(Port.FAIL, each.call)
-        for each in last.values()
-        if each.port is Port.EXIT and not each.call.answers[each.number].more
-    ]
 
 
 def events_between(left: Left) -> int:
@@ -233,9 +220,10 @@ class EvaluationTree:
         clause = self._trace.clause(number)
         if clause is None or left.port is Port.FAIL:
             return Rule(function.name, function.name, function.location)
-        nth = str(clause.nth) if clause.line else f"#{clause.number}"
+        if not clause.line:
+            return Rule(f"{function.name} clause #{clause.number}", function.name, source=_ADDED)
         return Rule(
-            f"{function.name} clause {nth}",
+            f"{function.name} clause {clause.nth}",
             function.name,
             self._location(clause.file, clause.line),
             source_of(clause),

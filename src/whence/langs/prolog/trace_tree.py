@@ -166,7 +166,7 @@ class TraceTree:
 
     def _exit(self, call: TracedCall, event: ExitEvent) -> None:
         self._reenter(call)
-        children = (*call.guards, *because(call.body))
+        children = (*call.guards, *because(call.body, call.log))
         answer = Answer(
             event.term, event.states, event.more, call.clause, children, self._time, len(call.log)
         )
@@ -213,7 +213,7 @@ class TraceTree:
         if call.raised is not None:
             return
         call.raised = event.term
-        call.raised_after = (*call.guards, *because(call.body))
+        call.raised_after = (*call.guards, *because(call.body, call.log))
         if call.caller is not None:
             call.caller.log.append(Left(Port.RAISE, call))
         self._cut_off(call.position + 1, call, None, unwinding=True)
@@ -315,5 +315,5 @@ class TraceTree:
             if id(each) in committed and isinstance(each, TracedCall) and each.failed is None
         ]
         for owner, construct, items in groups.values():
-            owner.log.append(Committed(construct, tuple(because(items))))
+            owner.log.append(Committed(construct, tuple(because(items, owner.log))))
         return committed

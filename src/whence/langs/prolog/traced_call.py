@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import groupby
 
 from whence.langs.prolog.events import Construct, Predicate
 
@@ -146,17 +147,47 @@ def reopen(call: TracedCall | None) -> None:
         call = call.caller
 
 
-def because(items: Iterable[TracedCall | Marker]) -> list[Left]:
-    """A part of the branch as what it shows: last answers, and what was tried in vain."""
+def because(items: Iterable[TracedCall | Marker], log: list[LogEntry]) -> list[Left]:
+    """A part of the branch as what it shows: last answers, and what was tried in vain.
+
+    Calls that one goal made, a goal put together at run time and called, are made by code that is
+    out of sight: all that happened below it counts, as below a library predicate.
+    """
     found: list[Left] = []
-    for each in items:
-        if isinstance(each, Marker):
-            found += each.tried
-        elif each.raised is not None:
-            found.append(Left(Port.RAISE, each))
-        elif each.answers and each.failed is None:
-            found.append(Left(Port.EXIT, each, len(each.answers) - 1))
+    for pc, group in groupby(items, key=_hidden_in):
+        together = list(group)
+        calls = [each for each in together if isinstance(each, TracedCall)]
+        if pc >= 0 and (len(calls) > 1 or any(each.failed is not None for each in calls)):
+            found += completed(_last_at(log, pc))
+            continue
+        for each in together:
+            if isinstance(each, Marker):
+                found += each.tried
+            elif each.raised is not None:
+                found.append(Left(Port.RAISE, each))
+            elif each.answers and each.failed is None:
+                found.append(Left(Port.EXIT, each, len(each.answers) - 1))
     return found
+
+
+def _hidden_in(item: TracedCall | Marker) -> int:
+    """The program counter that calls share which are made by the same goal."""
+    return item.pc if isinstance(item, TracedCall) else -1
+
+
+def _last_at(log: list[LogEntry], pc: int) -> list[LogEntry]:
+    """What happened when the goal at a program counter was last run."""
+    end = len(log)
+    while end and not _is_at(log[end - 1], pc):
+        end -= 1
+    start = end
+    while start and _is_at(log[start - 1], pc):
+        start -= 1
+    return log[start:end]
+
+
+def _is_at(entry: LogEntry, pc: int) -> bool:
+    return isinstance(entry, Left) and entry.call.pc == pc
 
 
 def evaluation(log: list[LogEntry], construct: Construct, reach: int) -> list[LogEntry]:
@@ -199,3 +230,17 @@ def _is_inside_negation(entry: LogEntry, construct: Construct) -> bool:
     return (
         isinstance(entry, Jump) and construct.start <= entry.construct.start < construct.otherwise
     )
+
+
+def completed(log: Iterable[LogEntry]) -> list[Left]:
+    """All that happened below code that is out of sight, and that calls had no more answers.
+
+    `findall/3` fails back into what it calls, which shows in no port where there is nothing left.
+    """
+    events = in_vain(log)
+    last = {each.call.mark: each for each in events}
+    return events + [
+        Left(Port.FAIL, each.call)
+        for each in last.values()
+        if each.port is Port.EXIT and not each.call.answers[each.number].more
+    ]

@@ -85,6 +85,32 @@ rest --> [].
 rest --> [and], name.
 parse(L) :- phrase(greeting, L).
 """
+CONTROL = """
+n(1). n(2). n(3). n(4).
+even(X) :- 0 is X mod 2.
+big(X) :- X > 2.
+odd(X) :- n(X), \\+ even(X).
+kind(X, K) :- ( even(X) -> K = even ; big(X) -> K = big_odd ; K = odd ).
+soft(X, K) :- ( n(X), big(X) *-> K = big ; K = none ).
+both(X) :- n(X), ( \\+ even(X) -> big(X) ; \\+ big(X) ).
+choose(X, K) :- ( even(X), ! , K = e ; big(X), K = b ; K = o ).
+all_even(L) :- forall(member(X, L), even(X)).
+evens(L) :- setof(X, ( n(X), even(X) ), L).
+first_big(X) :- once(( n(X), big(X) )).
+built(X) :- G = ( n(X), \\+ even(X), big(X) ), call(G).
+denied(X) :- n(X), G = ( \\+ even(X) ), call(G).
+tried(X, R) :- catch(check(X), bad(Y), R = bad(Y)), ( var(R) -> R = fine ; true ).
+check(X) :- ( even(X) -> true ; throw(bad(X)) ).
+ignoring(X, Y) :- ignore(( big(X), Y = big )), ( var(Y) -> Y = small ; true ).
+neither(X) :- n(X), \\+ ( even(X) ; big(X) ).
+deep(X) :- n(X), \\+ \\+ even(X), \\+ ( n(Y), Y > X, \\+ big(Y) ).
+:- dynamic stored/1.
+store(X) :- retractall(stored(_)), ( even(X) -> assertz(stored(yes)) ; assertz(stored(no)) ).
+kept(X, Y) :- store(X), stored(Y).
+counted(N) :- aggregate_all(count, ( n(X), \\+ big(X) ), N).
+folded(S) :- findall(X, n(X), L), foldl(plus_even, L, 0, S).
+plus_even(X, S0, S) :- ( even(X) -> S is S0 + X ; S = S0 ).
+"""
 SLIPS = [
     (LISTS, "app(Xs, L, Zs).", "app(L, Xs, Zs).", "app([1,2],[3],X)", "app/3"),
     (LISTS, "app([], L, L).", "app([], _, []).", "rev([1,2,3],X)", "app/3"),
@@ -131,6 +157,39 @@ SLIPS = [
     (GRAPHS, "rest --> [and], name.", "rest --> [and], hello.",
      "parse([hello,bob,and,ann])", "rest/2"),
     (GRAPHS, "hello --> [good, morning].", "hello --> [good].", "parse([good,ann])", "hello/2"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "odd(X)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "kind(4,K)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "kind(3,K)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "both(X)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "choose(4,K)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "choose(1,K)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "all_even([2,4])", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "all_even([1,3])", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "evens(L)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "built(X)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "denied(X)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "tried(2,R)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "tried(1,R)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "neither(X)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "deep(X)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "folded(S)", "even/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "kind(3,K)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "soft(X,K)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "both(X)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "choose(3,K)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "first_big(X)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "built(X)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "ignoring(3,Y)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "neither(X)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "deep(X)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 3.", "counted(N)", "big/1"),
+    (CONTROL, "n(3). ", "", "soft(X,K)", "n/1"),
+    (CONTROL, "n(3). n(4).", "", "soft(X,K)", "n/1"),
+    (CONTROL, "n(2). ", "n(5). ", "deep(X)", "n/1"),
+    (CONTROL, "( even(X) ; big(X) )", "( even(X), big(X) )", "neither(X)", "neither/1"),
+    (CONTROL, "even(X), ! , K", "even(X), K", "choose(4,K)", "choose/2"),
+    (CONTROL, "K = even ; big(X)", "K = even ; even(X)", "kind(3,K)", "kind/2"),
+    (CONTROL, "S is S0 + X ; S = S0", "S is S0 + X ; S = 0", "folded(S)", "plus_even/3"),
 ]  # fmt: skip
 
 
