@@ -6,6 +6,7 @@ that should not have been raised. Each has its own root in the evaluation tree.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
@@ -21,7 +22,10 @@ SOLUTIONS = 20
 
 
 class Execution:
-    """A goal that was run. The engine has to stay open as long as its trees are looked at."""
+    """A goal that was run. The engine has to stay open as long as its trees are looked at.
+
+    `source` is that of the last tree that was asked for.
+    """
 
     def __init__(
         self,
@@ -39,7 +43,8 @@ class Execution:
         if not self.trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")
         names = {str(file.resolve()): str(file)}
-        self.source = EvaluationTree(engine, self.trace, names, goal)
+        self._new_source = partial(EvaluationTree, engine, self.trace, names, goal)
+        self.source = self._new_source()
 
     @property
     def answers(self) -> list[str]:
@@ -62,7 +67,7 @@ class Execution:
         if not 1 <= number <= count:
             known = "it has none" if not count else f"its answers are 1 to {count}"
             raise UsageError(f"the goal has no answer {number}; {known}")
-        return self.source.tree(Left(Port.EXIT, self.trace.root, number - 1))
+        return self._tree(Left(Port.EXIT, self.trace.root, number - 1))
 
     def missing(self) -> ColumnTree:
         """The tree of the failure that ended the goal, so that an answer is missing."""
@@ -73,7 +78,7 @@ class Execution:
                 else ("there are more answers than were asked for; --solutions N asks for more")
             )
             raise UsageError(f"whether an answer is missing cannot be told: {why}")
-        return self.source.tree(Left(Port.FAIL, self.trace.root))
+        return self._tree(Left(Port.FAIL, self.trace.root))
 
     def raising(self) -> ColumnTree:
         """The tree of the exception."""
@@ -81,4 +86,9 @@ class Execution:
             raise UsageError("the goal raised nothing")
         if self.trace.root.raised is None:
             raise WhenceError("the exception was raised outside of what was recorded")
-        return self.source.tree(Left(Port.RAISE, self.trace.root))
+        return self._tree(Left(Port.RAISE, self.trace.root))
+
+    def _tree(self, root: Left) -> ColumnTree:
+        """Each tree has a source of its own, which numbers its nodes."""
+        self.source = self._new_source()
+        return self.source.tree(root)

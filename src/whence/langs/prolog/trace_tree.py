@@ -7,6 +7,8 @@ What Prolog does not tell is inferred here, and nowhere else:
 - A call that left no choice point gets no fail port; it has failed when backtracking passes it.
 - `\\+` commits without a port; that it failed shows when its calls are cut off although execution
   goes on neither inside it nor after it.
+- After a `\\+` that failed, execution may go on in the same clause, at what is left of a construct,
+  without a port; that shows when the clause goes on although calls of the `\\+` are on the branch.
 - A library predicate that is re-entered inside gives a second answer without a redo port.
 
 Citation: Mercury's contexts (MacLarty, Somogyi & Brown 2005); the trace tree of debug slicing.
@@ -43,9 +45,12 @@ from whence.langs.prolog.traced_call import (
     because,
     evaluation,
     in_vain,
+    is_inside,
     place_of,
     reopen,
 )
+
+_WHOLE = (ConstructKind.OR, ConstructKind.NOT)
 
 
 class TraceTree:
@@ -120,6 +125,7 @@ class TraceTree:
             caller = self.root
         if caller is not None:
             self._reenter(caller)
+            self._settle(caller, event.pc)
         parent = self._last_call()
         clause = self.clause(caller.clause) if caller else None
         call = TracedCall(
@@ -161,12 +167,14 @@ class TraceTree:
         if call.clause is not None:
             call.log.append(NewClause())
         call.attempt_start = len(call.log)
+        call.cut_at = -1
         call.clause = clause
         call.tried.append(clause)
 
     def _exit(self, call: TracedCall, event: ExitEvent) -> None:
         self._reenter(call)
-        children = (*call.guards, *because(call.body, call.log))
+        self._settle(call, None)
+        children = (*call.guards, *because(call, call.body))
         answer = Answer(
             event.term, event.states, event.more, call.clause, children, self._time, len(call.log)
         )
@@ -193,6 +201,10 @@ class TraceTree:
             self._cut_off(call.position + 1, call, None)
             reopen(call)
             return
+        self._jump(call, clause, construct)
+
+    def _jump(self, call: TracedCall, clause: Clause, construct: Construct) -> None:
+        """Execution goes on after the part of a construct that failed."""
         start = construct.start
         first = next((each for each in call.body if place_of(each) > start), None)
         length = len(self._branch) if first is None else self._index(first)
@@ -200,12 +212,13 @@ class TraceTree:
         reopen(call)
         guarded = construct.kind is not ConstructKind.OR
         cuts = [pc for pc in clause.cuts if start < pc < construct.otherwise]
+        tried: list[Left] = []
         if guarded or cuts:
             reach = construct.condition_end if guarded else max(cuts)
             tried = in_vain(evaluation(call.log, construct, reach))
-            marker = Marker(call, construct, tuple(tried))
-            call.body.append(marker)
-            self._branch.append(marker)
+        marker = Marker(call, construct, tuple(tried))
+        call.body.append(marker)
+        self._branch.append(marker)
         call.log.append(Jump(construct))
 
     def _raise(self, call: TracedCall, event: RaiseEvent) -> None:
@@ -213,13 +226,15 @@ class TraceTree:
         if call.raised is not None:
             return
         call.raised = event.term
-        call.raised_after = (*call.guards, *because(call.body, call.log))
+        call.raised_after = (*call.guards, *because(call, call.body))
         if call.caller is not None:
             call.caller.log.append(Left(Port.RAISE, call))
         self._cut_off(call.position + 1, call, None, unwinding=True)
         reopen(call)
 
     def _cut(self, call: TracedCall, event: CutEvent) -> None:
+        self._settle(call, event.pc)
+        call.cut_at = event.pc
         last = self._last_call()
         if last is None:
             return
@@ -227,6 +242,27 @@ class TraceTree:
         cut = Cut(call, last, pruned)
         self.cuts.append(cut)
         self._new_cuts.append(cut)
+
+    def _settle(self, call: TracedCall, pc: int | None) -> None:
+        """Before a clause goes on at a place (None: at its end): what went on without a port."""
+        clause = self.clause(call.clause)
+        if clause is None or not clause.constructs:
+            return
+        while True:
+            failed = [
+                each
+                for each in clause.constructs
+                if each.kind is ConstructKind.NOT
+                and not (pc is not None and each.holds(pc))
+                and any(is_inside(item, each) for item in call.body)
+            ]
+            if not failed:
+                return
+            innermost = max(failed, key=lambda each: each.start)
+            left = [each for each in clause.constructs if _is_left(call, clause, each, innermost)]
+            if not left:
+                return
+            self._jump(call, clause, max(left, key=lambda each: each.start))
 
     # --- the branch ------------------------------------------------------------------------------
 
@@ -297,13 +333,13 @@ class TraceTree:
                 continue
             clause = self.clause(owner.clause)
             for construct in clause.constructs if clause else ():
-                if construct.kind is not ConstructKind.NOT or not construct.holds(place_of(each)):
+                if construct.kind is not ConstructKind.NOT or not is_inside(each, construct):
                     continue
                 goes_on = (
                     owner is at
                     and start is not None
                     and construct.start <= start < construct.otherwise
-                ) or any(construct.holds(place_of(other)) for other in owner.body)
+                ) or any(is_inside(other, construct) for other in owner.body)
                 if not goes_on:
                     committed.add(id(each))
                     key = (id(owner), construct.start)
@@ -315,5 +351,24 @@ class TraceTree:
             if id(each) in committed and isinstance(each, TracedCall) and each.failed is None
         ]
         for owner, construct, items in groups.values():
-            owner.log.append(Committed(construct, tuple(because(items, owner.log))))
+            owner.log.append(Committed(construct, tuple(because(owner, items))))
         return committed
+
+
+def _is_left(call: TracedCall, clause: Clause, construct: Construct, failed: Construct) -> bool:
+    """Whether a construct still has another way when a negation failed: the newest one is taken."""
+    start, otherwise = construct.start, construct.otherwise
+    if start >= failed.start or start < call.cut_at:
+        return False
+    end = otherwise if construct.kind in _WHOLE else construct.condition_end
+    if failed.start < end:
+        return True
+    is_taken = any(isinstance(each, Marker) and each.construct == construct for each in call.body)
+    is_pruned = any(
+        each.start < start < each.condition_end <= failed.start
+        for each in clause.constructs
+        if each.kind is ConstructKind.IF
+    )
+    was_entered = any(is_inside(each, construct) for each in call.body)
+    is_or = construct.kind is ConstructKind.OR
+    return is_or and was_entered and not is_taken and not is_pruned

@@ -107,6 +107,8 @@ class TracedCall:
     guards: list[Left] = field(default_factory=list)
     """What earlier clauses tried before a cut that they did not reach."""
     attempt_start: int = 0
+    cut_at: int = -1
+    """Where its clause last cut; no other way is left in what stands before."""
     is_open: bool = True
     end_on_branch: int = 0
     """Where the branch ended when it was last left."""
@@ -140,6 +142,13 @@ def place_of(item: TracedCall | Marker) -> int:
     return item.pc if isinstance(item, TracedCall) else item.construct.start + 1
 
 
+def is_inside(item: TracedCall | Marker, construct: Construct) -> bool:
+    """Whether something on the branch stands inside a negation, or in the first part of an or."""
+    if isinstance(item, TracedCall):
+        return construct.start < item.pc <= construct.otherwise
+    return construct.start < item.construct.start < construct.otherwise
+
+
 def reopen(call: TracedCall | None) -> None:
     """A call that runs again, and with it its callers. Those of an open call are open."""
     while call is not None and not call.is_open:
@@ -147,8 +156,8 @@ def reopen(call: TracedCall | None) -> None:
         call = call.caller
 
 
-def because(items: Iterable[TracedCall | Marker], log: list[LogEntry]) -> list[Left]:
-    """A part of the branch as what it shows: last answers, and what was tried in vain.
+def because(owner: TracedCall, items: Iterable[TracedCall | Marker]) -> list[Left]:
+    """A part of a call's branch as what it shows: last answers, and what was tried in vain.
 
     Calls that one goal made, a goal put together at run time and called, are made by code that is
     out of sight: all that happened below it counts, as below a library predicate.
@@ -157,8 +166,13 @@ def because(items: Iterable[TracedCall | Marker], log: list[LogEntry]) -> list[L
     for pc, group in groupby(items, key=_hidden_in):
         together = list(group)
         calls = [each for each in together if isinstance(each, TracedCall)]
-        if pc >= 0 and (len(calls) > 1 or any(each.failed is not None for each in calls)):
-            found += completed(_last_at(log, pc))
+        is_user = owner.predicate.is_user
+        if (
+            is_user
+            and pc >= 0
+            and (len(calls) > 1 or any(each.failed is not None for each in calls))
+        ):
+            found += completed(_last_at(owner.log, pc))
             continue
         for each in together:
             if isinstance(each, Marker):

@@ -104,9 +104,12 @@ check(X) :- ( even(X) -> true ; throw(bad(X)) ).
 ignoring(X, Y) :- ignore(( big(X), Y = big )), ( var(Y) -> Y = small ; true ).
 neither(X) :- n(X), \\+ ( even(X) ; big(X) ).
 deep(X) :- n(X), \\+ \\+ even(X), \\+ ( n(Y), Y > X, \\+ big(Y) ).
-:- dynamic stored/1.
-store(X) :- retractall(stored(_)), ( even(X) -> assertz(stored(yes)) ; assertz(stored(no)) ).
-kept(X, Y) :- store(X), stored(Y).
+alt(X) :- ( low(X) ; high(X) ), \\+ even(X).
+low(2). high(3).
+pair(X, K) :- ( \\+ even(X) -> K = odd ; K = even ).
+twice_not(X) :- n(X), \\+ \\+ even(X), big(X).
+either(X) :- ( \\+ even(X) ; \\+ big(X), n(X) ).
+in_cond(X, K) :- ( n(X), \\+ ( even(X), \\+ big(X) ) -> K = yes ; K = no ).
 counted(N) :- aggregate_all(count, ( n(X), \\+ big(X) ), N).
 folded(S) :- findall(X, n(X), L), foldl(plus_even, L, 0, S).
 plus_even(X, S0, S) :- ( even(X) -> S is S0 + X ; S = S0 ).
@@ -190,6 +193,18 @@ SLIPS = [
     (CONTROL, "even(X), ! , K", "even(X), K", "choose(4,K)", "choose/2"),
     (CONTROL, "K = even ; big(X)", "K = even ; even(X)", "kind(3,K)", "kind/2"),
     (CONTROL, "S is S0 + X ; S = S0", "S is S0 + X ; S = 0", "folded(S)", "plus_even/3"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "alt(X)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "pair(2,K)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "pair(1,K)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "twice_not(X)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "either(4)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "either(3)", "even/1"),
+    (CONTROL, "even(X) :- 0 is X mod 2.", "even(X) :- 1 is X mod 2.", "in_cond(2,K)", "even/1"),
+    (CONTROL, "high(3).", "high(5).", "alt(X)", "high/1"),
+    (CONTROL, "high(3).", "high(_) :- fail.", "alt(X)", "high/1"),
+    (CONTROL, "low(2). ", "low(7). ", "alt(X)", "low/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 0.", "either(2)", "big/1"),
+    (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 4.", "in_cond(4,K)", "big/1"),
 ]  # fmt: skip
 
 

@@ -145,8 +145,11 @@ one_text(Name=Value, Names, Text) :- atom(Name), !,
     text_of(Value, Names, Shown), format(string(Text), "~w = ~w", [Name, Shown]).
 one_text(Goal, Names, Text) :- strip_module(Goal, _, Plain), text_of(Plain, Names, Text).
 
+/*  Each run tells of predicates and clauses anew; terms of earlier runs can still be asked for. */
 forget :-
     retractall(root(_)), retractall(running),
+    retractall(known_predicate(_, _, _, _, _)), retractall(known_clause(_, _)),
+    flag(whence_predicates, _, 0), flag(whence_clauses, _, 0),
     forall(retract(chosen_root(Ref)), erase(Ref)).
 
 % --- the hook -----------------------------------------------------------------------------------
