@@ -33,7 +33,7 @@ from whence.model.value import atom
 from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, assembled
 
-MOST_NODES = 100_000
+MOST_NODES = 50_000
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
 _SOURCE_LINES = 12
@@ -90,6 +90,7 @@ class EvaluationTree:
         self._ids: dict[tuple[int, int], int] = {}
         self._functions: dict[Function, int] = {}
         self._rules: dict[Rule, int] = {}
+        self._numbers: dict[tuple[Predicate, int | None], tuple[int, int]] = {}
         self._texts: dict[int, str] = {}
         self._digests: dict[int, tuple[str, int]] = {}
 
@@ -173,12 +174,11 @@ class EvaluationTree:
         return assembled(link(rows), list(self._functions), list(self._rules), self)
 
     def _row(self, rows: Rows, left: Left, node: int, parent: int, implicit: bool) -> None:
-        function = self._function(left.call.predicate)
-        rule = self._rule(left, function)
+        function, rule = self._code(left)
         rows.ids.append(node)
         rows.parents.append(parent)
-        rows.functions.append(self._functions.setdefault(function, len(self._functions)))
-        rows.rules.append(self._rules.setdefault(rule, len(self._rules)))
+        rows.functions.append(function)
+        rows.rules.append(rule)
         raised = left.port is Port.RAISE
         rows.outcomes.append(OutcomeKind.RAISED if raised else OutcomeKind.RETURNED)
         rows.own.append(1 + events_between(left) // _EVENTS_A_NODE if implicit else 1)
@@ -199,6 +199,26 @@ class EvaluationTree:
 
     # --- code ------------------------------------------------------------------------------------
 
+    def _code(self, left: Left) -> tuple[int, int]:
+        """The numbers of the function and the rule that an event is blamed on.
+
+        An answer is blamed on its clause; a failure on the predicate, which lacks one.
+        """
+        call = left.call
+        number = call.clause
+        if left.port is not Port.RAISE:
+            number = call.answers[left.number].clause if left.port is Port.EXIT else None
+        known = self._numbers.get((call.predicate, number))
+        if known is None:
+            function = self._function(call.predicate)
+            rule = self._rule(call.predicate, number, function)
+            known = (
+                self._functions.setdefault(function, len(self._functions)),
+                self._rules.setdefault(rule, len(self._rules)),
+            )
+            self._numbers[call.predicate, number] = known
+        return known
+
     def _function(self, predicate: Predicate) -> Function:
         if predicate.name == GOAL:
             return Function("user:goal/1", "goal", "user")
@@ -210,15 +230,11 @@ class EvaluationTree:
             trusted=not predicate.is_user,
         )
 
-    def _rule(self, left: Left, function: Function) -> Rule:
-        """An answer is blamed on its clause; a failure on the predicate, which lacks one."""
-        if left.call.predicate.name == GOAL:
+    def _rule(self, predicate: Predicate, number: int | None, function: Function) -> Rule:
+        if predicate.name == GOAL:
             return Rule("the goal", function.name, source=self._goal)
-        number = left.call.clause
-        if left.port is Port.EXIT:
-            number = left.call.answers[left.number].clause
         clause = self._trace.clause(number)
-        if clause is None or left.port is Port.FAIL:
+        if clause is None:
             return Rule(function.name, function.name, function.location)
         if not clause.line:
             return Rule(f"{function.name} clause #{clause.number}", function.name, source=_ADDED)
