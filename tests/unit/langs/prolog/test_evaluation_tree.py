@@ -11,6 +11,7 @@ from whence.langs.prolog.evaluation_tree import children_of
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.traced_call import Left, Port
 from whence.model.call import OutcomeKind
+from whence.testing.laws import check_expansion, check_tree
 
 need_swipl()
 
@@ -196,6 +197,9 @@ def test_a_large_tree_is_made_as_it_is_asked_for(file: Path) -> None:
         execution = Execution(engine, file, "not_big(X)")
         small = execution.source.tree(Left(Port.FAIL, execution.trace.root), most=3)
         assert small.columns.implicit.any()
+        check_tree(whole)
+        check_tree(small)
+        check_expansion(small)
         while small.columns.implicit.any():
             small = small.expand(int(np.flatnonzero(small.columns.implicit)[0]), 1)
         assert [small.call(at).text for at in range(len(small.columns))] == [
