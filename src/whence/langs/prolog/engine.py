@@ -11,7 +11,9 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -26,6 +28,7 @@ _STACK = "4g"
 """Under the tracer no frame is dropped early, so recursion needs more room than without it."""
 
 
+_PATIENCE = 1.0
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -52,9 +55,10 @@ class Engine:
         command += ["-g", "whence_capture:serve", str(CAPTURE), "--"]
         command += [f"/dev/fd/{read_request}", f"/dev/fd/{write_event}"]
         try:
-            self._process = subprocess.Popen(
-                command, stdin=stdin, stdout=stdout, pass_fds=(read_request, write_event)
-            )
+            with _deaf_to_interrupts():
+                self._process = subprocess.Popen(
+                    command, stdin=stdin, stdout=stdout, pass_fds=(read_request, write_event)
+                )
         finally:
             os.close(read_request)
             os.close(write_event)
@@ -109,9 +113,25 @@ class Engine:
             with contextlib.suppress(OSError):  # it may have ended already
                 stream.close()
         try:
-            self._process.wait(timeout=2)
+            self._process.wait(timeout=_PATIENCE)
         except subprocess.TimeoutExpired:
             self.kill()
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """What is started here ignores Ctrl-C, which a terminal sends to every process in it.
+
+    It is an answer of the person to a question, and must not take the terms away with it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def quoted(text: str) -> str:

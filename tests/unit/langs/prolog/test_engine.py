@@ -1,3 +1,5 @@
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,24 @@ def test_a_program_may_write_what_looks_like_the_protocol(tmp_path: Path) -> Non
         run = Run()
         assert len(list(read(engine.stream("run('p(X)', 5)"), run))) > 3
         assert run.answers == [r"X = 'a\tb\nok\\n'"]
+
+
+def test_ctrl_c_at_a_terminal_does_not_end_it(tmp_path: Path) -> None:
+    with Engine() as engine:
+        engine.load(program(tmp_path, "p(1)."))
+        os.kill(engine._process.pid, signal.SIGINT)
+        run = Run()
+        assert list(run_goal(engine, "p(X)", run, solutions=1, most_events=100))
+
+
+def test_a_goal_leaves_nothing_in_the_program(tmp_path: Path) -> None:
+    text = "p(1).\n:- dynamic 'whence goal'/1.\nleft :- clause('whence goal'(_), _).\n"
+    with Engine() as engine:
+        engine.load(program(tmp_path, text))
+        assert list(run_goal(engine, "p(X), p(Y)", Run(), solutions=1, most_events=100))
+        run = Run()
+        assert list(read(engine.stream("plain(left, 1)"), run)) == []
+        assert (run.answers, run.raised) == ([], None)
 
 
 @pytest.mark.parametrize("text", ["", "a\tb", "\\n", "\n\r\t\\", "plain", "Ä's"])

@@ -78,7 +78,8 @@ run(Text, Solutions, Mode) :-
     State = state(0),
     (   solve(M:Goal, Mode, Bindings, Solutions, State, Out, Ended), fail ; true ),
     arg(1, Ended, How),
-    line(Out, [end, How]).
+    line(Out, [end, How]),
+    forall(retract(chosen_root(Ref)), erase(Ref)).
 
 /*  The goal itself is the root where it calls one predicate of the user; any other goal becomes
     the body of a clause, whose head has the goal as its argument. */
@@ -149,8 +150,7 @@ one_text(Goal, Names, Text) :- strip_module(Goal, _, Plain), text_of(Plain, Name
 forget :-
     retractall(root(_)), retractall(running),
     retractall(known_predicate(_, _, _, _, _)), retractall(known_clause(_, _)),
-    flag(whence_predicates, _, 0), flag(whence_clauses, _, 0),
-    forall(retract(chosen_root(Ref)), erase(Ref)).
+    flag(whence_predicates, _, 0), flag(whence_clauses, _, 0).
 
 % --- the hook -----------------------------------------------------------------------------------
 
