@@ -252,20 +252,20 @@ tell(call, Frame, PI, Caller, PC, _, Action) :- !,
     number_of(PI, Number, _),
     keep(Goal, Term), states(Goal, States),
     out(Out),
-    line(Out, [c, Frame, Caller, PC, Number, Term, States]),
+    format(Out, "c\t~d\t~d\t~d\t~d\t~d\t~w\n", [Frame, Caller, PC, Number, Term, States]),
     (   tabled(PI) -> Action = skip ; Action = continue ).
 tell(unify, Frame, PI, _, _, _, continue) :- !,
     (   is_user(PI), prolog_frame_attribute(Frame, clause, Ref)
-    ->  clause_number(Ref, Number), out(Out), line(Out, [u, Frame, Number])
+    ->  clause_number(Ref, Number), out(Out), format(Out, "u\t~d\t~d\n", [Frame, Number])
     ;   true ).
 tell(exit, Frame, _, _, _, Choice, continue) :- !,
     prolog_frame_attribute(Frame, goal, Goal),
     (   choice_within(Choice, Frame) -> More = 1 ; More = 0 ),
     keep(Goal, Term), states(Goal, States),
     out(Out),
-    line(Out, [x, Frame, More, Term, States]).
-tell(fail, Frame, _, _, _, _, continue) :- !, out(Out), line(Out, [f, Frame]).
-tell(redo(PC), Frame, _, _, _, _, continue) :- !, out(Out), line(Out, [r, Frame, PC]).
+    format(Out, "x\t~d\t~d\t~d\t~w\n", [Frame, More, Term, States]).
+tell(fail, Frame, _, _, _, _, continue) :- !, out(Out), format(Out, "f\t~d\n", [Frame]).
+tell(redo(PC), Frame, _, _, _, _, continue) :- !, out(Out), format(Out, "r\t~d\t~d\n", [Frame, PC]).
 tell(exception(Error), Frame, _, _, _, _, continue) :- !,
     keep(Error, Term), out(Out), line(Out, [e, Frame, Term]).
 tell(cut_call(PC), Frame, _, _, _, Choice, continue) :- !,
@@ -301,9 +301,13 @@ pruned(_, _, []).
 
 states(Goal, States) :-
     strip_module(Goal, _, Plain),
-    (   compound(Plain)
-    ->  Plain =.. [_|Arguments], maplist(state_of, Arguments, Codes), atom_chars(States, Codes)
-    ;   States = '-' ).
+    (   \+ compound(Plain) -> States = '-'
+    ;   ground(Plain), functor(Plain, _, Arity), all_ground(Arity, States) -> true
+    ;   Plain =.. [_|Arguments], maplist(state_of, Arguments, Codes), atom_chars(States, Codes) ).
+all_ground(1, g).
+all_ground(2, gg).
+all_ground(3, ggg).
+all_ground(4, gggg).
 state_of(Argument, v) :- var(Argument), !.
 state_of(Argument, g) :- ground(Argument), !.
 state_of(_, p).
@@ -405,7 +409,7 @@ keep(Goal, Number) :-
     flag(whence_terms, Number, Number + 1),
     strip_goal(Goal, Plain),
     (   acyclic_term(Plain)
-    ->  copy_term_nat(Plain, Term)
+    ->  ( term_attvars(Plain, []) -> Term = Plain ; copy_term_nat(Plain, Term) )
     ;   text_of(Plain, [], Text),
         Term = '$whence_text'(Text) ),
     recordz(Number, Term).
