@@ -5,6 +5,7 @@ every call stands after its caller and after what was called before. Backtrackin
 
 What Prolog does not tell is inferred here, and nowhere else:
 - A call that left no choice point gets no fail port; it has failed when backtracking passes it.
+  So has one that was running, as `catch/3` is when what it recovers by fails.
 - `\\+` commits without a port; that it failed shows when its calls are cut off although execution
   goes on neither inside it nor after it.
 - After a `\\+` that failed, execution may go on in the same clause, at what is left of a construct,
@@ -310,13 +311,13 @@ class TraceTree:
         for each in reversed(gone):
             if not isinstance(each, TracedCall) or unwinding:
                 continue
-            each.is_open = False
             has_ended = each.failed is not None or each.raised is not None
             is_done = bool(each.answers) and not each.answers[-1].more
-            if is_done and not has_ended and id(each) not in committed:
+            if not has_ended and (each.is_open or (is_done and id(each) not in committed)):
                 each.failed = self._time
                 if each.caller is not None:
                     each.caller.log.append(Left(Port.FAIL, each))
+            each.is_open = False
 
     def _commitments(
         self, gone: Sequence[TracedCall | Marker], at: TracedCall | None, start: int | None

@@ -114,6 +114,57 @@ counted(N) :- aggregate_all(count, ( n(X), \\+ big(X) ), N).
 folded(S) :- findall(X, n(X), L), foldl(plus_even, L, 0, S).
 plus_even(X, S0, S) :- ( even(X) -> S is S0 + X ; S = S0 ).
 """
+MIXED = """
+:- use_module(library(yall)).
+:- use_module(library(apply)).
+price(pen, 2). price(ink, 15). price(pad, 4).
+cheap(X) :- price(X, P), P < 10.
+cheapest(X) :- price(X, P), \\+ ( price(_, Q), Q < P ).
+sum_of(L, S) :- foldl([X,A,B]>>( price(X, P), B is A + P ), L, 0, S).
+bought(L, C) :- include(cheap, L, C).
+listed(L) :- findall(P-X, price(X, P), Ps), keysort(Ps, S), findall(X, member(_-X, S), L).
+known(X, R) :- ( catch(must_know(X), unknown(_), fail) -> R = yes ; R = no ).
+must_know(X) :- price(X, _), !.
+must_know(X) :- throw(unknown(X)).
+safe_price(X, P) :- catch(( must_know(X), price(X, P) ), unknown(Y), default(Y, P)).
+default(_, 1).
+both(X, Y) :- cheap(X), cheap(Y), X @< Y.
+all_cheap(L) :- \\+ ( member(X, L), \\+ cheap(X) ).
+grade(P, G) :- ( P < 3 -> G = low ; P < 10 -> G = mid ; G = high ).
+graded(X, G) :- price(X, P), grade(P, G).
+same_grade(X, Y) :- graded(X, G), graded(Y, G), X \\== Y.
+word(W) --> letters(Cs), { atom_codes(W, Cs) }.
+letters([C|Cs]) --> letter(C), letters(Cs).
+letters([C]) --> letter(C).
+letter(C) --> [C], { code_type(C, alpha) }.
+words([W|Ws]) --> word(W), ( spaces -> words(Ws) ; { Ws = [] } ).
+spaces --> space, spaces.
+spaces --> space.
+space --> " ".
+split(A, Ws) :- atom_codes(A, Cs), once(phrase(words(Ws), Cs)).
+tree(nil, _, nil).
+insert(nil, X, t(nil, X, nil)).
+insert(t(L, Y, R), X, t(L1, Y, R1)) :-
+    ( X @< Y -> insert(L, X, L1), R1 = R ; X == Y -> L1 = L, R1 = R ; L1 = L, insert(R, X, R1) ).
+build(Xs, T) :- foldl([X,A,B]>>insert(A, X, B), Xs, nil, T).
+walk(nil) --> [].
+walk(t(L, X, R)) --> walk(L), [X], walk(R).
+sorted(Xs, S) :- build(Xs, T), phrase(walk(T), S).
+count(X, N) :- ( setof(Y, both(X, Y), L) -> length(L, N) ; N = 0 ).
+eval(N, N) :- number(N), !.
+eval(A + B, V) :- !, eval(A, X), eval(B, Y), V is X + Y.
+eval(A * B, V) :- !, eval(A, X), eval(B, Y), V is X * Y.
+eval(if(C, A, B), V) :- !, ( holds(C) -> eval(A, V) ; eval(B, V) ).
+holds(A < B) :- eval(A, X), eval(B, Y), X < Y.
+solve(true) :- !.
+solve((A, B)) :- !, solve(A), solve(B).
+solve(not(A)) :- !, \\+ solve(A).
+solve(A) :- rule(A, B), solve(B).
+rule(likes(ann, X), ( food(X), not(bitter(X)) )).
+rule(food(tea), true).
+rule(food(jam), true).
+rule(bitter(tea), true).
+"""
 SLIPS = [
     (LISTS, "app(Xs, L, Zs).", "app(L, Xs, Zs).", "app([1,2],[3],X)", "app/3"),
     (LISTS, "app([], L, L).", "app([], _, []).", "rev([1,2,3],X)", "app/3"),
@@ -205,6 +256,35 @@ SLIPS = [
     (CONTROL, "low(2). ", "low(7). ", "alt(X)", "low/1"),
     (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 0.", "either(2)", "big/1"),
     (CONTROL, "big(X) :- X > 2.", "big(X) :- X > 4.", "in_cond(4,K)", "big/1"),
+    (MIXED, "P < 10.", "P < 4.", "bought([pen,ink,pad],C)", "cheap/1"),
+    (MIXED, "P < 10.", "P < 40.", "all_cheap([pen,ink])", "cheap/1"),
+    (MIXED, "P < 10.", "P < 4.", "all_cheap([pen,pad])", "cheap/1"),
+    (MIXED, "P < 10.", "P < 4.", "both(X,Y)", "cheap/1"),
+    (MIXED, "P < 10.", "P < 4.", "count(pad,N)", "cheap/1"),
+    (MIXED, "price(pad, 4).", "price(pad, 1).", "cheapest(X)", "price/2"),
+    (MIXED, "price(pen, 2). ", "", "sum_of([pad,ink],S), cheapest(X)", "price/2"),
+    (MIXED, "Q < P ).", "Q > P ).", "cheapest(X)", "cheapest/1"),
+    (MIXED, "price(pad, 4).", "price(pad, 5).", "sum_of([pen,pad],S)", "price/2"),
+    (MIXED, "price(pad, 4).", "price(pad, 50).", "listed(L)", "price/2"),
+    (MIXED, "price(pad, 4).", "", "known(pad,R)", "price/2"),
+    (MIXED, "must_know(X) :- price(X, _), !.", "must_know(X) :- price(_, X), !.",
+     "known(pen,R)", "must_know/1"),
+    (MIXED, "default(_, 1).", "default(_, 2).", "safe_price(hat,P)", "default/2"),
+    (MIXED, "price(pad, 4).", "", "safe_price(pad,P)", "price/2"),
+    (MIXED, "P < 3 ->", "P < 5 ->", "graded(pad,G)", "grade/2"),
+    (MIXED, "P < 3 ->", "P < 5 ->", "same_grade(pen,Y)", "grade/2"),
+    (MIXED, "letters([C]) --> letter(C).", "letters([]) --> letter(_).",
+     "split('ab cd',W)", "letters/3"),
+    (MIXED, "spaces --> space, spaces.", "", "split('ab  cd',W)", "spaces/2"),
+    (MIXED, "X @< Y -> insert(L, X, L1)", "X @> Y -> insert(L, X, L1)",
+     "sorted([b,a,c],S)", "insert/3"),
+    (MIXED, "walk(L), [X], walk(R)", "walk(L), walk(R), [X]", "sorted([b,a,c],S)", "walk/3"),
+    (MIXED, "V is X * Y", "V is X - Y", "eval(if(1*2 < 2+1, 1+2*3, 0),V)", "eval/2"),
+    (MIXED, "X < Y.", "X > Y.", "eval(if(1*2 < 2+1, 1+2*3, 0),V)", "holds/1"),
+    (MIXED, "rule(bitter(tea), true).", "rule(bitter(jam), true).",
+     "solve(likes(ann,X))", "rule/2"),
+    (MIXED, "rule(food(jam), true).", "", "solve(likes(ann,jam))", "rule/2"),
+    (MIXED, "\\+ solve(A).", "solve(A).", "solve(likes(ann,jam))", "solve/1"),
 ]  # fmt: skip
 
 
