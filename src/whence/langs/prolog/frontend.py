@@ -42,6 +42,11 @@ class Execution:
         self.trace = TraceTree(events, self.run)
         if not self.trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")
+        if len(self.trace.root.answers) != len(self.run.answers):
+            raise WhenceError(
+                f"{goal}: not all of the run was recorded; does the program turn the tracer off "
+                "(notrace, nodebug)?"
+            )
         names = {str(file.resolve()): str(file)}
         self._new_source = partial(EvaluationTree, engine, self.trace, names, goal)
         self.source = self._new_source()

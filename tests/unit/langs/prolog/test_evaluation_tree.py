@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from prolog import Traced, need_swipl, traced
 
+from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.evaluation_tree import children_of
 from whence.langs.prolog.frontend import Execution
@@ -151,6 +152,12 @@ def test_an_exception_that_was_caught_explains_the_answer(file: Path) -> None:
     run = traced(file, "tries(R)")
     (catch,) = [each for each in run.trace.calls if each.predicate.name == "catch"]
     assert run.children(Left(Port.EXIT, catch)) == ["exception raises(_A)"]
+
+
+def test_a_program_that_turns_the_tracer_off_is_not_debugged(tmp_path: Path) -> None:
+    (tmp_path / "off.pl").write_text("p(X) :- q(X), nodebug, r(X).\nq(1).\nr(1).\n")
+    with Engine() as engine, pytest.raises(WhenceError, match="turn the tracer off"):
+        Execution(engine, tmp_path / "off.pl", "p(X)")
 
 
 # --- as a tree -----------------------------------------------------------------------------------
