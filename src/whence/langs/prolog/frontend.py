@@ -6,6 +6,9 @@ that should not have been raised. Each has its own root in the evaluation tree.
 
 from __future__ import annotations
 
+import contextlib
+import gc
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +22,18 @@ from whence.tree.memory import ColumnTree
 
 MOST_EVENTS = 2_000_000
 SOLUTIONS = 20
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """A trace is many objects that stay; a third of the time would go into looking for cycles."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Execution:
@@ -39,7 +54,8 @@ class Execution:
         engine.load(file)
         self.run = Run()
         events = run_goal(engine, goal, self.run, solutions=solutions, most_events=most_events)
-        self.trace = TraceTree(events, self.run)
+        with _without_collector():
+            self.trace = TraceTree(events, self.run)
         if not self.trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")
         if len(self.trace.root.answers) != len(self.run.answers):
