@@ -3,14 +3,17 @@
 This is what `make test` and CI run. Every CPython >= 3.11 counts.
 
 Needs nothing but the interpreter that runs it: environments.py makes and updates an environment for
-each interpreter. All steps run even when an earlier one failed, so that one run shows everything;
-the summary has a line for each, and the exit status is 1 when any failed. An interpreter for which
-no environment can be had is skipped and named, except for the one that runs this.
+each interpreter, and SWI-Prolog is installed where it is missing and can be. All steps run even
+when an earlier one failed, so that one run shows everything; the summary has a line for each, and
+the exit status is 1 when any failed. An interpreter for which no environment can be had is skipped
+and named, except for the one that runs this.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 TESTING = ("terminal", "test")
 LINTING = ("lint",)
 OF_THE_INTERPRETER = (
-    "tests/unit/langs",
+    "tests/unit/langs/python",
     "tests/unit/pytest_plugin",
     "tests/unit/cli/test_record.py",
     "tests/unit/cli/test_run.py",
@@ -92,6 +95,18 @@ def test_other(run: Run, interpreter: Interpreter) -> None:
         test(run, interpreter, OF_THE_INTERPRETER)
 
 
+def provide_prolog(run: Run) -> None:
+    """SWI-Prolog is no Python package; where it cannot be had, its tests skip and say why."""
+    if shutil.which("swipl") is not None:
+        return
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        run.note("skipped", "tests that need swipl: it is missing, and only root can install it")
+        return
+    run.step("apt-get update", ["apt-get", "update", "-qq"])
+    install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", "swi-prolog-nox"]
+    run.step("install swi-prolog-nox", install)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     which = parser.add_mutually_exclusive_group()
@@ -110,6 +125,7 @@ def main() -> int:
     run = Run()
     lint(run, interpreter)
     if not options.lint:
+        provide_prolog(run)
         test(run, interpreter)
     if not (options.lint or options.quick):
         for other in environments.at_hand(interpreter)[1:]:

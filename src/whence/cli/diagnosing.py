@@ -24,7 +24,7 @@ from whence.report.record import exit_code
 from whence.search.registry import DEFAULT, find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
 from whence.session.journal import Journal, OtherTree, default_path, is_session
-from whence.session.state import State
+from whence.session.state import Options, State
 from whence.ui.terminal import choose_screen, converse
 from whence.ui.terminal.listing import find_function
 from whence.ui.terminal.screen import Screen
@@ -95,8 +95,13 @@ def diagnose(
     provenance: Provenance | None,
     path: Path,
     first: First | None = None,
+    *,
+    top_is_wrong: bool = False,
 ) -> int:
-    """Hold the session, write the diagnosis, and return the exit code."""
+    """Hold the session, write the diagnosis, and return the exit code.
+
+    `top_is_wrong`: the person has said so already, by naming what is wrong.
+    """
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
     asked = oracles.gather(options, tree, path)
@@ -110,8 +115,14 @@ def diagnose(
         plain=options.plain or to_stdout,
     )
     journal = _journal(options, tree, path, screen.note)
+    known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
     debugging = Debugging(
-        state=State(tree, provenance, prior=oracles.prior(options, tree, path, screen.note)),
+        state=State(
+            tree,
+            provenance,
+            options=known,
+            prior=oracles.prior(options, tree, path, screen.note),
+        ),
         oracles=asked,
         journal=journal,
         notify=screen.note,

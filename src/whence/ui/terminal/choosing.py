@@ -24,7 +24,8 @@ def choose_screen(*, answers: TextIO | None, output: TextIO | None, plain: bool)
         from whence.ui.terminal.fancy import FancyScreen
 
         return FancyScreen(target)
-    if isinstance(source, io.TextIOWrapper):
+    # A stream that was read from cannot be changed any more; whoever read did this before.
+    if isinstance(source, io.TextIOWrapper) and source.errors != "replace":
         # Bytes that are not text are a line that is not understood, not a failure.
         source.reconfigure(errors="replace")
     return PlainScreen(source, target)

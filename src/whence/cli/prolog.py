@@ -1,0 +1,141 @@
+"""`whence prolog FILE GOAL`: run a Prolog goal and find out what is wrong with its answers."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from whence.cli import diagnosing
+from whence.errors import UsageError
+from whence.langs.prolog.engine import Engine
+from whence.langs.prolog.frontend import MOST_EVENTS, SOLUTIONS, Execution
+from whence.tree.memory import ColumnTree
+
+_SAY = "say --wrong N or --missing"
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "prolog",
+        help="find the fault in a Prolog program",
+        description="Runs a goal in SWI-Prolog and lists its answers. One is wrong, one is "
+        "missing, or the goal raised an error: whence asks about what led to it until it can name "
+        "the clause or the predicate at fault (docs/prolog.md).",
+    )
+    command.add_argument("file", type=Path, metavar="FILE", help="the program")
+    command.add_argument("goal", metavar="GOAL", help="the goal, as one types it at ?-")
+    symptom = command.add_argument_group("what is wrong").add_mutually_exclusive_group()
+    symptom.add_argument(
+        "--wrong", type=_number, metavar="N", help="the N-th answer should not be there"
+    )
+    symptom.add_argument("--missing", action="store_true", help="there should be more answers")
+    symptom.add_argument("--raised", action="store_true", help="it should not raise that error")
+    limits = command.add_argument_group("the run")
+    limits.add_argument(
+        "--solutions", type=_number, metavar="N", default=SOLUTIONS,
+        help=f"how many answers to look for (default: {SOLUTIONS})",
+    )  # fmt: skip
+    limits.add_argument(
+        "--max-events", type=_number, metavar="N", default=MOST_EVENTS,
+        help=f"give up after so many events (default: {MOST_EVENTS:,})",
+    )  # fmt: skip
+    diagnosing.add_options(command)
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the goal, find out what is wrong with it, and hold the session."""
+    quiet = options.format == "json" and options.output is None
+    out = sys.stderr if quiet else sys.stdout
+    out.flush()
+    with Engine(stdin=_input_of_program(), stdout=_descriptor(out)) as engine:
+        execution = Execution(
+            engine,
+            options.file,
+            options.goal,
+            solutions=options.solutions,
+            most_events=options.max_events,
+        )
+        print("\n".join(_listed(execution)), file=out, flush=True)
+        tree = _tree(options, execution, out)
+        if tree is None:
+            return 1
+        return diagnosing.diagnose(options, tree, None, options.file, top_is_wrong=True)
+
+
+def _input_of_program() -> int | None:
+    """A terminal is shared with the program; a pipe holds our answers, not its input."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        return None
+    return subprocess.DEVNULL
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None
+
+
+def _listed(execution: Execution) -> list[str]:
+    shown = [f"{number:4}  {text}" for number, text in enumerate(execution.answers, 1)]
+    if execution.raised is not None:
+        return (
+            ["Answers:", *shown, f"then it raised {execution.raised}"]
+            if shown
+            else [f"It raised {execution.raised}"]
+        )
+    if not shown:
+        return ["It has no answer."]
+    return ["Answers:", *shown, "No more." if execution.has_all_answers else "There may be more."]
+
+
+def _tree(options: argparse.Namespace, execution: Execution, out: TextIO) -> ColumnTree | None:
+    """The tree of what is wrong; None if the person says that nothing is."""
+    if options.wrong is not None:
+        return execution.wrong(options.wrong)
+    if options.missing:
+        return execution.missing()
+    if options.raised or (execution.raised is not None and not execution.answers):
+        return execution.raising()
+    if not execution.answers:
+        return execution.missing()
+    if options.answers not in (None, "-"):
+        raise UsageError(f"what is wrong with these answers? {_SAY}")
+    return _chosen(execution, out)
+
+
+def _chosen(execution: Execution, out: TextIO) -> ColumnTree | None:
+    """Ask until it is clear what is wrong."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    last = ", e: the error" if execution.raised is not None else ", m: one is missing"
+    while True:
+        print(f"What is wrong? [the number of an answer{last}, q: nothing] ", end="", file=out)
+        out.flush()
+        line = sys.stdin.readline() if sys.stdin is not None else ""
+        word = line.strip()
+        if not (sys.stdin is not None and sys.stdin.isatty()):
+            print(word, file=out, flush=True)
+        if not line or word == "q":
+            return None
+        try:
+            if word in ("m", "missing"):
+                return execution.missing()
+            if word in ("e", "error"):
+                return execution.raising()
+            if word.isdecimal():
+                return execution.wrong(int(word))
+        except UsageError as problem:
+            print(problem, file=out)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
+    return int(text)

@@ -1,0 +1,200 @@
+"""Debug slicing of logic programs: the calls that can have to do with a wrong or missing answer.
+
+Citation: Szilágyi, Harmath & Gyimóthy, "The debug slicing of logic programs".
+Three sets make the slice:
+- PDPS, the potentially dependent part: the success branch and the calls that failed at once. The
+  paper's lemma overlooks negation, so the branches on which negated goals succeeded are added.
+- S1: the calls through which data flowed into the arguments of calls that failed at once.
+- S2: for every cut that was run, the branch that it made final.
+
+Data flows along *positions*: arguments of heads and of body literals. An argument is annotated once
+for each call, for the literal and the head alike: ground when called, it is inherited; unbound when
+called and ground at every answer, it is synthesized; else it is dual, and data may flow both ways.
+Inside a clause the edges come from the clause's text (shared variables), never from the names of
+variables at run time, which the garbage collector changes.
+
+Cost: a slice is walked backwards from one position, over the branch of one call.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from whence.langs.prolog.events import Clause
+from whence.langs.prolog.trace_tree import TraceTree
+from whence.langs.prolog.traced_call import TracedCall, path_to
+
+HEAD = 0
+
+
+class Flow(Enum):
+    """Which way data goes through an argument of a call."""
+
+    INHERITED = "inherited"
+    SYNTHESIZED = "synthesized"
+    DUAL = "dual"
+
+
+class Side(Enum):
+    """What a position is inside its clause: where data comes in, goes out, or both."""
+
+    IN = "in"
+    OUT = "out"
+    DUAL = "dual"
+
+
+_OF_HEAD = {Flow.INHERITED: Side.IN, Flow.SYNTHESIZED: Side.OUT, Flow.DUAL: Side.DUAL}
+_OF_LITERAL = {Flow.INHERITED: Side.OUT, Flow.SYNTHESIZED: Side.IN, Flow.DUAL: Side.DUAL}
+_WITHIN = {
+    (Side.IN, Side.OUT), (Side.DUAL, Side.OUT), (Side.IN, Side.DUAL), (Side.DUAL, Side.DUAL)
+}  # fmt: skip
+_ACROSS = {(Side.OUT, Side.IN), (Side.DUAL, Side.DUAL)}
+_THROUGH = {(Side.IN, Side.OUT), (Side.DUAL, Side.OUT), (Side.IN, Side.DUAL)}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An argument (from 1) of the head (literal 0) or a body literal of a call's clause."""
+
+    mark: int
+    literal: int
+    argument: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    side: Side
+    variables: frozenset[int]
+    is_pseudo: bool = False
+
+
+def annotate(call: TracedCall, argument: int, before: int | None = None) -> Flow:
+    """The annotation of an argument (from 0).
+
+    With `before` only answers up to then count, and where there is none yet nothing is known: so a
+    failed branch is annotated by itself.
+    """
+    if call.states[argument] == "g":
+        return Flow.INHERITED
+    answers = [each for each in call.answers if before is None or each.time < before]
+    if before is not None and not answers:
+        return Flow.DUAL
+    is_filled = all(each.states[argument] == "g" for each in answers)
+    return Flow.SYNTHESIZED if is_filled and call.states[argument] == "v" else Flow.DUAL
+
+
+class Skeleton:
+    """The clauses along the branch of one call, glued at its calls, and how data flows in them."""
+
+    def __init__(self, tree: TraceTree, last: TracedCall, *, by_itself: bool = False) -> None:
+        self._positions: dict[Place, _Position] = {}
+        self._of_mark: dict[int, list[Place]] = defaultdict(list)
+        self._glued: dict[Place, Place] = {}
+        path = path_to(last)
+        before = last.called if by_itself else None
+        clauses = {call.mark: after.via for call, after in pairwise(path)}
+        clauses[last.mark] = last.clause if last.answers else None
+        for call in path:
+            self._add(tree, call, clauses, before)
+
+    def _add(
+        self, tree: TraceTree, call: TracedCall, clauses: dict[int, int | None], before: int | None
+    ) -> None:
+        clause = tree.clause(clauses[call.mark])
+        if clause is not None and len(clause.head) != len(call.states):
+            clause = None
+        literal, variables = _literal(tree, call, clauses)
+        for argument in range(len(call.states)):
+            flow = annotate(call, argument, before)
+            own = variables[argument] if argument < len(variables) else frozenset()
+            head = Place(call.mark, HEAD, argument + 1)
+            shown = clause.head[argument] if clause else own
+            self._put(head, _Position(_OF_HEAD[flow], shown, is_pseudo=clause is None))
+            if literal and call.caller and argument < len(variables):
+                place = Place(call.caller.mark, literal, argument + 1)
+                self._put(place, _Position(_OF_LITERAL[flow], own))
+                self._glued[head] = place
+                self._glued[place] = head
+
+    def _put(self, place: Place, position: _Position) -> None:
+        self._positions[place] = position
+        self._of_mark[place.mark].append(place)
+
+    def slice(self, start: Place) -> set[Place]:
+        """All positions that data can have come from."""
+        seen, todo = {start}, [start]
+        while todo:
+            for before in self._before(todo.pop()):
+                if before not in seen:
+                    seen.add(before)
+                    todo.append(before)
+        return seen
+
+    def _before(self, place: Place) -> Iterator[Place]:
+        here = self._positions[place]
+        for other in self._of_mark[place.mark]:
+            there = self._positions[other]
+            if other == place:
+                continue
+            sides = (there.side, here.side)
+            if there.is_pseudo and here.is_pseudo and other.literal == place.literal == HEAD:
+                if sides in _THROUGH:
+                    yield other
+            elif not there.is_pseudo and there.variables & here.variables and sides in _WITHIN:
+                yield other
+        glued = self._glued.get(place)
+        if glued is not None and (self._positions[glued].side, here.side) in _ACROSS:
+            yield glued
+
+
+def _literal(
+    tree: TraceTree, call: TracedCall, clauses: dict[int, int | None]
+) -> tuple[int, tuple[frozenset[int], ...]]:
+    """Which literal of its caller's clause a call is (from 1, or 0), and its variables."""
+    caller = call.caller
+    clause: Clause | None = tree.clause(clauses.get(caller.mark)) if caller else None
+    for number, each in enumerate(clause.literals if clause else (), 1):
+        if each.path == call.path:
+            return number, each.variables
+    return 0, ()
+
+
+# --- the slices ----------------------------------------------------------------------------------
+
+
+def potentially_dependent(tree: TraceTree, *, repaired: bool = True) -> set[int]:
+    """PDPS as marks; `repaired` adds what made negations fail."""
+    refuting = tree.refuting if repaired else []
+    return {each.mark for each in (*tree.success, *tree.failed_leaves(), *refuting)}
+
+
+def into_failures(tree: TraceTree, *, by_itself: bool = False) -> set[int]:
+    """S1 as marks: the calls through which data flowed into calls that failed at once."""
+    found: set[int] = set()
+    for leaf in tree.failed_leaves():
+        skeleton = Skeleton(tree, leaf, by_itself=by_itself)
+        for argument in range(len(leaf.states)):
+            found |= _heads(skeleton.slice(Place(leaf.mark, HEAD, argument + 1)))
+    return found
+
+
+def made_final(tree: TraceTree) -> set[int]:
+    """S2 as marks: the branches of the cuts that were run."""
+    return {each.mark for cut in tree.cuts for each in cut.branch()}
+
+
+def debug_slice(tree: TraceTree, *, by_itself: bool = False, repaired: bool = True) -> set[int]:
+    """The debug slice as marks."""
+    return (
+        potentially_dependent(tree, repaired=repaired)
+        | into_failures(tree, by_itself=by_itself)
+        | made_final(tree)
+    )
+
+
+def _heads(places: Iterable[Place]) -> set[int]:
+    return {place.mark for place in places if place.literal == HEAD}

@@ -1,0 +1,149 @@
+"""The swipl process: starting it, talking to it, ending it.
+
+Requests and what is told of them go over descriptors of their own, so that the program's input and
+output stay the program's. One request is answered at a time: lines of events, then `ok` or what
+went wrong. Nothing here knows what the lines mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+from whence.errors import WhenceError
+
+CAPTURE = Path(__file__).parent / "pl" / "capture.pl"
+INSTALL = (
+    "`apt-get install swi-prolog-nox` on Debian and Ubuntu, `brew install swi-prolog` on macOS"
+)
+_STACK = "4g"
+"""Under the tracer no frame is dropped early, so recursion needs more room than without it."""
+
+
+_PATIENCE = 1.0
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+class EngineProblem(WhenceError):
+    """Prolog could not do what was asked; the message is Prolog's own."""
+
+
+def find_swipl() -> str:
+    """Where swipl is; an error that says how to get it where it is not."""
+    found = shutil.which("swipl")
+    if found is None:
+        raise WhenceError(f"SWI-Prolog (swipl) is not installed, or not on the PATH: {INSTALL}")
+    return found
+
+
+class Engine:
+    """A swipl process with the user's files in it. Use it in a `with` statement."""
+
+    def __init__(self, *, stdin: int | None = None, stdout: int | None = None) -> None:
+        """Start it; `stdin` and `stdout` are the program's, inherited where they are None."""
+        read_request, write_request = os.pipe()
+        read_event, write_event = os.pipe()
+        command = [find_swipl(), "-q", "-f", "none", "--no-signals", f"--stack-limit={_STACK}"]
+        command += ["-g", "whence_capture:serve", str(CAPTURE), "--"]
+        command += [f"/dev/fd/{read_request}", f"/dev/fd/{write_event}"]
+        try:
+            with _deaf_to_interrupts():
+                self._process = subprocess.Popen(
+                    command, stdin=stdin, stdout=stdout, pass_fds=(read_request, write_event)
+                )
+        finally:
+            os.close(read_request)
+            os.close(write_event)
+        self._requests: IO[str] = os.fdopen(write_request, "w", encoding="utf-8")
+        self._events: IO[str] = os.fdopen(read_event, encoding="utf-8", newline="\n")
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def load(self, file: Path) -> None:
+        """Load a program as swipl does: what is wrong in it is said on standard error."""
+        if not file.is_file():
+            raise WhenceError(f"{file}: there is no such file")
+        self.do(f"load({quoted(str(file.resolve()))})")
+
+    def do(self, request: str) -> list[list[str]]:
+        """All that is told of a request, in fields."""
+        return list(self.stream(request))
+
+    def stream(self, request: str) -> Iterator[list[str]]:
+        """What is told of a request, while it is being done."""
+        try:
+            self._requests.write(request + ".\n")
+            self._requests.flush()
+        except (OSError, ValueError) as problem:
+            raise EngineProblem("swipl has ended") from problem
+        for line in self._events:
+            fields = line[:-1].split("\t")
+            if fields[0] == "ok":
+                return
+            if fields[0] == "problem":
+                raise EngineProblem(plain(fields[1]).strip())
+            yield fields
+        code = self._process.wait()
+        raise EngineProblem(f"swipl ended with exit code {code} before it was done")
+
+    def numbered(self, request: str, numbers: Sequence[int]) -> list[list[str]]:
+        """A request about terms that are kept in Prolog."""
+        return self.do(f"{request}({list(numbers)})") if numbers else []
+
+    def kill(self) -> None:
+        """End it at once, whatever it is doing."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End it; a program that goes on all the same is killed."""
+        for stream in (self._requests, self._events):
+            with contextlib.suppress(OSError):  # it may have ended already
+                stream.close()
+        try:
+            self._process.wait(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """What is started here ignores Ctrl-C, which a terminal sends to every process in it.
+
+    It is an answer of the person to a question, and must not take the terms away with it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def quoted(text: str) -> str:
+    """A text as a quoted atom."""
+    escaped = "".join(
+        {"\\": "\\\\", "'": "\\'", "\n": "\\n"}.get(character, character) for character in text
+    )
+    return f"'{escaped}'"
+
+
+def plain(text: str) -> str:
+    """A text of a line, with its escapes undone."""
+    if "\\" not in text:
+        return text
+    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text)

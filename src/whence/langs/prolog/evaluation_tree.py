@@ -1,0 +1,278 @@
+"""The evaluation tree: answers, failures and exceptions as nodes, and who is blamed for each.
+
+Citation: MacLarty, Somogyi & Brown, "Divide-and-query and subterm dependency tracking in the
+Mercury declarative debugger" (2005), section 3; what is said of libraries and cuts is ours.
+- An answer's children are the last answers of the calls on its branch, and all that happened in
+  negations that succeeded and in conditions that failed (tried in vain).
+- A failure's children are all answers and failures below it. Failure says that the answers so far
+  are all there are.
+- A library predicate is trusted, and what it called back is what its caller's children really are.
+  Of one that only passes control on, the branch counts; of any other, all that happened.
+- An earlier clause with a cut that it did not reach left the way free for a later one: what it
+  tried before the cut explains the later one's answer.
+
+An event may stand in the tree more than once, below each event that it helped to explain, so trees
+may be far larger than traces. Beyond a number of nodes the rest is *implicit*, weighs as much as
+the trace was long in between, and is made when it is asked for; then the weights are right again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from whence.langs.prolog.engine import Engine, plain
+from whence.langs.prolog.events import GOAL, Clause, Predicate
+from whence.langs.prolog.trace_tree import TraceTree
+from whence.langs.prolog.traced_call import Left, LogEntry, Port, TracedCall, completed, in_vain
+from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
+from whence.model.value import atom
+from whence.tree.build import Rows, link
+from whence.tree.memory import ColumnTree, assembled
+
+MOST_NODES = 50_000
+_ANSWERS_SHOWN = 10
+_EVENTS_A_NODE = 3
+_SOURCE_LINES = 12
+_ADDED = "This clause was added while the program ran; what added it may be at fault."
+_CALLS_EACH = {"maplist", "foldl"}
+_CALLS_ONE = {"call", "once", "catch", "apply", "setup_call_cleanup", "call_cleanup"}
+
+
+def children_of(left: Left) -> list[Left]:
+    """What explains an event: if all of it is right, a wrong event is its own code's fault."""
+    call = left.call
+    if left.port is Port.FAIL:
+        return in_vain(call.log)
+    is_answer = left.port is Port.EXIT
+    on_branch = call.answers[left.number].children if is_answer else call.raised_after
+    if call.predicate.is_user:
+        return list(on_branch)
+    log = call.log[: call.answers[left.number].logged] if is_answer else call.log
+    return list(on_branch) if _passes_control_on(call, log) else completed(log)
+
+
+def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
+    """Whether a library predicate's answer is no more than the answers of what it called.
+
+    A goal that is given to `call/1` may hold negations and conditions, of which nothing is known;
+    where it made more than one call, all that happened counts.
+    """
+    if call.predicate.name in _CALLS_EACH:
+        return True
+    events = [each for each in log if isinstance(each, Left)]
+    is_one = len({each.call.mark for each in events}) == 1
+    has_caught = call.raised is None and any(each.port is Port.RAISE for each in events)
+    return call.predicate.name in _CALLS_ONE and is_one and not has_caught
+
+
+def events_between(left: Left) -> int:
+    """About how long the trace is between a call and the event."""
+    call = left.call
+    if left.port is Port.EXIT:
+        return call.answers[left.number].time - call.called
+    return (call.failed if left.port is Port.FAIL and call.failed else call.left) - call.called
+
+
+class EvaluationTree:
+    """A `Source` of the tree below one event. Terms are fetched from Prolog when they are shown."""
+
+    def __init__(self, engine: Engine, trace: TraceTree, names: dict[str, str], goal: str) -> None:
+        """`names` says how files are written whose resolved names are known."""
+        self._engine = engine
+        self._trace = trace
+        self._names = names
+        self._goal = goal
+        self._nodes: list[Left] = []
+        self._ids: dict[tuple[int, int], int] = {}
+        self._functions: dict[Function, int] = {}
+        self._rules: dict[Rule, int] = {}
+        self._numbers: dict[tuple[Predicate, int | None], tuple[int, int]] = {}
+        self._texts: dict[int, str] = {}
+        self._digests: dict[int, tuple[str, int]] = {}
+
+    def tree(self, root: Left, most: int = MOST_NODES) -> ColumnTree:
+        """The tree below an event, as far as it has at most about so many nodes."""
+        return self._built(root, self._id(-1, 0, root), most=most)
+
+    def call(self, detail: int, function: Function, rule: Rule) -> Call:
+        """The event as a question shows it."""
+        left = self._nodes[detail]
+        kind = OutcomeKind.RAISED if left.port is Port.RAISE else OutcomeKind.RETURNED
+        if left.port is Port.FAIL and function.location is not None:
+            uncovered = self.texts([left.call.term])[0]
+            rule = replace(rule, source=f"None of its clauses covers what {uncovered} lacks.")
+        value = None
+        if left.port is Port.RAISE and left.call.raised is not None:
+            value = atom(self.texts([left.call.raised])[0])
+        return Call(function, rule, Outcome(kind, value), text=self.equation(left))
+
+    def expand(self, detail: int, levels: int) -> ColumnTree:
+        """More levels below an implicit event."""
+        return self._built(self._nodes[detail], detail + 1, levels=levels)
+
+    def event(self, node: int) -> Left:
+        """The event that a node of the tree, known by its id, stands for."""
+        return self._nodes[node - 1]
+
+    # --- texts -----------------------------------------------------------------------------------
+
+    def equation(self, left: Left) -> str:
+        """What is judged, in Prolog's notation."""
+        call = left.call
+        if left.port is Port.EXIT:
+            return self.texts([call.answers[left.number].term])[0]
+        goal = self.texts([call.term])[0]
+        if left.port is Port.RAISE:
+            assert call.raised is not None
+            return f"{goal} raised {self.texts([call.raised])[0]}"
+        if not call.answers:
+            return f"{goal} has no answer"
+        terms = [each.term for each in call.answers]
+        shown = "; ".join(dict.fromkeys(self.texts(terms[:_ANSWERS_SHOWN])))
+        more = f"; … {len(terms) - _ANSWERS_SHOWN} more" if len(terms) > _ANSWERS_SHOWN else ""
+        return f"{goal} has no answer but {shown}{more}"
+
+    def texts(self, terms: Sequence[int]) -> list[str]:
+        """The texts of terms, from Prolog where they are not known yet."""
+        missing = [each for each in terms if each not in self._texts]
+        for _, number, text in self._engine.numbered("terms", missing):
+            self._texts[int(number)] = plain(text)
+        return [self._texts[each] for each in terms]
+
+    # --- rows ------------------------------------------------------------------------------------
+
+    def _id(self, parent: int, nth: int, left: Left) -> int:
+        """The id of an event at a place of the tree, the same whenever it is asked for."""
+        found = self._ids.setdefault((parent, nth), len(self._nodes) + 1)
+        if found > len(self._nodes):
+            self._nodes.append(left)
+        return found
+
+    def _built(
+        self, root: Left, node: int, *, levels: int | None = None, most: int | None = None
+    ) -> ColumnTree:
+        rows, lefts = Rows(), list[Left]()
+        waiting = deque([(root, node, -1, 0)])
+        while waiting:
+            left, node, parent, depth = waiting.popleft()
+            children = children_of(left)
+            is_full = most is not None and len(lefts) + len(waiting) + len(children) > most
+            is_deep = levels is not None and depth >= levels
+            is_implicit = bool(children) and depth > 0 and (is_full or is_deep)
+            lefts.append(left)
+            self._row(rows, left, node, parent, is_implicit)
+            if not is_implicit:
+                waiting.extend(
+                    (child, self._id(node, nth, child), node, depth + 1)
+                    for nth, child in enumerate(children)
+                )
+        self._judged(rows, lefts)
+        return assembled(link(rows), list(self._functions), list(self._rules), self)
+
+    def _row(self, rows: Rows, left: Left, node: int, parent: int, implicit: bool) -> None:
+        function, rule = self._code(left)
+        rows.ids.append(node)
+        rows.parents.append(parent)
+        rows.functions.append(function)
+        rows.rules.append(rule)
+        raised = left.port is Port.RAISE
+        rows.outcomes.append(OutcomeKind.RAISED if raised else OutcomeKind.RETURNED)
+        rows.own.append(1 + events_between(left) // _EVENTS_A_NODE if implicit else 1)
+        rows.implicit.append(implicit)
+        rows.details.append(node - 1)
+
+    def _judged(self, rows: Rows, lefts: Sequence[Left]) -> None:
+        """Equal questions have equal digests: they are about variants of the same terms."""
+        wanted = {term for left in lefts for term in _terms(left)} - self._digests.keys()
+        for _, number, sha, length in self._engine.numbered("digests", sorted(wanted)):
+            self._digests[int(number)] = sha, int(length)
+        for left in lefts:
+            known = [self._digests[term] for term in _terms(left)]
+            words = [left.port.value, left.call.predicate.module, *(each[0] for each in known)]
+            digest = hashlib.blake2b(" ".join(words).encode(), digest_size=8).digest()
+            rows.equations.append(int.from_bytes(digest, "little", signed=True))
+            rows.efforts.append(min(sum(each[1] for each in known), 2**31 - 1))
+
+    # --- code ------------------------------------------------------------------------------------
+
+    def _code(self, left: Left) -> tuple[int, int]:
+        """The numbers of the function and the rule that an event is blamed on.
+
+        An answer is blamed on its clause; a failure on the predicate, which lacks one.
+        """
+        call = left.call
+        number = call.clause
+        if left.port is not Port.RAISE:
+            number = call.answers[left.number].clause if left.port is Port.EXIT else None
+        known = self._numbers.get((call.predicate, number))
+        if known is None:
+            function = self._function(call.predicate)
+            rule = self._rule(call.predicate, number, function)
+            known = (
+                self._functions.setdefault(function, len(self._functions)),
+                self._rules.setdefault(rule, len(self._rules)),
+            )
+            self._numbers[call.predicate, number] = known
+        return known
+
+    def _function(self, predicate: Predicate) -> Function:
+        if predicate.name == GOAL:
+            return Function("user:goal/1", "goal", "user")
+        return Function(
+            f"{predicate.module}:{predicate.indicator}",
+            predicate.indicator,
+            predicate.module,
+            self._location(predicate.file, predicate.line),
+            trusted=not predicate.is_user,
+        )
+
+    def _rule(self, predicate: Predicate, number: int | None, function: Function) -> Rule:
+        if predicate.name == GOAL:
+            return Rule("the goal", function.name, source=self._goal)
+        clause = self._trace.clause(number)
+        if clause is None:
+            return Rule(function.name, function.name, function.location)
+        if not clause.line:
+            return Rule(f"{function.name} clause #{clause.number}", function.name, source=_ADDED)
+        return Rule(
+            f"{function.name} clause {clause.nth}",
+            function.name,
+            self._location(clause.file, clause.line),
+            source_of(clause),
+        )
+
+    def _location(self, file: str, line: int) -> Location | None:
+        return Location(self._names.get(file, file), line) if file and line else None
+
+
+def _terms(left: Left) -> list[int]:
+    call = left.call
+    match left.port:
+        case Port.EXIT:
+            return [call.answers[left.number].term]
+        case Port.FAIL:
+            return [call.term, *(each.term for each in call.answers)]
+        case _:
+            return [call.term, *([] if call.raised is None else [call.raised])]
+
+
+def source_of(clause: Clause) -> str:
+    """The text of a clause: the lines from its first to the one that ends with a full stop."""
+    try:
+        lines = Path(clause.file).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(_until_full_stop(lines[clause.line - 1 : clause.line - 1 + _SOURCE_LINES]))
+
+
+def _until_full_stop(lines: Iterable[str]) -> list[str]:
+    found = []
+    for line in lines:
+        found.append(line)
+        if line.split("%")[0].rstrip().endswith("."):
+            break
+    return found

@@ -1,0 +1,375 @@
+"""Events into calls: what each called on the way to each answer, and what it tried in vain.
+
+The current *branch* is the left-to-right list of the calls that led to where execution is; in it
+every call stands after its caller and after what was called before. Backtracking cuts off its end.
+
+What Prolog does not tell is inferred here, and nowhere else:
+- A call that left no choice point gets no fail port; it has failed when backtracking passes it.
+  So has one that was running, as `catch/3` is when what it recovers by fails.
+- `\\+` commits without a port; that it failed shows when its calls are cut off although execution
+  goes on neither inside it nor after it.
+- After a `\\+` that failed, execution may go on in the same clause, at what is left of a construct,
+  without a port; that shows when the clause goes on although calls of the `\\+` are on the branch.
+- A library predicate that is re-entered inside gives a second answer without a redo port.
+
+Citation: Mercury's contexts (MacLarty, Somogyi & Brown 2005); the trace tree of debug slicing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from whence.langs.prolog.events import (
+    CallEvent,
+    Clause,
+    Construct,
+    ConstructKind,
+    CutEvent,
+    Event,
+    ExitEvent,
+    FailEvent,
+    RaiseEvent,
+    RedoEvent,
+    Run,
+    UnifyEvent,
+)
+from whence.langs.prolog.traced_call import (
+    Answer,
+    Committed,
+    Cut,
+    Jump,
+    Left,
+    Marker,
+    NewClause,
+    Port,
+    TracedCall,
+    because,
+    evaluation,
+    in_vain,
+    is_inside,
+    place_of,
+    reopen,
+)
+
+_WHOLE = (ConstructKind.OR, ConstructKind.NOT)
+
+
+class TraceTree:
+    """All calls of a run. `calls[0]` is the goal."""
+
+    def __init__(self, events: Iterable[Event], run: Run) -> None:
+        self.run = run
+        self.calls: list[TracedCall] = []
+        self.cuts: list[Cut] = []
+        self.success: list[TracedCall] = []
+        """The branch of the last answer of the goal; empty where there is none."""
+        self.refuting: list[TracedCall] = []
+        """The branches on which negated goals succeeded, so that the negations failed."""
+        self.unknown_frames = 0
+        """How often something was told of a call that never was; tabling does that."""
+        self._branch: list[TracedCall | Marker] = []
+        self._of_frame: dict[int, TracedCall] = {}
+        self._new_cuts: list[Cut] = []
+        self._time = 0
+        for event in events:
+            self._time += 1
+            self._take(event)
+        if run.exhausted and self.calls:
+            self._cut_off(0, None, None)
+
+    @property
+    def root(self) -> TracedCall:
+        return self.calls[0]
+
+    def clause(self, number: int | None) -> Clause | None:
+        return None if number is None else self.run.clauses.get(number)
+
+    def failed_leaves(self) -> list[TracedCall]:
+        """Calls that failed at once."""
+        return [
+            each
+            for each in self.calls
+            if not each.has_children and each.failed is not None and not each.answers
+        ]
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, CallEvent):
+            self._forget_raised()
+            self._call(event)
+            return
+        call = self._of_frame.get(event.frame)
+        if call is None:
+            self.unknown_frames += 1
+            return
+        if isinstance(event, RaiseEvent):
+            self._raise(call, event)
+            return
+        self._forget_raised()
+        call.left = self._time
+        match event:
+            case UnifyEvent(_, clause):
+                self._unify(call, clause)
+            case ExitEvent():
+                self._exit(call, event)
+            case FailEvent():
+                self._fail(call)
+            case RedoEvent(_, pc):
+                self._redo(call, pc)
+            case CutEvent():
+                self._cut(call, event)
+
+    def _call(self, event: CallEvent) -> None:
+        caller = self._of_frame.get(event.caller) if event.caller else None
+        if caller is None and self.calls:
+            caller = self.root
+        if caller is not None:
+            self._reenter(caller)
+            self._settle(caller, event.pc)
+        parent = self._last_call()
+        clause = self.clause(caller.clause) if caller else None
+        call = TracedCall(
+            mark=len(self.calls) + 1,
+            predicate=self.run.predicates[event.predicate],
+            term=event.term,
+            states=event.states,
+            caller=caller,
+            pc=event.pc,
+            path=clause.paths.get(event.pc, ()) if clause else (),
+            parent=parent,
+            via=parent.clause if parent else None,
+            position=len(self._branch),
+            called=self._time,
+        )
+        if parent is not None:
+            parent.has_children = True
+        if caller is not None:
+            caller.body.append(call)
+        self.calls.append(call)
+        self._branch.append(call)
+        self._of_frame[event.frame] = call
+        for cut in self._new_cuts:
+            if cut.last is parent:
+                cut.selected_after = call
+        self._new_cuts = []
+
+    def _unify(self, call: TracedCall, clause: int) -> None:
+        self._cut_off(call.position + 1, call, None)
+        before = self.clause(call.clause)
+        if before is not None and before.cuts:
+            reach = max(before.cuts)
+            tried = [
+                each
+                for each in call.log[call.attempt_start :]
+                if not isinstance(each, Left) or each.call.pc <= reach
+            ]
+            call.guards += in_vain(tried)
+        if call.clause is not None:
+            call.log.append(NewClause())
+        call.attempt_start = len(call.log)
+        call.cut_at = -1
+        call.clause = clause
+        call.tried.append(clause)
+
+    def _exit(self, call: TracedCall, event: ExitEvent) -> None:
+        self._reenter(call)
+        self._settle(call, None)
+        children = (*call.guards, *because(call, call.body))
+        answer = Answer(
+            event.term, event.states, event.more, call.clause, children, self._time, len(call.log)
+        )
+        call.answers.append(answer)
+        call.is_open = False
+        call.end_on_branch = len(self._branch)
+        if call.caller is not None:
+            call.caller.log.append(Left(Port.EXIT, call, len(call.answers) - 1))
+        if call.mark == 1:
+            self.success = [each for each in self._branch if isinstance(each, TracedCall)]
+
+    def _fail(self, call: TracedCall) -> None:
+        self._cut_off(call.position + 1, call, None)
+        reopen(call)
+        call.is_open = False
+        call.failed = self._time
+        if call.caller is not None:
+            call.caller.log.append(Left(Port.FAIL, call))
+
+    def _redo(self, call: TracedCall, pc: int) -> None:
+        clause = self.clause(call.clause)
+        construct = clause.construct_at(pc) if clause and pc > 0 else None
+        if construct is None or clause is None:
+            self._cut_off(call.position + 1, call, None)
+            reopen(call)
+            return
+        self._jump(call, clause, construct)
+
+    def _jump(self, call: TracedCall, clause: Clause, construct: Construct) -> None:
+        """Execution goes on after the part of a construct that failed."""
+        start = construct.start
+        first = next((each for each in call.body if place_of(each) > start), None)
+        length = len(self._branch) if first is None else self._index(first)
+        self._cut_off(length, call, start)
+        reopen(call)
+        guarded = construct.kind is not ConstructKind.OR
+        cuts = [pc for pc in clause.cuts if start < pc < construct.otherwise]
+        tried: list[Left] = []
+        if guarded or cuts:
+            reach = construct.condition_end if guarded else max(cuts)
+            tried = in_vain(evaluation(call.log, construct, reach))
+        marker = Marker(call, construct, tuple(tried))
+        call.body.append(marker)
+        self._branch.append(marker)
+        call.log.append(Jump(construct))
+
+    def _raise(self, call: TracedCall, event: RaiseEvent) -> None:
+        call.left = self._time
+        if call.raised is not None:
+            return
+        call.raised = event.term
+        call.raised_after = (*call.guards, *because(call, call.body))
+        if call.caller is not None:
+            call.caller.log.append(Left(Port.RAISE, call))
+        self._cut_off(call.position + 1, call, None, unwinding=True)
+        reopen(call)
+
+    def _cut(self, call: TracedCall, event: CutEvent) -> None:
+        self._settle(call, event.pc)
+        call.cut_at = event.pc
+        last = self._last_call()
+        if last is None:
+            return
+        pruned = tuple((self._of_frame.get(frame), clause) for frame, clause in event.pruned)
+        cut = Cut(call, last, pruned)
+        self.cuts.append(cut)
+        self._new_cuts.append(cut)
+
+    def _settle(self, call: TracedCall, pc: int | None) -> None:
+        """Before a clause goes on at a place (None: at its end): what went on without a port."""
+        clause = self.clause(call.clause)
+        if clause is None or not clause.constructs:
+            return
+        while True:
+            failed = [
+                each
+                for each in clause.constructs
+                if each.kind is ConstructKind.NOT
+                and not (pc is not None and each.holds(pc))
+                and any(is_inside(item, each) for item in call.body)
+            ]
+            if not failed:
+                return
+            innermost = max(failed, key=lambda each: each.start)
+            left = [each for each in clause.constructs if _is_left(call, clause, each, innermost)]
+            if not left:
+                return
+            self._jump(call, clause, max(left, key=lambda each: each.start))
+
+    # --- the branch ------------------------------------------------------------------------------
+
+    def _last_call(self) -> TracedCall | None:
+        for each in reversed(self._branch):
+            if isinstance(each, TracedCall):
+                return each
+        return None
+
+    def _index(self, item: TracedCall | Marker) -> int:
+        if isinstance(item, TracedCall):
+            return item.position
+        return next(i for i in range(len(self._branch) - 1, -1, -1) if self._branch[i] is item)
+
+    def _reenter(self, call: TracedCall) -> None:
+        """A call that was left is heard of again: something inside it was redone out of sight."""
+        if not call.is_open:
+            self._cut_off(max(call.end_on_branch, call.position + 1), call, None)
+            reopen(call)
+
+    def _forget_raised(self) -> None:
+        """After an exception was caught: what it left is on no branch any more."""
+        while self._branch:
+            last = self._branch[-1]
+            if not isinstance(last, TracedCall) or last.raised is None:
+                return
+            self._branch.pop()
+            if last.caller is not None:
+                last.caller.body.pop()
+
+    def _cut_off(
+        self, length: int, at: TracedCall | None, start: int | None, *, unwinding: bool = False
+    ) -> None:
+        """Backtrack to a length of the branch; execution goes on in `at`, in a construct or not."""
+        gone = self._branch[length:]
+        if not gone:
+            return
+        del self._branch[length:]
+        for each in reversed(gone):
+            owner = each.caller if isinstance(each, TracedCall) else each.owner
+            if owner is not None:
+                assert owner.body[-1] is each, "a body is a part of the branch"
+                owner.body.pop()
+        committed = set() if unwinding else self._commitments(gone, at, start)
+        for each in reversed(gone):
+            if not isinstance(each, TracedCall) or unwinding:
+                continue
+            has_ended = each.failed is not None or each.raised is not None
+            is_done = bool(each.answers) and not each.answers[-1].more
+            if not has_ended and (each.is_open or (is_done and id(each) not in committed)):
+                each.failed = self._time
+                if each.caller is not None:
+                    each.caller.log.append(Left(Port.FAIL, each))
+            each.is_open = False
+
+    def _commitments(
+        self, gone: Sequence[TracedCall | Marker], at: TracedCall | None, start: int | None
+    ) -> set[int]:
+        """The calls in negations that failed, which claim nothing about further answers."""
+        committed: set[int] = set()
+        groups: dict[tuple[int, int], tuple[TracedCall, Construct, list[TracedCall | Marker]]] = {}
+        for each in gone:
+            owner = each.caller if isinstance(each, TracedCall) else each.owner
+            if owner is None:
+                continue
+            if id(owner) in committed:
+                committed.add(id(each))
+                continue
+            clause = self.clause(owner.clause)
+            for construct in clause.constructs if clause else ():
+                if construct.kind is not ConstructKind.NOT or not is_inside(each, construct):
+                    continue
+                goes_on = (
+                    owner is at
+                    and start is not None
+                    and construct.start <= start < construct.otherwise
+                ) or any(is_inside(other, construct) for other in owner.body)
+                if not goes_on:
+                    committed.add(id(each))
+                    key = (id(owner), construct.start)
+                    groups.setdefault(key, (owner, construct, []))[2].append(each)
+                    break
+        self.refuting += [
+            each
+            for each in gone
+            if id(each) in committed and isinstance(each, TracedCall) and each.failed is None
+        ]
+        for owner, construct, items in groups.values():
+            owner.log.append(Committed(construct, tuple(because(owner, items))))
+        return committed
+
+
+def _is_left(call: TracedCall, clause: Clause, construct: Construct, failed: Construct) -> bool:
+    """Whether a construct still has another way when a negation failed: the newest one is taken."""
+    start, otherwise = construct.start, construct.otherwise
+    if start >= failed.start or start < call.cut_at:
+        return False
+    end = otherwise if construct.kind in _WHOLE else construct.condition_end
+    if failed.start < end:
+        return True
+    is_taken = any(isinstance(each, Marker) and each.construct == construct for each in call.body)
+    is_pruned = any(
+        each.start < start < each.condition_end <= failed.start
+        for each in clause.constructs
+        if each.kind is ConstructKind.IF
+    )
+    was_entered = any(is_inside(each, construct) for each in call.body)
+    is_or = construct.kind is ConstructKind.OR
+    return is_or and was_entered and not is_taken and not is_pruned

@@ -1,0 +1,106 @@
+"""Debugging with the right program as the oracle: who is blamed, after how much asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.langs.prolog.engine import Engine, quoted
+from whence.langs.prolog.evaluation_tree import EvaluationTree
+from whence.langs.prolog.events import Run, read
+from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.traced_call import Left, Port
+from whence.model.question import Question
+from whence.model.verdict import Answer, Verdict
+from whence.search.registry import DEFAULT
+from whence.session.events import Found
+from whence.session.state import Facts, Options, State
+from whence.testing.answerer import run as hold
+from whence.tree.memory import ColumnTree
+
+SOLUTIONS = 50
+
+
+@dataclass
+class Blamed:
+    """What a session ended with."""
+
+    predicate: str
+    line: int | None
+    questions: int
+
+
+class Reference:
+    """The right program, which judges events of the wrong one."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def holds(self, goal: str) -> bool:
+        """Whether the right program proves a goal; an error counts as none."""
+        run = Run()
+        for _ in read(self._engine.stream(f"plain({quoted(goal)}, 1)"), run):
+            raise AssertionError("a plain run has no events")
+        return bool(run.answers)
+
+    def answers(self, goal: str) -> tuple[list[str], bool]:
+        run = Run()
+        list(read(self._engine.stream(f"plain({quoted(goal)}, {SOLUTIONS})"), run))
+        return run.answers, run.raised is not None
+
+    def judge(self, source: EvaluationTree, left: Left) -> bool:
+        """Whether the event is right."""
+        call = left.call
+        goal = source.texts([call.term])[0]
+        if left.port is Port.EXIT:
+            atom = source.texts([call.answers[left.number].term])[0]
+            return self.holds(f"subsumed(({goal}), ({atom}), {SOLUTIONS})")
+        if left.port is Port.RAISE:
+            return self.holds(f"catch((({goal}), fail ; fail), _, true)")
+        exits = ", ".join(f"({text})" for text in source.texts([a.term for a in call.answers]))
+        return self.holds(f"covered(({goal}), [{exits}], {SOLUTIONS})")
+
+
+HELPERS = """
+subsumed(Goal, Atom, Most) :-
+    findall(Goal, limit(Most, Goal), Answers),
+    once(( member(Answer, Answers), subsumes_term(Answer, Atom) )).
+covered(Goal, Exits, Most) :-
+    findall(Goal, limit(Most, Goal), Answers),
+    forall(member(Answer, Answers), ( member(Exit, Exits), subsumes_term(Exit, Answer) )).
+"""
+
+
+def debugged(right: str, wrong: str, goal: str, folder: Path, strategy: str = DEFAULT) -> Blamed:
+    """Debug `wrong` with `right` as the oracle, on the first difference of a goal's answers."""
+    (folder / "right.pl").write_text(right + HELPERS)
+    (folder / "wrong.pl").write_text(wrong)
+    with Engine() as ours, Engine() as theirs:
+        theirs.load(folder / "right.pl")
+        reference = Reference(theirs)
+        execution = Execution(ours, folder / "wrong.pl", goal, solutions=SOLUTIONS)
+        expected, raises = reference.answers(goal)
+        tree = symptom(execution, expected, raises)
+
+        def judge(question: Question) -> Answer:
+            is_right = reference.judge(execution.source, execution.source.event(question.node))
+            return Answer(question.node, Verdict.RIGHT if is_right else Verdict.WRONG)
+
+        options = Options(ask_top=False, confirm_top=False)
+        ended = hold(State(tree, options=options, facts=Facts(strategy=strategy)), judge)
+        assert isinstance(ended.outcome, Found) and ended.state is not None
+        assert ended.outcome.diagnosis.node is not None
+        grown = ended.state.tree
+        call = grown.call(grown.position(ended.outcome.diagnosis.node))
+        where = call.where()
+        return Blamed(call.function.short(), where.line if where else None, len(ended.asked))
+
+
+def symptom(execution: Execution, expected: list[str], raises: bool) -> ColumnTree:
+    if execution.raised is not None and not raises:
+        return execution.raising()
+    for number, answer in enumerate(execution.answers, 1):
+        if answer not in expected:
+            return execution.wrong(number)
+    assert not set(expected) <= set(execution.answers), "both programs give the same answers"
+    return execution.missing()

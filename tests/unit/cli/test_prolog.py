@@ -1,0 +1,149 @@
+"""`whence prolog` as scripts use it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prolog import need_swipl
+
+need_swipl()
+
+PROGRAM = """\
+double(X, Y) :- Y is X + X.
+quadruple(X, Z) :- double(X, Y), triple(Y, Z).
+triple(X, Y) :- Y is X * 3.
+greet(X) :- format("hello ~w~n", [X]), member(X, [1,2,3,4]).
+oops(X) :- Y is X / 0, triple(Y, _).
+:- dynamic kept/1.
+remember(X) :- assertz(kept(X)), kept(_).
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    place = tmp_path / "numbers.pl"
+    place.write_text(PROGRAM)
+    return place
+
+
+def whence(*words: str | Path, typed: str = "", **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "whence", "prolog", *map(str, words)]
+    settings = {"capture_output": True, "text": True, "timeout": 60, "input": typed}
+    return subprocess.run(command, check=False, **{**settings, **more})
+
+
+def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_wrong_answer_ends_at_the_clause(file: Path) -> None:
+    done = whence(file, "quadruple(2, X)", "--wrong", "1", "--format", "json", typed="y\nn\n")
+    assert done.returncode == 0
+    found = report(done)
+    assert found["status"] == "found"
+    assert found["at_fault"]["function"] == "user:triple/2"
+    assert found["at_fault"]["qualname"] == "triple/2"
+    assert found["at_fault"]["rule"] == "user:triple/2 clause 1"
+    assert (found["at_fault"]["file"], found["at_fault"]["line"]) == (str(file), 3)
+    assert found["at_fault"]["equation"] == "triple(4, 12)"
+    assert "X = 12" in done.stderr
+
+
+def test_a_missing_answer_ends_at_the_predicate(file: Path) -> None:
+    done = whence(file, "quadruple(2, 8)", "--format", "json", typed="y\ny\nn\n")
+    found = report(done)
+    assert found["at_fault"]["equation"] == "triple(4, 8) has no answer"
+    assert found["at_fault"]["rule"] == "user:triple/2"
+    assert found["at_fault"]["line"] == 3
+
+
+def test_an_error_ends_where_it_was_raised(file: Path) -> None:
+    found = report(whence(file, "oops(1)", "--format", "json"))
+    assert found["at_fault"]["kind"] == "raised"
+    assert found["at_fault"]["qualname"] == "oops/1"
+
+
+def test_an_oracle_answers_for_the_person(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "known.py").write_text(
+        "def judge(call):\n    return not call['equation'].startswith('triple')\n"
+    )
+    words = ("--wrong", "1", "--oracle", "python:known:judge", "--format", "json")
+    done = whence(file, "quadruple(2, X)", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert report(done)["questions"]["person"] == 0
+    assert report(done)["at_fault"]["qualname"] == "triple/2"
+
+
+def test_the_report_goes_to_a_file_and_answers_come_from_one(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "answers.txt").write_text("y\nn\n")
+    words = ("--answers", tmp_path / "answers.txt", "--output", tmp_path / "found.txt")
+    done = whence(file, "quadruple(2, X)", "--wrong", "1", *words)
+    assert done.returncode == 0
+    assert (tmp_path / "found.txt").read_text().startswith("The fault is in triple/2")
+    unclear = whence(file, "quadruple(2, X)", *words)
+    assert unclear.returncode == 2
+    assert "say --wrong N or --missing" in unclear.stderr
+
+
+def test_a_session_is_kept_and_gone_on_with(file: Path, tmp_path: Path) -> None:
+    words = (file, "quadruple(2, X)", "--wrong", "1", "--session", tmp_path / "kept.jsonl")
+    assert whence(*words, typed="y\n").returncode == 1
+    again = whence(*words, typed="n\n")
+    assert again.returncode == 0
+    assert "Going on with the session" in again.stdout
+    assert "double" not in again.stdout.split("Question")[1]
+
+
+def test_what_the_program_prints_comes_before_the_answers(file: Path) -> None:
+    done = whence(file, "greet(3)", typed="q\n")
+    assert done.returncode == 1
+    assert done.stdout.startswith("hello 3\nAnswers:\n   1  true\n")
+
+
+def test_more_answers_than_were_asked_for_hide_what_is_missing(file: Path) -> None:
+    done = whence(file, "greet(X)", "--solutions", "2", "--missing")
+    assert done.returncode == 2
+    assert "There may be more." in done.stdout
+    assert "--solutions N asks for more" in done.stderr
+
+
+def test_a_goal_that_is_no_user_predicate_is_debugged_too(file: Path) -> None:
+    goal = "double(1, X), triple(X, Y)"
+    found = report(whence(file, goal, "--wrong", "1", "--format", "json", typed="y\nn\n"))
+    assert found["at_fault"]["equation"] == "triple(2, 6)"
+    found = report(whence(file, goal, "--wrong", "1", "--format", "json", typed="y\ny\n"))
+    assert found["at_fault"]["equation"] == "double(1, 2), triple(2, 6)"
+    assert found["at_fault"]["qualname"] == "goal"
+
+
+def test_a_clause_that_was_added_at_run_time_is_said_to_be(file: Path) -> None:
+    done = whence(file, "remember(5)", "--wrong", "1", typed="n\n")
+    assert "This clause was added while the program ran" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("gone.pl", "p(X)"), "there is no such file"),
+        (("numbers.pl", "double(X"), "yntax"),
+        (("numbers.pl", "double(1, X)", "--wrong", "2"), "its answers are 1 to 1"),
+        (("numbers.pl", "double(1, X)", "--raised"), "the goal raised nothing"),
+        (("numbers.pl", "greet(X)", "--max-events", "5"), "did not end within 5 events"),
+    ],
+)
+def test_what_cannot_be_had_is_said(file: Path, words: tuple[str, ...], problem: str) -> None:
+    done = whence(*words, cwd=file.parent)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_swipl_the_install_command_is_named(file: Path) -> None:
+    done = whence(file, "double(1, X)", env={"PATH": "/nowhere"})
+    assert done.returncode == 2
+    assert "swi-prolog-nox" in done.stderr
