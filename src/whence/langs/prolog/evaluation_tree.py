@@ -104,7 +104,7 @@ class EvaluationTree:
         kind = OutcomeKind.RAISED if left.port is Port.RAISE else OutcomeKind.RETURNED
         if left.port is Port.FAIL and function.location is not None:
             uncovered = self.texts([left.call.term])[0]
-            rule = replace(rule, source=f"None of its clauses covers what {uncovered} lacks.")
+            rule = replace(rule, source=f"% None of its clauses covers what {uncovered} lacks.")
         value = None
         if left.port is Port.RAISE and left.call.raised is not None:
             value = atom(self.texts([left.call.raised])[0])
