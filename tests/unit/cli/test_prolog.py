@@ -22,6 +22,10 @@ remember(X) :- assertz(kept(X)), kept(_).
 """
 
 
+TOP_DOWN = ("-s", "top-down")
+"""So that the order of questions is plain."""
+
+
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -42,7 +46,8 @@ def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 def test_a_wrong_answer_ends_at_the_clause(file: Path) -> None:
-    done = whence(file, "quadruple(2, X)", "--wrong", "1", "--format", "json", typed="y\nn\n")
+    words = ("--wrong", "1", *TOP_DOWN, "--format", "json")
+    done = whence(file, "quadruple(2, X)", *words, typed="y\nn\n")
     assert done.returncode == 0
     found = report(done)
     assert found["status"] == "found"
@@ -82,7 +87,7 @@ def test_an_oracle_answers_for_the_person(file: Path, tmp_path: Path) -> None:
 def test_the_report_goes_to_a_file_and_answers_come_from_one(file: Path, tmp_path: Path) -> None:
     (tmp_path / "answers.txt").write_text("y\nn\n")
     words = ("--answers", tmp_path / "answers.txt", "--output", tmp_path / "found.txt")
-    done = whence(file, "quadruple(2, X)", "--wrong", "1", *words)
+    done = whence(file, "quadruple(2, X)", "--wrong", "1", *TOP_DOWN, *words)
     assert done.returncode == 0
     assert (tmp_path / "found.txt").read_text().startswith("The fault is in triple/2")
     unclear = whence(file, "quadruple(2, X)", *words)
@@ -91,7 +96,15 @@ def test_the_report_goes_to_a_file_and_answers_come_from_one(file: Path, tmp_pat
 
 
 def test_a_session_is_kept_and_gone_on_with(file: Path, tmp_path: Path) -> None:
-    words = (file, "quadruple(2, X)", "--wrong", "1", "--session", tmp_path / "kept.jsonl")
+    words = (
+        file,
+        "quadruple(2, X)",
+        "--wrong",
+        "1",
+        *TOP_DOWN,
+        "--session",
+        tmp_path / "kept.jsonl",
+    )
     assert whence(*words, typed="y\n").returncode == 1
     again = whence(*words, typed="n\n")
     assert again.returncode == 0
