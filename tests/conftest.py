@@ -1,6 +1,7 @@
 """Settings for all tests: how hard Hypothesis tries."""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -15,3 +16,8 @@ settings.register_profile(
 )
 settings.register_profile("soak", parent=settings.get_profile("ci"), max_examples=500)
 settings.load_profile(os.environ.get("WHENCE_HYPOTHESIS_PROFILE", "ci"))
+
+# A shell starts what it runs in the background with interrupts ignored, and so would be all that
+# the tests start; some of these are there to be interrupted.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
