@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import json
 import os
 import shlex
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,13 @@ import numpy as np
 from whence.cli.oracles import project_folder, remembered_in
 from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
-from whence.langs.python.running import Order, keep_environment
+from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.running import (
+    Order,
+    keep_environment,
+    kept_environment,
+    program_words,
+)
 from whence.langs.python.running import run as run_recorded
 from whence.langs.python.symptoms import happened
 from whence.langs.python.trace.equations import Equations, NotKnown
@@ -111,7 +116,7 @@ def _run_again(path: Path, header: Header, time_limit: float | None) -> Path:
     again = recordings.new_recording(path.stem.rpartition("-")[0] or path.stem, path.parent)
     with _as_then(path, header):
         order = Order(
-            words=[*_record_options(header.options), *_program(header.command)],
+            words=[*_record_options(header.options), *program_words(header.words)],
             recording=again,
             time_limit=time_limit,
             stdout=os.open(os.devnull, os.O_WRONLY),
@@ -128,28 +133,22 @@ def _run_again(path: Path, header: Header, time_limit: float | None) -> Path:
 
 def _record_options(told: Mapping[str, Any]) -> list[str]:
     """What was recorded, in whole values."""
-    words = ["--whole-values"]
-    for name, option in (("user_code", "user-code"), ("only", "only"), ("left_out", "leave-out")):
-        words += [f"--{option}={each}" for each in told.get(name) or ()]
-    return [*words, "--children"] if told.get("children") else words
-
-
-def _program(command: tuple[str, ...]) -> list[str]:
-    return [*command] if command[0].startswith("-") else ["--", *command]
+    children = ["--children"] if told.get("children") else []
+    return ["--whole-values", *UserCodeRules.told(told).words, *children]
 
 
 @contextlib.contextmanager
 def _as_then(path: Path, header: Header) -> Iterator[None]:
     """In the folder, with the environment and the input that the program had, as far as known."""
-    environment = recordings.beside(path, "environment.json")
+    environment = kept_environment(path)
     given = recordings.beside(path, "stdin")
     old_environment, old_input = dict(os.environ), os.dup(0)
     try:
         source = os.open(given if given.exists() else os.devnull, os.O_RDONLY)
         os.dup2(source, 0)
         os.close(source)
-        if environment.exists():
-            _set_environment(json.loads(environment.read_text(encoding="utf-8")))
+        if environment is not None:
+            _set_environment(environment)
         with contextlib.chdir(header.cwd or "."):
             yield
     except (OSError, ValueError) as problem:
@@ -161,11 +160,9 @@ def _as_then(path: Path, header: Header) -> Iterator[None]:
         _set_environment(old_environment)
 
 
-def _set_environment(wanted: Any) -> None:
-    if not isinstance(wanted, dict):
-        raise ValueError("the environment that was kept is none")
+def _set_environment(wanted: Mapping[str, str]) -> None:
     os.environ.clear()
-    os.environ.update({str(name): str(value) for name, value in wanted.items()})
+    os.environ.update(wanted)
 
 
 # --- the symptom ---------------------------------------------------------------------------------

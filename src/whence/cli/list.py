@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.cli.opening import open_any
-from whence.cli.show import bytes_text
+from whence.cli.show import bytes_text, natural
 from whence.errors import WhenceError
 from whence.langs.python.recordings import read_symptom, recordings, remove
 from whence.langs.python.trace.opening import about
@@ -31,17 +31,10 @@ def configure(commands: Any) -> None:
         "it was begun, and the command. `whence debug` opens the last one again.",
     )
     command.add_argument(
-        "--prune", type=_natural, metavar="N",
+        "--prune", type=natural, metavar="N",
         help="remove all but the last N, with what belongs to them",
     )  # fmt: skip
     command.set_defaults(run=run)
-
-
-def _natural(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
 
 
 def run(options: argparse.Namespace) -> int:

@@ -101,10 +101,11 @@ def option_words(options: argparse.Namespace) -> list[str]:
     for name in ("children", "whole_values"):
         if getattr(options, name):
             words.append(f"--{name.replace('_', '-')}")
-    for name in ("user_code", "only", "leave_out"):
-        for each in getattr(options, name):
-            words.append(f"--{name.replace('_', '-')}={each}")
-    return words
+    return [*words, *_rules(options).words]
+
+
+def _rules(options: argparse.Namespace) -> UserCodeRules:
+    return UserCodeRules(tuple(options.user_code), tuple(options.only), tuple(options.leave_out))
 
 
 def _configure_trace(group: Any) -> None:
@@ -183,9 +184,7 @@ def run(options: argparse.Namespace) -> NoReturn:
             whole_calls=options.whole_calls,
             global_bound=WHOLE_BOUND if options.whole_values else usual.global_bound,
         ),
-        rules=UserCodeRules(
-            tuple(options.user_code), tuple(options.only), tuple(options.leave_out)
-        ),
+        rules=_rules(options),
         backend=options.backend,
         children=options.children,
         repeatable=options.repeatable,

@@ -18,9 +18,9 @@ from typing import Any
 from whence.cli import diagnosing, record, wrong
 from whence.cli.opening import open_any
 from whence.errors import WhenceError
-from whence.langs.python.record.launch import Kind, Target
+from whence.langs.python.record.launch import Target
 from whence.langs.python.recordings import new_recording, remove
-from whence.langs.python.running import STOP, Order, Progress, keep_environment
+from whence.langs.python.running import STOP, Order, Progress, keep_environment, program_words
 from whence.langs.python.running import run as run_recorded
 
 _USAGE = "whence run [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
@@ -94,12 +94,9 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
 
 
 def _order(options: argparse.Namespace, target: Target, recording: Path) -> Order:
-    words = [*record.option_words(options)]
-    if target.kind is Kind.SCRIPT:
-        words.append("--")
     json_to_stdout = options.format != "text" and options.output is None
     return Order(
-        words=[*words, *target.words],
+        words=[*record.option_words(options), *program_words(target.words)],
         recording=recording,
         time_limit=options.time_limit,
         # A diagnosis for programs must stand alone.

@@ -42,7 +42,7 @@ def configure(commands: Any) -> None:
     )
     command.add_argument("file", type=Path, metavar="FILE", help="a recording or a tree")
     command.add_argument(
-        "--depth", type=_natural, default=3, metavar="N",
+        "--depth", type=natural, default=3, metavar="N",
         help="how many levels of the tree are shown (default: 3)",
     )  # fmt: skip
     only = command.add_mutually_exclusive_group()
@@ -51,7 +51,8 @@ def configure(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def _natural(text: str) -> int:
+def natural(text: str) -> int:
+    """A number that counts something, from 0 on."""
     number = int(text)
     if number < 0:
         raise ValueError(text)

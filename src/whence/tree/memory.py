@@ -146,7 +146,7 @@ def _splice(tree: ColumnTree, position: int, below: ColumnTree) -> ColumnTree:
         effort=joined(old.effort, new.effort),
         implicit=joined(old.implicit, new.implicit),
     )
-    ids = joined(_all_ids(tree), _all_ids(below))
+    ids = joined(all_ids(tree), all_ids(below))
     if len(np.unique(ids)) != len(ids):
         raise CannotExpand(
             f"the calls below call {tree.id(position)} have ids that stand elsewhere in the tree"
@@ -163,7 +163,8 @@ def _splice(tree: ColumnTree, position: int, below: ColumnTree) -> ColumnTree:
     )
 
 
-def _all_ids(tree: ColumnTree) -> Int64s:
+def all_ids(tree: ColumnTree) -> Int64s:
+    """The id of the call at each position."""
     if tree.ids is not None:
         return tree.ids
     return np.arange(len(tree.columns), dtype=np.int64) + tree.first_id

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from whence.errors import WhenceError
+from whence.langs.python.record.launch import Kind
 from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.recordings import beside
 
@@ -40,6 +42,7 @@ _GRACE = 3.0
 _TURN, _AT_FIRST = 0.5, 0.02
 _MOST_INPUT = 256 * 2**20
 _CHUNK = 65536
+_KINDS = {kind.value for kind in Kind if kind is not Kind.SCRIPT}
 
 Progress = Callable[[float, int], None]
 """Is told now and then for how long the program has run, and the size of the recording."""
@@ -96,6 +99,20 @@ def keep_environment(recording: Path) -> None:
         json.dump(dict(os.environ), file, indent=1, sort_keys=True)
 
 
+def kept_environment(recording: Path) -> dict[str, str] | None:
+    """The environment that is kept beside a recording, if one is."""
+    place = beside(recording, "environment.json")
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        raise WhenceError(f"{place}: cannot be read ({problem})") from problem
+    if not isinstance(found, dict):
+        raise WhenceError(f"{place}: holds no environment")
+    return {str(name): str(value) for name, value in found.items()}
+
+
 def launcher() -> list[str]:
     """The words that start `whence record`: this Python, with the options that it was started with.
 
@@ -112,6 +129,11 @@ def launcher() -> list[str]:
         "sys.exit(main())"
     )
     return [sys.executable, *options, "-c", code, "record"]
+
+
+def program_words(program: Sequence[str]) -> list[str]:
+    """A program with its arguments behind our options, none of which it may be taken for."""
+    return [*program] if program[0] in _KINDS else ["--", *program]
 
 
 # --- waiting -------------------------------------------------------------------------------------

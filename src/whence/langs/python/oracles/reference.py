@@ -39,6 +39,7 @@ from whence.langs.python.oracles.equations import Equations, NotWhole, compare_r
 from whence.langs.python.oracles.sending import NotSendable, spec
 from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import CALLING, Failed, Worker
+from whence.langs.python.recordings import beside
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import RecipeSource, place_of
 from whence.langs.python.trace.opening import open_trace
@@ -84,7 +85,7 @@ class ReferenceOracle:
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
         self._source = source
-        stdin = source.file.path.with_name(source.file.path.name + ".stdin")
+        stdin = beside(source.file.path, "stdin")
         self.versions = Versions(
             source.file.header, source.tables.codes(), self.reference, str(stdin)
         )

@@ -260,7 +260,7 @@ def _settings(told: Mapping[str, Any]) -> Settings:
         max_bytes=told["max_bytes"],
         depth=told["depth"],
     )
-    rules = UserCodeRules(tuple(told["user_code"]), tuple(told["only"]), tuple(told["left_out"]))
+    rules = UserCodeRules.told(told)
     return Settings("", options, rules, told["backend"], children=True)
 
 

@@ -14,6 +14,7 @@ import fnmatch
 import os
 import sys
 import sysconfig
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -37,6 +38,20 @@ class UserCodeRules:
     """Patterns: if there are any, only what matches one of them is user code."""
     left_out: tuple[str, ...] = ()
     """Patterns: what matches one of them is not."""
+
+    @classmethod
+    def told(cls, told: Mapping[str, Any]) -> UserCodeRules:
+        """The rules that a trace's header quotes."""
+        return cls(*(tuple(told.get(name) or ()) for name in ("user_code", "only", "left_out")))
+
+    @property
+    def words(self) -> list[str]:
+        """The same as options of `whence record`."""
+        return [
+            *(f"--user-code={each}" for each in self.added),
+            *(f"--only={each}" for each in self.only),
+            *(f"--leave-out={each}" for each in self.left_out),
+        ]
 
 
 class UserCode:

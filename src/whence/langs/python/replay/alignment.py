@@ -15,7 +15,7 @@ import numpy as np
 from whence.model.call import Call, Function, Location
 from whence.model.value import Kind, Limits, Value, show
 from whence.ports import Int32s, Int64s
-from whence.tree.memory import ColumnTree
+from whence.tree.memory import ColumnTree, all_ids
 
 _BRIEF = Limits(depth=2, parts=4, characters=80)
 _LEFT_OUT = "…"
@@ -57,8 +57,7 @@ class _ByNumber:
 
 
 def _by_number(tree: ColumnTree, last: int) -> _ByNumber:
-    count = len(tree.columns)
-    ids = np.arange(count) + tree.first_id if tree.ids is None else tree.ids
+    ids = all_ids(tree)
     # What stands for calls that were skipped is no call, and has a number behind all of them.
     known = (ids <= last) & (tree.details >= 0)
     function = np.full(last + 1, -1, dtype=np.int32)

@@ -22,22 +22,27 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from whence.errors import WhenceError
 from whence.langs.python.record.executed_lines import Wanted
-from whence.langs.python.record.launch import Kind
 from whence.langs.python.record.options import WHOLE_BOUND, Detail
 from whence.langs.python.record.repeatable import HASH_SEED, OWN
+from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.alignment import contradiction, first_divergence
-from whence.langs.python.running import launcher
+from whence.langs.python.running import (
+    kept_environment,
+    launcher,
+    program_words,
+)
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.pages import Header
 from whence.model.call import Call
-from whence.tree.memory import ColumnTree
+from whence.tree.memory import ColumnTree, all_ids
 
 TIME_LIMIT = 600.0
-_KINDS = {kind.value for kind in Kind if kind is not Kind.SCRIPT}
 
 
 class CannotRepeat(WhenceError):
@@ -71,7 +76,7 @@ class Conditions:
         return cls(
             command=header.words,
             cwd=header.cwd or ".",
-            environment=_environment(beside(recording, "environment.json")),
+            environment=kept_environment(recording),
             stdin=stdin if stdin.exists() else None,
             options=header.options,
             repeatable=header.repeatable,
@@ -84,18 +89,6 @@ class Conditions:
         if seed:
             variables[HASH_SEED] = str(seed)
         return variables
-
-
-def _environment(place: Path) -> dict[str, str] | None:
-    try:
-        found = json.loads(place.read_text(encoding="utf-8", errors="surrogateescape"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as problem:
-        raise CannotRepeat(f"{place}: cannot be read ({problem})") from problem
-    if not isinstance(found, dict):
-        raise CannotRepeat(f"{place}: holds no environment")
-    return {str(name): str(value) for name, value in found.items()}
 
 
 class ProgramReruns:
@@ -161,11 +154,7 @@ class ProgramReruns:
         code = source.code(int(tree.details[position]))
         if code.is_stepped:
             raise CannotRepeat("which lines ran is not known of generators and coroutines")
-        count = sum(
-            1
-            for each in range(len(tree.columns))
-            if int(tree.columns.function[each]) == number and tree.id(each) <= node
-        )
+        count = int(np.count_nonzero(all_ids(tree)[tree.columns.function == number] <= node))
         return Wanted(code.file, code.first_line, code.qualname, count)
 
     @contextlib.contextmanager
@@ -182,13 +171,11 @@ class ProgramReruns:
             yield tree
 
     def _run(self, conditions: Conditions, output: Path, wishes: Sequence[str]) -> None:
-        # Options of the program must not be taken for ours, nor those that say what it is.
-        dashes = [] if conditions.command[0] in _KINDS else ["--"]
         command = [
             *launcher(),
             *record_options(conditions.options, output),
             "--repeatable", str(conditions.repeatable.get("hash_seed_by", OWN)),
-            *wishes, *dashes, *conditions.command,
+            *wishes, *program_words(conditions.command),
         ]  # fmt: skip
         with contextlib.ExitStack() as opened:
             stdin: Any = subprocess.DEVNULL
@@ -235,9 +222,4 @@ def record_options(told: Mapping[str, Any], output: Path) -> list[str]:
             words += [option, str(told[name])]
     if tuple(told.get("bound", ())) == astuple(WHOLE_BOUND):
         words.append("--whole-values")
-    for option, name in (
-        ("--user-code", "user_code"), ("--only", "only"), ("--leave-out", "left_out"),
-    ):  # fmt: skip
-        for each in told.get(name, ()):
-            words += [option, str(each)]
-    return words
+    return [*words, *UserCodeRules.told(told).words]

@@ -16,7 +16,7 @@ import numpy as np
 
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.format import Malformed, read_text, read_v
+from whence.langs.python.trace.format import Malformed, read_text
 from whence.langs.python.trace.pages import TraceError
 from whence.langs.python.trace.processes import FamilySource, member_of
 from whence.langs.python.trace.recipes import (
@@ -150,6 +150,8 @@ class _Reading:
 class RecipeSource(TraceSource):
     """The calls of one trace, as recipes."""
 
+    _reader = RecipeReader
+
     def __init__(self, source: TraceSource) -> None:
         super().__init__(source.file, source.tables, source._places)
 
@@ -276,17 +278,7 @@ class RecipeSource(TraceSource):
     ) -> tuple[Recipe, int]:
         inputs = len(reading.code.inputs) if number < _GLOBALS else 0
         root = Root(reading.identities, number, inputs, same_as)
-        data, place = self.tables.data_at(position)
-        base = position - place
-        if place < len(data) and data[place] == f.REFERENCE:
-            before = int(np.searchsorted(self._places.root_at, position))
-            distance, place = read_v(data, place + 1)
-            if not 1 <= distance <= before:
-                raise Malformed("a value refers to one that there is not")
-            there, start = self.tables.data_at(int(self._places.root_at[before - distance]))
-            return RecipeReader(self.tables, there, root).read(start)[0], base + place
-        recipe, place = RecipeReader(self.tables, data, root).read(place)
-        return recipe, base + place
+        return self._read_root(self._reader, root, position)
 
     def _take(self, reading: _Reading, position: int) -> None:
         record, _, place = self._fields(position, 1)

@@ -8,9 +8,10 @@ others changed while it was suspended is something that it read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -51,6 +52,16 @@ _STOPS = {
 _LAST = 2**62
 """A position behind all records."""
 _CHANGED = "the file was changed after it was opened"
+
+
+_Read_co = TypeVar("_Read_co", covariant=True)
+
+
+class RootReader(Protocol[_Read_co]):
+    """Makes something of one root value."""
+
+    def read(self, place: int) -> tuple[_Read_co, int]:
+        """The value at a place, which is no reference, and where the next field starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +333,15 @@ class TraceSource:
         # What is no input of a call, such as a global, refers to none either.
         inputs = len(reading.code.inputs) if number < _GLOBALS else 0
         root = Root(reading.identities, number, inputs, same_as)
+        return self._read_root(ValueReader, root, position)
+
+    def _read_root(
+        self,
+        reader: Callable[[Tables, bytes, Root], RootReader[_Read_co]],
+        root: Root,
+        position: int,
+    ) -> tuple[_Read_co, int]:
+        """What a reader makes of the root value at a position, and that of the next field."""
         data, place = self.tables.data_at(position)
         base = position - place
         if place < len(data) and data[place] == f.REFERENCE:
@@ -330,8 +350,8 @@ class TraceSource:
             if not 1 <= distance <= before:
                 raise Malformed("a value refers to one that there is not")
             there, start = self.tables.data_at(int(self._places.root_at[before - distance]))
-            return ValueReader(self.tables, there, root).read(start)[0], base + place
-        value, place = ValueReader(self.tables, data, root).read(place)
+            return reader(self.tables, there, root).read(start)[0], base + place
+        value, place = reader(self.tables, data, root).read(place)
         return value, base + place
 
     def _fields(self, position: int, count: int) -> tuple[int, list[int], int]:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from whence.langs.python.trace import format as f
-from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, _Reading, place_of
-from whence.langs.python.trace.format import Malformed, read_v
+from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
+from whence.langs.python.trace.format import read_v
 from whence.langs.python.trace.recipes import (
     Bytearray,
     Entries,
@@ -28,7 +26,6 @@ from whence.langs.python.trace.recipes import (
     Unknown,
     Written,
 )
-from whence.langs.python.trace.values import Root
 from whence.ports import Tree
 
 _NOTHING = Unbound()
@@ -100,19 +97,4 @@ def _known(made: Recipe, known: Recipe | None) -> Recipe:
 
 
 class _Source(RecipeSource):
-    def _recipe(
-        self, reading: _Reading, position: int, number: int, same_as: int | None = None
-    ) -> tuple[Recipe, int]:
-        inputs = len(reading.code.inputs) if number < 2**33 else 0
-        root = Root(reading.identities, number, inputs, same_as)
-        data, place = self.tables.data_at(position)
-        base = position - place
-        if place < len(data) and data[place] == f.REFERENCE:
-            before = int(np.searchsorted(self._places.root_at, position))
-            distance, place = read_v(data, place + 1)
-            if not 1 <= distance <= before:
-                raise Malformed("a value refers to one that there is not")
-            there, start = self.tables.data_at(int(self._places.root_at[before - distance]))
-            return _Reader(self.tables, there, root).read(start)[0], base + place
-        recipe, place = _Reader(self.tables, data, root).read(place)
-        return recipe, base + place
+    _reader = _Reader

@@ -353,13 +353,23 @@ def test_a_full_disk_does_not_disturb_the_program(folder: Path, backend: str) ->
     assert "cannot be written" in err
 
 
-def test_an_interrupt_that_comes_while_we_look_at_code_reaches_the_program(tmp_path: Path) -> None:
-    # Each function is new, so that hardly anything runs but the description of code.
-    program = """
-import signal
+BUSY = {  # with which hardly anything runs but whence's own code
+    "at code": """for number in range(3000):
+        exec(f"def f{number}(): pass\\nf{number}()")""",
+    "at values": """for number in range(20_000):
+        look([datetime.date.fromordinal(number + each) for each in range(1, 9)])""",
+}
+
+
+@pytest.mark.parametrize("busy", BUSY.values(), ids=BUSY)
+def test_an_interrupt_that_comes_while_we_look_reaches_the_program(
+    busy: str, tmp_path: Path
+) -> None:
+    program = f"""
+import datetime, signal
+def look(value): pass
 def busy():
-    for number in range(3000):
-        exec(f"def f{number}(): pass\\nf{number}()")
+    {busy}
 def interrupt(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGALRM, interrupt)

@@ -203,7 +203,7 @@ def test_the_options_of_a_recording_are_those_of_the_next(tmp_path: Path) -> Non
     }  # fmt: skip
     assert record_options(told, Path("out")) == [
         "--output", "out", "--detail", Detail.SHALLOW.value, "--max-calls", "7", "--depth", "3",
-        "--user-code", "a", "--user-code", "b", "--leave-out", "c*",
+        "--user-code=a", "--user-code=b", "--leave-out=c*",
     ]  # fmt: skip
 
 

@@ -299,10 +299,7 @@ static void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry)
     PyObject *result = PyObject_CallOneArg(summary, value);
     PyObject *text = NULL;
     bool complete = false;
-    if (result == NULL) {
-        PyErr_Clear();
-    }
-    else if (PyTuple_CheckExact(result) && PyTuple_GET_SIZE(result) == 2 &&
+    if (result != NULL && PyTuple_CheckExact(result) && PyTuple_GET_SIZE(result) == 2 &&
              PyUnicode_CheckExact(PyTuple_GET_ITEM(result, 0))) {
         text = PyTuple_GET_ITEM(result, 0);
         complete = PyTuple_GET_ITEM(result, 1) == Py_True;

@@ -429,10 +429,7 @@ static PyObject *registered_summary(PyTypeObject *type)
     }
     OwnCode own = own_code_begin(this_thread());
     PyObject *found = PyObject_CallMethod(recorder.summaries, "get", "O", type);
-    if (found == NULL) {
-        PyErr_Clear();
-    }
-    else if (!PyCallable_Check(found)) {
+    if (found != NULL && !PyCallable_Check(found)) {
         Py_CLEAR(found);
     }
     own_code_end(&own);
