@@ -166,8 +166,8 @@ def test_what_nobody_calls_wrong_is_not_taken_to_be_wrong(whence: Whence, folder
 
 def test_a_failure_is_taken_to_be_wrong_without_a_word(whence: Whence, folder: Path) -> None:
     name = program(folder, "def f(x): return x[1]\nf([0])\n")
-    (folder / "spec.py").write_text("def judge(call): return 'wrong'\n")
-    done = whence("run", "--oracle", "python:spec:judge", name, status=0)
+    (folder / "always_wrong.py").write_text("def judge(call): return 'wrong'\n")
+    done = whence("run", "--oracle", "python:always_wrong:judge", name, status=0)
     assert "The fault is in f" in done.stdout
 
 
