@@ -207,6 +207,8 @@ def brackets(value: Value) -> tuple[str, str]:
         plain = all(step.startswith("[") for step, _ in value.parts)
         if plain and (value.text == "frozenset" or first != "[0]"):
             return "({", "})"
+    if value.kind is Kind.SET and not value.parts and not value.omitted:
+        return "set(", ")"  # empty braces are a dict's
     return _BRACKETS[value.kind]
 
 

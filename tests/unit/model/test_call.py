@@ -173,3 +173,10 @@ def test_values_that_double_with_each_step_are_put_in_in_linear_time() -> None:
     whole = unshared(doubled).outcome.value
     assert whole is not None
     assert len(show(whole)) < 400
+
+
+def test_an_empty_set_is_not_taken_for_a_dict() -> None:
+    assert show(Value(Kind.SET)) == "set()"
+    assert show(Value(Kind.DICT)) == "{}"
+    assert show(Value(Kind.SET, omitted=2)) == "{…2 more}"
+    assert show(Value(Kind.SET, "", (("[0]", atom("1")),))) == "{1}"
