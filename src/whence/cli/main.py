@@ -16,6 +16,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import whence
 from whence.errors import WhenceError
@@ -30,6 +31,13 @@ GUEST = "record"
 _RUNNING = ("record", "run", "call", "bisect")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Takes no shortened options: one of the program's own would be mistaken for ours."""
+
+    def __init__(self, **settings: Any):
+        super().__init__(**settings, allow_abbrev=False)
+
+
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """The whole command line, or that of some commands."""
     whole = argparse.ArgumentParser(
@@ -38,7 +46,9 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
         "calls, asks whether a few of them are right, and names the one at fault.",
     )
     whole.add_argument("--version", action="version", version=f"whence {whence.__version__}")
-    commands = whole.add_subparsers(title="commands", dest="command", required=True)
+    commands = whole.add_subparsers(
+        title="commands", dest="command", required=True, parser_class=_Parser
+    )
     for name in names:
         importlib.import_module(f"whence.cli.{name}").configure(commands)
     return whole

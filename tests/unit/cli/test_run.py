@@ -656,3 +656,11 @@ def test_a_damaged_recording_is_named_and_the_others_are_listed(
     lines = whence("list", status=0).stdout.splitlines()
     assert lines[0] == ".whence/runs/program-1.whence"
     assert "bad-7.whence: this is not a trace file" in lines[3]
+
+
+def test_an_option_of_the_program_that_could_be_short_for_ours_is_the_programs(
+    whence: Whence, folder: Path
+) -> None:
+    name = program(folder, "import sys\nprint(sys.argv[1:])\n")
+    done = whence("run", name, "--n", "3", "--de=1", "-n1", answers="n\n")
+    assert "['--n', '3', '--de=1', '-n1']" in done.stdout + done.stderr
