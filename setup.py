@@ -11,6 +11,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 RECORDER = Path("src/whence/langs/python/record/native")
+JOURNAL = Path("src/whence/langs/python/record/journal/native")
 SCANNER = Path("src/whence/langs/python/trace/native")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
@@ -28,6 +29,13 @@ EXTENSIONS = (
         Extension(
             "whence.langs.python.record._identity",
             [str(RECORDER / "identity.c")],
+            extra_compile_args=FLAGS,
+            optional=True,
+        ),
+        Extension(
+            "whence.langs.python.record.journal._passages",
+            [str(JOURNAL / "whole.c")],
+            depends=sorted(str(path) for path in JOURNAL.glob("*.[ch]")),
             extra_compile_args=FLAGS,
             optional=True,
         ),

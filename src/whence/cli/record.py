@@ -15,9 +15,11 @@ from whence.errors import UsageError
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE
 from whence.langs.python.record.executed_lines import LineWatch, Wanted
+from whence.langs.python.record.journal.choosing import journal_of, obstacle
 from whence.langs.python.record.launch import STOPPED, Kind, Target, launch
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
+from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.record.user_code import UserCodeRules
 
 _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNCTION) [ARGS]"
@@ -98,7 +100,7 @@ def option_words(options: argparse.Namespace) -> list[str]:
     for name in ("max_calls", "depth", "backend"):
         if getattr(options, name) is not None:
             words += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
-    for name in ("children", "whole_values"):
+    for name in ("children", "whole_values", "journal"):
         if getattr(options, name):
             words.append(f"--{name.replace('_', '-')}")
     return [*words, *_rules(options).words]
@@ -133,6 +135,12 @@ def _configure_trace(group: Any) -> None:
         "--depth", type=_count, metavar="N", help="calls nested deeper than this are only counted"
     )
     group.add_argument(
+        "--journal", action="store_true",
+        help="also keep what the program learns from the world (time, chance, files, processes, "
+        "the network), so that it can be run again as it was, changing nothing "
+        "(docs/running-again.md)",
+    )  # fmt: skip
+    group.add_argument(
         "--children", action="store_true",
         help="record the Python processes that the program starts too, each into a file beside "
         "the trace",
@@ -161,7 +169,7 @@ def _configure_choice(group: Any) -> None:
 
 def _configure_rerun(command: argparse.ArgumentParser) -> None:
     """What whence itself asks for when it starts a program, or runs one again."""
-    for option in ("--repeatable", "--lines-of", "--lines-to"):
+    for option in ("--repeatable", "--lines-of", "--lines-to", "--play", "--sandbox"):
         command.add_argument(option, help=argparse.SUPPRESS)
     command.add_argument("--whole-calls", type=_range, help=argparse.SUPPRESS)
 
@@ -170,6 +178,8 @@ def run(options: argparse.Namespace) -> NoReturn:
     """Run the program; the process ends as it does."""
     target = target_of(options, _USAGE)
     target.check()
+    if options.journal:
+        _check_journal(options)
     usual = RecordOptions()
     settings = Settings(
         output=options.output or _default_output(target),
@@ -201,20 +211,44 @@ def run(options: argparse.Namespace) -> NoReturn:
     if options.lines_of:
         watch = LineWatch(Wanted.from_text(options.lines_of), options.lines_to)
 
+    journal = journal_of(options, settings.output, recording)
+
     def start() -> None:
         recording.start()
         if watch is not None:
             watch.start()
+        if journal is not None:
+            journal.start()
 
     def finished(how: int, value: object) -> None:
+        if journal is not None:
+            journal.finish()
         if watch is not None and recording.is_here:
             watch.finish()
         if recording.is_here:  # and not a child that was forked off
             written = recording.finish(how, value)
             if not recording.is_of_child:
                 _tell(written, verbose, quiet)
+            if options.play:
+                os._exit(0)  # nothing of what a shut down does may reach the world
 
     launch(target, start, finished)
+
+
+def _check_journal(options: argparse.Namespace) -> None:
+    """A journal needs a run that can be run again from its very start."""
+    if options.children:
+        raise UsageError("--journal is of one process: leave out --children")
+    missing = obstacle(options.backend)
+    if missing:
+        raise UsageError(f"--journal: {missing}")
+    if options.repeatable is None:
+        # The seed of hashes is chosen before the interpreter starts: so it starts once more.
+        environment, seed_by = pinned(os.environ)
+        words = list(sys.orig_argv)
+        place = words.index("record") + 1
+        words[place:place] = ["--repeatable", seed_by]
+        os.execve(sys.executable, words, environment)
 
 
 def _end_at_signal(order: str, under_way: Sequence[Recording]) -> None:

@@ -24,6 +24,7 @@ from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.children import Family, new_family
 from whence.langs.python.record.choose import chosen, make
 from whence.langs.python.record.code_reader import PythonCodeReader
+from whence.langs.python.record.launch import STOPPED
 from whence.langs.python.record.options import Bound, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
     AsideReader,
@@ -170,6 +171,11 @@ class Recording:
         return os.getpid() == self._process
 
     @property
+    def run(self) -> str:
+        """Tells this recording from every other one."""
+        return self._run
+
+    @property
     def is_of_child(self) -> bool:
         """Whether this is not the program itself but a process that it has started."""
         return self._family is not None and self._family.is_child
@@ -216,6 +222,10 @@ class Recording:
         with contextlib.suppress(OSError):
             os.close(self._descriptor)
         return Written(self._shown, self._backend.calls, size, self._backend.problem)
+
+    def cut_off(self, reason: str) -> int:
+        """End it as that of a run that did not end; how many calls it has."""
+        return self.finish(STOPPED, reason).calls
 
     def discard(self) -> None:
         """As if nothing had been recorded."""

@@ -52,20 +52,30 @@ def _installed() -> bool:
     return True
 
 
+def _inside_the_journal() -> Callable[[bool], bool]:
+    """What tells a journal that it is whence that asks, and not the program."""
+    try:
+        from whence.langs.python.record.journal import _passages
+    except ImportError:
+        return bool
+    return _passages.inside
+
+
 def aside(function: Callable[..., _T]) -> Callable[..., _T]:
     """A function of whence that objects are hashed in, so that the program's count goes on after.
 
-    How often it is called depends on what is recorded.
+    How often it is called depends on what is recorded. So no journal notes what it asks for.
     """
     from whence.langs.python.record import _identity
 
-    switch = _identity.aside
+    switch, inside = _identity.aside, _inside_the_journal()
 
     def called(*arguments: Any) -> _T:
-        before = switch(True)
+        before, was_inside = switch(True), inside(True)
         try:
             return function(*arguments)
         finally:
+            inside(was_inside)
             switch(before)
 
     return called

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whence.model.call import Call, Function, Location
+from whence.model.call import Call, Function, Location, OutcomeKind
 from whence.model.value import Kind, Limits, Value, show
 from whence.ports import Int32s, Int64s
 from whence.tree.memory import ColumnTree, all_ids
@@ -21,6 +21,7 @@ _BRIEF = Limits(depth=2, parts=4, characters=80)
 _LEFT_OUT = "…"
 _CUT = "…"
 _DEEPEST = 200
+_NO_CALL = "no such call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,45 @@ def first_divergence(recorded: ColumnTree, again: ColumnTree, last: int) -> Dive
         return None
     call = int(different[0])
     return Divergence(call, _told(recorded, ours, call), _told(again, theirs, call))
+
+
+def other_equation(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
+    """The first call up to number `last` of which more differs than who made it.
+
+    Calls that the recorded run was in when it was stopped are not compared: how far they had got
+    is chance.
+    """
+    ours, theirs = _equations(recorded, last), _equations(again, last)
+    different = ours != theirs
+    for tree in (recorded, again):
+        stopped = tree.columns.outcome == OutcomeKind.NOT_TERMINATED
+        numbers = all_ids(tree)[stopped]
+        different[numbers[numbers <= last]] = False
+    different[0] = False  # the run as a whole
+    found = np.flatnonzero(different)
+    if not len(found):
+        return None
+    call = int(found[0])
+    return Divergence(call, described(recorded, call), described(again, call))
+
+
+def _equations(tree: ColumnTree, last: int) -> Int64s:
+    """For each call by its number the digest of what it was given and what came of it."""
+    ids = all_ids(tree)
+    known = (ids <= last) & (tree.details >= 0)
+    found = np.zeros(last + 1, dtype=np.int64)
+    found[ids[known]] = tree.columns.equation[known]
+    return found
+
+
+def calls_of(tree: ColumnTree) -> int:
+    """How many calls were recorded, which is the number of the last one."""
+    return int(all_ids(tree)[tree.details >= 0].max())
+
+
+def described(tree: ColumnTree, call: int) -> str:
+    """A call in short."""
+    return tree.call(tree.position(call)).equation(_BRIEF) if call <= calls_of(tree) else _NO_CALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +121,7 @@ def _key(function: Function) -> tuple[str, Location | None]:
 
 def _told(tree: ColumnTree, calls: _ByNumber, call: int) -> str:
     if calls.function[call] < 0:
-        return "no such call"
+        return _NO_CALL
     function = tree.functions[int(calls.function[call])]
     place = f" ({function.location})" if function.location else ""
     parent = int(calls.parent[call])

@@ -1,8 +1,4 @@
-"""Runs a recorded program again, from its start, in a process of its own.
-
-Through the same launcher as the first time, with the same interpreter, command, folder,
-environment, standard input and hash seed; what it prints goes nowhere. What it does to files and
-to the world it does once more: that is the user's to allow, so nothing here is done unasked.
+"""Runs a recorded program again, from its start, to learn what its recording does not say.
 
 Invariant: nothing is believed of a run that went another way than the recorded one
 (`alignment`), and the recording itself is never changed.
@@ -12,83 +8,31 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import platform
 import shlex
-import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from whence.errors import WhenceError
 from whence.langs.python.record.executed_lines import Wanted
-from whence.langs.python.record.options import WHOLE_BOUND, Detail
-from whence.langs.python.record.repeatable import HASH_SEED, OWN
-from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.recordings import beside
 from whence.langs.python.replay.alignment import contradiction, first_divergence
-from whence.langs.python.running import (
-    kept_environment,
-    launcher,
-    program_words,
+from whence.langs.python.replay.causes import likely_cause
+from whence.langs.python.replay.process import (
+    TIME_LIMIT,
+    CannotRepeat,
+    Conditions,
+    Played,
+    journal_beside,
+    run_again,
 )
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.pages import Header
-from whence.model.call import Call
+from whence.model.call import Call, OutcomeKind
 from whence.tree.memory import ColumnTree, all_ids
 
-TIME_LIMIT = 600.0
-
-
-class CannotRepeat(WhenceError):
-    """The program cannot be run again, or went another way; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """All that the recorded run depended on and that is known."""
-
-    command: tuple[str, ...]
-    cwd: str
-    environment: Mapping[str, str] | None
-    stdin: Path | None
-    options: Mapping[str, Any]
-    repeatable: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, recording: Path, header: Header) -> Conditions:
-        """What the recording and the files beside it say; `CannotRepeat` if that is not enough."""
-        if header.python != platform.python_version():
-            raise CannotRepeat(
-                f"{recording}: was recorded with Python {header.python}, and this is "
-                f"{platform.python_version()}; run whence with that one to run the program again"
-            )
-        if not header.words:
-            raise CannotRepeat(f"{recording}: does not say what was run, so it cannot be run again")
-        if header.cwd and not Path(header.cwd).is_dir():
-            raise CannotRepeat(f"{recording}: was recorded in {header.cwd}, which is gone")
-        stdin = beside(recording, "stdin")
-        return cls(
-            command=header.words,
-            cwd=header.cwd or ".",
-            environment=kept_environment(recording),
-            stdin=stdin if stdin.exists() else None,
-            options=header.options,
-            repeatable=header.repeatable,
-        )
-
-    def variables(self) -> dict[str, str]:
-        """The environment for another run."""
-        variables = dict(os.environ if self.environment is None else self.environment)
-        seed = self.repeatable.get("hash_seed")
-        if seed:
-            variables[HASH_SEED] = str(seed)
-        return variables
+_SHORTEST = 5.0
 
 
 class ProgramReruns:
@@ -100,6 +44,11 @@ class ProgramReruns:
         self._time_limit = time_limit
         self._whole: dict[int, Call] = {}
         self._lines: dict[int, frozenset[int]] = {}
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether what the program does to the world is not done again."""
+        return journal_beside(self._recording, self._header()) is not None
 
     @property
     def command(self) -> str:
@@ -125,7 +74,7 @@ class ProgramReruns:
             again = tree.call(tree.position(node))
             different = contradiction(recorded, again)
             if different:
-                raise CannotRepeat(self._diverged(f"at call {node}, {different}"))
+                raise CannotRepeat(self._diverged(f"at call {node}, {different}", Played()))
             return again
 
     def _lines_of(self, node: int) -> frozenset[int]:
@@ -162,64 +111,36 @@ class ProgramReruns:
         """The tree of another run, in step with the recorded one up to the call."""
         conditions = Conditions.of(self._recording, self._header())
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-            output = Path(folder) / "again.whence"
-            self._run(conditions, output, wishes)
+            limit = time_allowed(self._recording, self._tree, self._time_limit)
+            output, played = run_again(conditions, Path(folder), wishes, limit)
             tree = open_trace(output)
             divergence = first_divergence(self._tree, tree, node)
             if divergence is not None:
-                raise CannotRepeat(self._diverged(str(divergence)))
+                raise CannotRepeat(self._diverged(str(divergence), played))
             yield tree
 
-    def _run(self, conditions: Conditions, output: Path, wishes: Sequence[str]) -> None:
-        command = [
-            *launcher(),
-            *record_options(conditions.options, output),
-            "--repeatable", str(conditions.repeatable.get("hash_seed_by", OWN)),
-            *wishes, *program_words(conditions.command),
-        ]  # fmt: skip
-        with contextlib.ExitStack() as opened:
-            stdin: Any = subprocess.DEVNULL
-            if conditions.stdin is not None:
-                stdin = opened.enter_context(conditions.stdin.open("rb"))
-            try:
-                subprocess.run(
-                    command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin,
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-                    timeout=self._time_limit,
-                )  # fmt: skip
-            except subprocess.TimeoutExpired:
-                pass  # what it did up to then may be all that is needed
-            except OSError as problem:
-                raise CannotRepeat(f"the program cannot be started again: {problem}") from problem
-        if not output.exists() or not output.stat().st_size:
-            raise CannotRepeat("the program was started again, and did not come to run")
-
-    def _diverged(self, how: str) -> str:
-        likely = "" if self._knows_hashes() else ", or sets that are walked in another order"
+    def _diverged(self, how: str, played: Played) -> str:
+        why = likely_cause(self._tree, self._header(), played)
         return (
-            f"the program went another way when it was run again: {how}. It may depend on time, "
-            f"chance, files that changed, threads{likely}. What is recorded still holds."
+            f"the program went another way when it was run again: {how}. {why} What is recorded "
+            "still holds."
         )
 
-    def _knows_hashes(self) -> bool:
-        return bool(self._header().repeatable.get("identity"))
-
     def _header(self) -> Header:
-        source = self._tree.sources[0]
-        if not isinstance(source, TraceSource) or len(self._tree.sources) != 1:
-            raise CannotRepeat("a program with recorded child processes is not run again yet")
-        return source.file.header
+        return header_of(self._tree)
 
 
-def record_options(told: Mapping[str, Any], output: Path) -> list[str]:
-    """The options of `whence record` that a header quotes."""
-    words = ["--output", str(output), "--detail", Detail(told.get("detail", "full")).value]
-    for option, name in (
-        ("--max-calls", "max_calls"), ("--max-bytes", "max_bytes"), ("--depth", "depth"),
-        ("--backend", "backend"),
-    ):  # fmt: skip
-        if told.get(name) is not None:
-            words += [option, str(told[name])]
-    if tuple(told.get("bound", ())) == astuple(WHOLE_BOUND):
-        words.append("--whole-values")
-    return [*words, *UserCodeRules.told(told).words]
+def header_of(tree: ColumnTree) -> Header:
+    """What is known of how the program of a recording was run."""
+    source = tree.sources[0]
+    if not isinstance(source, TraceSource) or len(tree.sources) != 1:
+        raise CannotRepeat("a program with recorded child processes is not run again yet")
+    return source.file.header
+
+
+def time_allowed(recording: Path, tree: ColumnTree, most: float) -> float:
+    """Seconds after which a re-run is stopped: one that did not end will not end now."""
+    if OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED:
+        return most
+    lasted = recording.stat().st_mtime - header_of(tree).clock / 1e9
+    return max(_SHORTEST, min(most, 2 * lasted + _SHORTEST))

@@ -11,11 +11,8 @@ import pytest
 from whence.langs.python.record.options import Detail
 from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.recordings import beside
-from whence.langs.python.replay.rerun import (
-    CannotRepeat,
-    ProgramReruns,
-    record_options,
-)
+from whence.langs.python.replay.process import CannotRepeat, record_options
+from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.running import launcher
 from whence.langs.python.trace.opening import open_trace
 from whence.model.value import FULL, show

@@ -1,0 +1,75 @@
+"""`whence rerun [RECORDING]`: run a recorded program again, and say whether it does the same."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from whence.errors import UsageError
+from whence.langs.python.recordings import latest
+from whence.langs.python.replay.checking import Checked, check
+from whence.langs.python.replay.process import TIME_LIMIT, journal_beside
+from whence.langs.python.replay.rerun import header_of
+from whence.langs.python.trace.opening import open_trace
+
+_WIDTH = 100
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "rerun",
+        help="run a recorded program again and say whether it does the same",
+        description="Runs the program of a recording again, from its start, and compares all "
+        "calls. With a journal (`--journal` of `whence run` and `whence record`) it learns from "
+        "the world what it learned then, and changes nothing (docs/running-again.md). Exit codes: "
+        "0 all calls are the same, 1 they are not, 2 it was not run.",
+    )
+    command.add_argument(
+        "recording", type=Path, metavar="RECORDING", nargs="?",
+        help="what to run again (default: the last recording)",
+    )  # fmt: skip
+    command.add_argument(
+        "--live", action="store_true",
+        help="run it even without a journal: what it does to files and to others it does again",
+    )  # fmt: skip
+    command.add_argument(
+        "--time-limit", metavar="SECONDS", type=float, default=TIME_LIMIT,
+        help=f"stop it after so long (default: {TIME_LIMIT:g})",
+    )  # fmt: skip
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run it again and compare."""
+    path = options.recording or latest()
+    if path is None:
+        raise UsageError("there is no recording of this project: `whence run script.py` makes one")
+    tree = open_trace(path)
+    if journal_beside(path, header_of(tree)) is None and not options.live:
+        raise UsageError(
+            f"{path}: was recorded without a journal, so the program would do again what it did "
+            "to files and to others; record it with --journal, or allow that with --live"
+        )
+    checked = check(path, tree, options.time_limit)
+    for line in _lines(path, checked):
+        print(line)
+    return 0 if checked.divergence is None else 1
+
+
+def _lines(path: Path, checked: Checked) -> list[str]:
+    calls = f"{checked.calls:,} call{'' if checked.calls == 1 else 's'}"
+    if checked.divergence is None:
+        played = f", with {checked.played:,} answers from the journal" if checked.played else ""
+        return textwrap.wrap(f"{path}: runs again as it did: {calls} are the same{played}.", _WIDTH)
+    found = checked.divergence
+    return [
+        *textwrap.wrap(
+            f"{path}: goes another way when it is run again, at call {found.call:,}.", _WIDTH
+        ),
+        *textwrap.wrap(f"  recorded: {found.recorded}", _WIDTH, subsequent_indent="    "),
+        *textwrap.wrap(f"  now:      {found.again}", _WIDTH, subsequent_indent="    "),
+        *textwrap.wrap(checked.cause, _WIDTH),
+    ]

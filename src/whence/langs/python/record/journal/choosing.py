@@ -1,0 +1,64 @@
+"""Whether a run writes a journal, plays one or does neither, and what is in the way.
+
+Apart from both, so that nothing of them is loaded into a program that is recorded without one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+from typing import Protocol
+
+from whence.langs.python.record.choose import NATIVE, chosen
+from whence.langs.python.record.recording import Recording
+
+JOURNAL, FILES, ENVIRONMENT = "journal", "files", "environment.json"
+"""What lies beside a recording, behind its name: the journal, the content of files that were read,
+the variables that the program was started with."""
+
+
+class Journal(Protocol):
+    """Is started right before the program, and ends with it."""
+
+    def start(self) -> None:
+        """From here on."""
+
+    def finish(self) -> None:
+        """The program has ended."""
+
+
+def obstacle(backend: str | None) -> str | None:
+    """Why no journal can be kept here, if that is so."""
+    try:
+        importlib.import_module("whence.langs.python.record.journal._passages")
+        importlib.import_module("whence.langs.python.record._identity")
+    except ImportError:
+        return "it needs the parts of whence that are written in C, which are not built here"
+    if chosen(backend).name != NATIVE:
+        return "it needs the recorder in C"
+    return None
+
+
+def journal_of(options: argparse.Namespace, output: str, recording: Recording) -> Journal | None:
+    """The journal of a run, as its options say."""
+    if options.journal:
+        from whence.langs.python.record.journal.writing import JournalWriter
+
+        _keep_environment(f"{output}.{ENVIRONMENT}")
+        folder = f"{os.path.abspath(output)}.{FILES}"
+        return JournalWriter(f"{output}.{JOURNAL}", folder, recording.run)
+    if options.play:
+        from whence.langs.python.record.journal.playing import JournalPlayer
+
+        kept = options.play.removesuffix(JOURNAL) + FILES
+        return JournalPlayer(options.play, kept, options.sandbox, recording.cut_off)
+    return None
+
+
+def _keep_environment(path: str) -> None:
+    """For nobody else to read."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as file:
+        json.dump(dict(os.environ), file, indent=1, sort_keys=True)

@@ -1,0 +1,78 @@
+/* The journal of what a program learns from the world; ../__init__.py says what it is for.
+ *
+ * `values.c` turns results into bytes and back, `entries.c` owns the file, `passages.c` stands
+ * between the program and the functions of the interpreter that reach the world, `confine.c` keeps
+ * a re-run from changing anything, `module.c` is what Python sees of it.
+ *
+ * All state is guarded by the GIL. */
+#ifndef WHENCE_JOURNAL_H
+#define WHENCE_JOURNAL_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <structmember.h>
+
+typedef struct {
+    uint8_t *bytes;
+    size_t length, capacity;
+} Bytes;
+
+typedef struct {
+    const uint8_t *at, *end;
+} Reader;
+
+enum { OFF = 0, WRITING = 1, PLAYING = 2 };
+enum { RETURNED = 1, RAISED = 2 };
+
+typedef struct {
+    int mode;
+    uint64_t count; /* entries written or played */
+    PyObject *kinds;  /* a tuple of names; an entry has the number of one */
+    PyObject *diverged; /* called with (kind, arguments, recorded kind or None), never returns */
+    PyObject *escaped;  /* called with (event, arguments) */
+} Journal;
+
+extern Journal journal;
+
+/* values.c */
+bool bytes_put(Bytes *bytes, const void *data, size_t length);
+bool bytes_number(Bytes *bytes, uint64_t number);
+bool read_number(Reader *reader, uint64_t *number);
+bool value_encode(Bytes *bytes, PyObject *value, int depth);
+PyObject *value_decode(Reader *reader, int depth);
+bool error_encode(Bytes *bytes, PyObject *const *arguments, Py_ssize_t count);
+void error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count);
+uint32_t digest_of(PyObject *const *arguments, Py_ssize_t count, PyObject *names);
+
+/* entries.c */
+typedef struct {
+    uint64_t kind;
+    uint32_t digest;
+    uint8_t how;
+    Reader payload;
+} Entry;
+
+bool entries_open(int descriptor, PyObject *heading);
+bool entry_write(uint64_t kind, uint32_t digest, uint8_t how, const Bytes *payload);
+void entries_close(void);
+PyObject *entries_load(const char *data, size_t length);
+bool entry_peek(Entry *entry); /* the next one of this thread; false: there is none */
+void entry_take(void);
+uint64_t entries_left(void);
+uint32_t thread_number(void);
+void thread_started(unsigned long ident);
+
+/* passages.c */
+bool passages_inside(bool inside);
+PyObject *passage_exchange(PyObject *function, uint64_t kind, unsigned how, PyObject *handler);
+PyObject *slots_exchange(PyObject *file_type, PyObject *handler);
+PyObject *entry_played(uint64_t kind, uint32_t digest, PyObject *const *arguments,
+                       Py_ssize_t count);
+void passages_foreign(int descriptor, bool foreign);
+
+/* confine.c */
+PyObject *confine(PyObject *folder);
+
+#endif

@@ -1,0 +1,337 @@
+"""In a re-run: gives the program once more what it learned from the world in the first run.
+
+No function that reaches the world is called. Files are opened in the folder of the re-run; what else
+has a descriptor gets one that leads nowhere, under the number that it had. The first question that
+was not asked in the first run ends the process, with a report of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn
+
+from whence.errors import WhenceError
+from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal.kept_files import (
+    FOLDER,
+    NAMELESS,
+    OTHER,
+    KeptFiles,
+    Missing,
+    Sandbox,
+)
+from whence.langs.python.record.journal.kinds import (
+    FILE,
+    KINDS,
+    NEXT,
+    NUMBERS,
+    OPEN,
+    RANDOM_AT_START,
+    SCANDIR,
+    Entrances,
+    Handler,
+    spoken,
+)
+from whence.langs.python.record.journal.writing import (
+    Given,
+    Named,
+    Original,
+    conditions,
+    file_question,
+    flags_of,
+    open_question,
+    own_files,
+    start_random,
+)
+
+PLAYING = 2
+REPORT = "report.json"
+FILES = "files"
+_SHOWN = 60
+_MODE = 0o600
+
+
+class JournalPlayer:
+    """The journal of one recording, played in this process."""
+
+    def __init__(self, path: str, kept: str, folder: str, cut_off: Callable[[str], int]):
+        self._folder = os.path.abspath(folder)
+        self._cut_off = cut_off
+        """Ends the recording of this run; how many calls it has."""
+        self._report = os.path.join(self._folder, REPORT)
+        self._confined = False
+        self._sandbox = Sandbox(os.path.join(self._folder, FILES), KeptFiles(kept))
+        os.makedirs(self._sandbox.folder, exist_ok=True)
+        with open(path, "rb") as file:
+            data = file.read()
+        told = json.loads(data[: data.index(b"\n")])
+        if {name: told.get(name) for name in conditions()} != conditions():
+            raise WhenceError(f"{path}: is the journal of another Python or another whence")
+        _passages.load(data, data.index(b"\n") + 1)
+        self._process = os.getpid()
+        self._first_process = told["pid"]
+        self._entrances = Entrances(self._handlers())
+        self._file_init: Callable[..., None] | None = None
+
+    def _handlers(self) -> Mapping[str, Handler]:
+        return {
+            "posix.open": self._open,
+            "builtins.input": _input,
+            "_random.Random.seed": _seed,
+            "_datetime.datetime.now": _now,
+            "_datetime.datetime.utcnow": _utcnow,
+            "select.select": _select,
+            "posix.scandir": _scandir,
+            "posix.chdir": _chdir,
+            "posix.kill": self._kill,
+            "_socket.socket._accept": _accept,
+        }
+
+    def start(self) -> None:
+        """Play from here on; nothing outside of the folder can be changed any more."""
+        self._entrances.exchange_all()
+        self._file_init = _passages.exchange_files(sys.modules["_io"].FileIO, self._file)
+        start_random(lambda number: None, lambda: int(_passages.play(RANDOM_AT_START, ())))
+        self._confined = _passages.confine(self._folder)
+        _passages.begin(PLAYING, KINDS, self._diverged, self._escaped, own_files())
+
+    def finish(self) -> None:
+        """What became of it, once the program has ended."""
+        _passages.inside(True)
+        _, played, left = _passages.state()
+        self._tell({"played": played, "left": left, "confined": self._confined})
+
+    # --- ends --------------------------------------------------------------------------------
+
+    def _diverged(self, kind: str, given: Given, recorded: str | None) -> NoReturn:
+        asked = f"{spoken(kind)}({', '.join(map(_shown, given))})"
+        if recorded is None:
+            then = "nothing more"
+        elif recorded == kind:
+            then = f"{spoken(kind)} of something else, or what it gave is not kept"
+        else:
+            then = spoken(recorded)
+        self._stop({"asked": asked, "recorded": then, "kind": kind})
+
+    def _escaped(self, event: str, given: Given) -> None:
+        if event == "open" and _importing():
+            raise PermissionError(13, "Permission denied")  # compiled code is not written again
+        if event == "sqlite3.connect" and given and given[0] in (":memory:", "", b":memory:"):
+            return
+        self._stop({"escaped": event, "asked": f"{event}({', '.join(map(_shown, given))})"})
+
+    def _stop(self, report: Mapping[str, Any]) -> NoReturn:
+        _passages.inside(True)
+        self._tell({**report, "call": self._cut_off("it went another way")})
+        os._exit(0)
+
+    def _tell(self, report: Mapping[str, Any]) -> None:
+        with open(self._report, "w", encoding="ascii") as file:
+            json.dump(report, file)
+
+    # --- files -------------------------------------------------------------------------------
+
+    def _open(self, original: Original, _: Any, given: Given, named: Named) -> int:
+        asked = open_question(given, named)
+        _call_fspath(asked[0])
+        opened, flags = _passages.play(OPEN, asked), asked[1]
+        path = self._place("posix.open", asked, opened, flags)
+        if opened[0] == FOLDER:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        elif opened[0] == NAMELESS:
+            flags |= os.O_RDWR
+        else:
+            flags &= ~getattr(os, "O_NOFOLLOW", 0)
+        mode = given[2] if len(given) > 2 else named.get("mode", 0o777)
+        descriptor: int = original(path, flags, (mode | _MODE) if type(mode) is int else _MODE)
+        _passages.foreign(descriptor, opened[0] == OTHER)
+        return descriptor
+
+    def _file(self, file: Any, given: Given, named: Named | None) -> None:
+        asked = file_question(given, named)
+        _call_fspath(asked[0])
+        opened = _passages.play(FILE, asked)
+        path = self._place("FileIO()", asked, opened, flags_of(asked[1]))
+        rest = dict(named or {})
+        rest.pop("file", None)
+        assert self._file_init is not None
+        self._file_init(file, path, *given[1:], **rest)
+        file.name = asked[0]
+        _passages.foreign(sys.modules["_io"].FileIO.fileno(file), opened[0] == OTHER)
+
+    def _place(self, kind: str, asked: Given, opened: Given, flags: int) -> str:
+        if not opened:
+            self._diverged(kind, asked, kind)
+        try:
+            return self._sandbox.place(opened, flags)
+        except Missing as problem:
+            self._stop({"missing": str(problem)})
+
+    # --- processes ---------------------------------------------------------------------------
+
+    def _kill(self, original: Original, _: Any, given: Given, named: Named) -> Any:
+        """A signal to the program itself is sent; under which number it knows itself is noted."""
+        result = _passages.play(NUMBERS["posix.kill"], given)
+        if given and given[0] in (0, self._first_process):
+            with contextlib.suppress(OSError):
+                original(self._process, given[1])
+        return result
+
+
+def _importing() -> bool:
+    frame = sys._getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(own_files()):
+        frame = frame.f_back
+    return frame.f_code.co_filename.startswith("<frozen importlib")
+
+
+def _shown(value: Any) -> str:
+    """Runs no code of the program."""
+    if type(value) in (int, float, str, bytes, bool, type(None)):
+        text = repr(value)
+        return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return f"<{type(value).__name__}>"
+
+
+def _call_fspath(path: Any) -> None:
+    """A path may be an object of the program, which is asked for its text as before."""
+    if type(path) not in (str, bytes):
+        with contextlib.suppress(TypeError):
+            os.fspath(path)
+
+
+# --- what is more than its result ----------------------------------------------------------------
+
+
+def _seed(original: Original, _: Any, given: Given, named: Named) -> Any:
+    if given and given[0] is not None:
+        return original(*given, **named)
+    return original(_passages.play(NUMBERS["_random.Random.seed"], ()))
+
+
+def _input(original: Original, _: Any, given: Given, named: Named) -> Any:
+    kind = NUMBERS["builtins.input"]
+    if _passages.peek() == kind:
+        return _passages.play(kind, ())
+    return _passages.outside(original, *given, **named)
+
+
+def _now(_: Original, kind: Any, given: Given, named: Named) -> Any:
+    return _moment("_datetime.datetime.now", kind, given, named)
+
+
+def _utcnow(_: Original, kind: Any, given: Given, named: Named) -> Any:
+    return _moment("_datetime.datetime.utcnow", kind, given, named)
+
+
+def _moment(name: str, kind: Any, given: Given, named: Named) -> Any:
+    *fields, fold = _passages.play(NUMBERS[name], ())
+    zone = given[0] if given else named.get("tz")
+    return kind(*fields, tzinfo=zone, fold=fold)
+
+
+def _select(_: Original, __: Any, given: Given, ___: Named) -> Any:
+    places = _passages.play(NUMBERS["select.select"], ())
+    found = zip(given, places, strict=False)
+    return tuple([asked[place] for place in each] for asked, each in found)
+
+
+def _chdir(original: Original, _: Any, given: Given, named: Named) -> Any:
+    result = _passages.play(NUMBERS["posix.chdir"], given)
+    # It may be gone. It matters to imports only: no path of the program is looked up any more.
+    with contextlib.suppress(OSError):
+        original(*given, **named)
+    return result
+
+
+def _accept(_: Original, __: Any, given: Given, ___: Named) -> Any:
+    """Another socket, which leads nowhere, under the number that it had."""
+    number, address = _passages.play(NUMBERS["_socket.socket._accept"], given)
+    from _socket import socket
+
+    made = socket()
+    descriptor = made.detach()
+    if descriptor != number:
+        os.dup2(descriptor, number, inheritable=False)
+        os.close(descriptor)
+    return number, address
+
+
+# --- directories ---------------------------------------------------------------------------------
+
+
+class DirEntry:
+    """Stands for an entry of a folder; what is asked of it was asked before."""
+
+    __slots__ = ("name", "path")
+
+    def __init__(self, name: Any, path: Any):
+        self.name = name
+        self.path = path
+
+    def __fspath__(self) -> Any:
+        return self.path
+
+    def __repr__(self) -> str:
+        return f"<DirEntry {self.name!r}>"
+
+    def is_dir(self, **_: Any) -> Any:
+        """Whether it is a folder."""
+        return _asked("is_dir")
+
+    def is_file(self, **_: Any) -> Any:
+        """Whether it is a file."""
+        return _asked("is_file")
+
+    def is_symlink(self) -> Any:
+        """Whether it is a link."""
+        return _asked("is_symlink")
+
+    def is_junction(self) -> Any:
+        """Whether it is a junction."""
+        return _asked("is_junction")
+
+    def stat(self, **_: Any) -> Any:
+        """Its status."""
+        return _asked("stat")
+
+    def inode(self) -> Any:
+        """Its inode number."""
+        return _asked("inode")
+
+
+def _asked(name: str) -> Any:
+    return _passages.play(NUMBERS[f"posix.DirEntry.{name}"], ())
+
+
+class ScandirIterator:
+    """Stands for a folder that is walked."""
+
+    def __iter__(self) -> Iterator[DirEntry]:
+        return self
+
+    def __next__(self) -> DirEntry:
+        found = _passages.play(NEXT, ())
+        if found is None:
+            raise StopIteration
+        return DirEntry(*found)
+
+    def __enter__(self) -> ScandirIterator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Walk no further."""
+
+
+def _scandir(_: Original, __: Any, given: Given, named: Named) -> Any:
+    asked = (given[0] if given else named.get("path"),)
+    _call_fspath(asked[0])
+    _passages.play(SCANDIR, asked)
+    return ScandirIterator()

@@ -1,0 +1,234 @@
+"""In the first run: notes what the program learns from the world.
+
+Most functions are noted in C. Here are those of which the result is not all: what is in a file that
+is opened, where a random number generator starts, which of many objects are ready.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from whence.errors import WhenceError
+from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
+from whence.langs.python.record.journal.kinds import (
+    FILE,
+    KINDS,
+    NEXT,
+    NUMBERS,
+    OPEN,
+    RANDOM_AT_START,
+    SCANDIR,
+    Entrances,
+    Handler,
+)
+
+WRITING = 1
+VERSION = 1
+_SEED_BYTES = 2496
+"""As many as the interpreter itself takes to seed a generator by chance."""
+_HIGHEST_DESCRIPTOR = 1023
+
+Given = tuple[Any, ...]
+Named = dict[str, Any]
+Original = Callable[..., Any]
+
+
+def conditions() -> dict[str, Any]:
+    """What has to be the same for a journal to be played."""
+    return {"whence journal": VERSION, "python": sys.version, "kinds": list(KINDS)}
+
+
+def _heading(run: str) -> bytes:
+    """The first line of a journal: also which recording it belongs to."""
+    return json.dumps({**conditions(), "run": run, "pid": os.getpid()}).encode() + b"\n"
+
+
+def own_files() -> str:
+    """How the names of whence's own files begin."""
+    return os.path.abspath(__file__).split(os.path.join("whence", "langs"))[0] + "whence" + os.sep
+
+
+class JournalWriter:
+    """The journal of one recording."""
+
+    def __init__(self, path: str, folder: str, run: str):
+        self._files = KeptFiles(folder)
+        self._descriptor = _opened(path)
+        _passages.open_file(self._descriptor, _heading(run))
+        self._entrances = Entrances(self._handlers())
+        self._file_init: Callable[..., None] | None = None
+
+    def _handlers(self) -> Mapping[str, Handler]:
+        return {
+            "posix.open": self._open,
+            "builtins.input": _input,
+            "_random.Random.seed": _seed,
+            "select.select": _select,
+            "posix.scandir": _scandir,
+        }
+
+    def start(self) -> None:
+        """Note all from here on."""
+        self._entrances.exchange_all()
+        self._file_init = _passages.exchange_files(_file_type(), self._file)
+        with os.scandir(os.sep) as found:
+            _passages.watch_scandir(found, NEXT)
+        start_random(lambda number: _passages.write(RANDOM_AT_START, (), number), _by_chance)
+        nothing = lambda *_: None  # noqa: E731
+        _passages.begin(WRITING, KINDS, nothing, nothing, own_files())
+
+    def finish(self) -> None:
+        """Note nothing more."""
+        _passages.stop()
+        os.close(self._descriptor)
+
+    def _open(self, original: Original, _: Any, given: Given, named: Named) -> int:
+        asked = open_question(given, named)
+        try:
+            descriptor: int = original(*given, **named)
+        except BaseException as error:
+            _passages.write_error(OPEN, asked, error)
+            raise
+        self._note(OPEN, asked, descriptor, asked[1], asked[0])
+        return descriptor
+
+    def _file(self, file: Any, given: Given, named: Named | None) -> None:
+        asked = file_question(given, named)
+        assert self._file_init is not None
+        try:
+            self._file_init(file, *given, **(named or {}))
+        except BaseException as error:
+            _passages.write_error(FILE, asked, error)
+            raise
+        self._note(FILE, asked, _file_type().fileno(file), flags_of(asked[1]), asked[0])
+
+    def _note(self, kind: int, asked: Given, descriptor: int, flags: int, name: Any) -> None:
+        try:
+            opened = self._files.opened(descriptor, flags, os.fsdecode(name))
+        except (OSError, TypeError, ValueError, MemoryError):
+            opened = ()  # such as a full disk: it cannot be played
+        _passages.foreign(descriptor, opened == (OTHER,))
+        _passages.write(kind, asked, opened)
+
+
+# --- the same questions in both runs -------------------------------------------------------------
+
+
+def open_question(given: Given, named: Named) -> Given:
+    """What `os.open` was asked for: path and flags."""
+    path = given[0] if given else named.get("path")
+    flags = given[1] if len(given) > 1 else named.get("flags", 0)
+    return path, flags if type(flags) is int else 0
+
+
+def file_question(given: Given, named: Named | None) -> Given:
+    """What `FileIO` was asked for: path and mode."""
+    named = named or {}
+    mode = given[1] if len(given) > 1 else named.get("mode", "r")
+    return given[0] if given else named.get("file"), mode
+
+
+def flags_of(mode: Any) -> int:
+    """The flags that FileIO opens a file with, as far as they matter here."""
+    letters = mode if type(mode) is str else "r"
+    if "x" in letters:
+        return os.O_CREAT | os.O_EXCL
+    if "w" in letters:
+        return os.O_CREAT | os.O_TRUNC | os.O_WRONLY
+    if "a" in letters:
+        return os.O_CREAT | os.O_WRONLY
+    return os.O_RDWR if "+" in letters else os.O_RDONLY
+
+
+def start_random(note: Callable[[int], None], number: Callable[[], int]) -> None:
+    """The generator that `random` has may be older than the journal: it starts anew."""
+    random: Any = sys.modules.get("random")
+    if random is not None:
+        seed = number()
+        note(seed)
+        random._inst.seed(seed)
+
+
+def _file_type() -> Any:
+    return sys.modules["_io"].FileIO
+
+
+def _by_chance() -> int:
+    return int.from_bytes(os.urandom(_SEED_BYTES), "little")
+
+
+# --- what is more than its result ----------------------------------------------------------------
+
+
+def _seed(original: Original, _: Any, given: Given, named: Named) -> Any:
+    if given and given[0] is not None:
+        return original(*given, **named)
+    number = _by_chance()
+    _passages.write(NUMBERS["_random.Random.seed"], (), number)
+    return original(number)
+
+
+def _input(original: Original, _: Any, given: Given, named: Named) -> Any:
+    if not (os.isatty(0) and os.isatty(1)):
+        return _passages.outside(original, *given, **named)  # it reads from sys.stdin
+    kind = NUMBERS["builtins.input"]
+    try:
+        text = original(*given, **named)
+    except BaseException as error:
+        _passages.write_error(kind, (), error)
+        raise
+    _passages.write(kind, (), text)
+    return text
+
+
+def _select(original: Original, _: Any, given: Given, named: Named) -> Any:
+    kind = NUMBERS["select.select"]
+    try:
+        ready = _passages.outside(original, *given, **named)
+    except BaseException as error:
+        _passages.write_error(kind, (), error)
+        raise
+    places = [
+        [next(place for place, each in enumerate(asked) if each is one) for one in found]
+        if type(asked) in (list, tuple)
+        else ...
+        for asked, found in zip(given, ready, strict=False)
+    ]
+    _passages.write(kind, (), places)
+    return ready
+
+
+def _scandir(original: Original, _: Any, given: Given, named: Named) -> Any:
+    asked = (given[0] if given else named.get("path"),)
+    try:
+        found = original(*given, **named)
+    except BaseException as error:
+        _passages.write_error(SCANDIR, asked, error)
+        raise
+    _passages.write(SCANDIR, asked, True)
+    return found
+
+
+def _opened(path: str) -> int:
+    """A descriptor of an empty file under a high number: the low ones go to the program."""
+    import resource
+
+    try:
+        low = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise WhenceError(
+            f"{path}: the journal cannot be written there ({problem.strerror})"
+        ) from None
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
+        most = _HIGHEST_DESCRIPTOR
+    try:
+        return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, max(most - 16, 3))
+    finally:
+        os.close(low)

@@ -1,0 +1,80 @@
+"""Whether a recorded program is deterministic: run again, are all its calls the same?
+
+Calls are compared by number: function, caller, and the digest of the whole equation, which is all
+that was recorded of inputs, outcome and effects.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.langs.python.replay.alignment import (
+    Divergence,
+    calls_of,
+    described,
+    first_divergence,
+    other_equation,
+)
+from whence.langs.python.replay.causes import likely_cause
+from whence.langs.python.replay.process import (
+    TIME_LIMIT,
+    Conditions,
+    Played,
+    run_again,
+)
+from whence.langs.python.replay.rerun import header_of, time_allowed
+from whence.langs.python.trace.opening import open_trace
+from whence.model.call import OutcomeKind
+from whence.tree.memory import ColumnTree
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of running a program again to compare it."""
+
+    calls: int
+    """How many calls are the same."""
+    played: int
+    """How many questions to the world were answered from the journal."""
+    confined: bool
+    """Whether the operating system kept it from changing anything."""
+    divergence: Divergence | None = None
+    cause: str = ""
+
+
+def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> Checked:
+    """Run the program of a recording again and compare all its calls; may raise `CannotRepeat`."""
+    header = header_of(tree)
+    conditions = Conditions.of(recording, header)
+    with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+        limit = time_allowed(recording, tree, time_limit)
+        output, played = run_again(conditions, Path(folder), [], limit)
+        again = open_trace(output)
+        divergence = _divergence(tree, again, played)
+        cause = "" if divergence is None else likely_cause(tree, header, played)
+        count = calls_of(tree) if divergence is None else max(0, divergence.call - 1)
+        report = played.report
+        return Checked(
+            count, int(report.get("played", 0)), bool(report.get("confined")), divergence, cause
+        )
+
+
+def _divergence(recorded: ColumnTree, again: ColumnTree, played: Played) -> Divergence | None:
+    last = calls_of(recorded)
+    found = [first_divergence(recorded, again, last), other_equation(recorded, again, last)]
+    known = [each for each in found if each is not None]
+    if known:
+        return min(known, key=lambda each: each.call)
+    if _ends(recorded):
+        if calls_of(again) > last:
+            here = described(again, last + 1)
+            return Divergence(last + 1, "no such call", here)
+        if played.problem:
+            return Divergence(last, "went on", played.problem)
+    return None
+
+
+def _ends(tree: ColumnTree) -> bool:
+    return OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED

@@ -1,0 +1,184 @@
+"""The process in which a recorded program runs again, and what becomes of it.
+
+Through the same launcher as the first time, with the same interpreter, command, folder,
+environment, standard input and hash seed; what it prints goes nowhere. With a journal it learns
+from the world what it learned then, and changes nothing (`record/journal`). Without one it does to
+files and to the world what it did: that is the user's to allow, so nothing here is done unasked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whence.errors import WhenceError
+from whence.langs.python.record.journal.choosing import JOURNAL
+from whence.langs.python.record.options import WHOLE_BOUND, Detail
+from whence.langs.python.record.repeatable import HASH_SEED, OWN
+from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.recordings import beside
+from whence.langs.python.running import STOP, kept_environment, launcher, program_words
+from whence.langs.python.trace.pages import Header
+
+TIME_LIMIT = 600.0
+REPORT = "report.json"
+_GRACE = 3.0
+_LONGEST_HEADING = 2**16
+
+
+class CannotRepeat(WhenceError):
+    """The program cannot be run again, or went another way; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """All that the recorded run depended on and that is known."""
+
+    command: tuple[str, ...]
+    cwd: str
+    environment: Mapping[str, str] | None
+    stdin: Path | None
+    options: Mapping[str, Any]
+    repeatable: Mapping[str, Any]
+    journal: Path | None = None
+
+    @classmethod
+    def of(cls, recording: Path, header: Header) -> Conditions:
+        """What the recording and the files beside it say; `CannotRepeat` if that is not enough."""
+        if header.python != platform.python_version():
+            raise CannotRepeat(
+                f"{recording}: was recorded with Python {header.python}, and this is "
+                f"{platform.python_version()}; run whence with that one to run the program again"
+            )
+        if not header.words:
+            raise CannotRepeat(f"{recording}: does not say what was run, so it cannot be run again")
+        if header.cwd and not Path(header.cwd).is_dir():
+            raise CannotRepeat(f"{recording}: was recorded in {header.cwd}, which is gone")
+        stdin = beside(recording, "stdin")
+        return cls(
+            command=header.words,
+            cwd=header.cwd or ".",
+            environment=kept_environment(recording),
+            stdin=stdin if stdin.exists() else None,
+            options=header.options,
+            repeatable=header.repeatable,
+            journal=journal_beside(recording, header),
+        )
+
+    def variables(self) -> dict[str, str]:
+        """The environment for another run."""
+        variables = dict(os.environ if self.environment is None else self.environment)
+        seed = self.repeatable.get("hash_seed")
+        if seed:
+            variables[HASH_SEED] = str(seed)
+        return variables
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What became of a re-run: what the process itself says of it."""
+
+    report: Mapping[str, Any] = field(default_factory=dict)
+    in_time: bool = True
+
+    @property
+    def problem(self) -> str:
+        """Why the journal could be played no further, in half a sentence; empty if it could."""
+        report = self.report
+        if "missing" in report:
+            return str(report["missing"])
+        if "escaped" in report:
+            return f"it would reach beyond the re-run by {report['asked']}, which is not kept"
+        if "asked" in report:
+            return f"it asked for {report['asked']}, recorded was {report['recorded']}"
+        return ""
+
+
+def journal_beside(recording: Path, header: Header) -> Path | None:
+    """The journal of this very recording, if one was kept."""
+    place = beside(recording, JOURNAL)
+    try:
+        with place.open("rb") as file:
+            told = json.loads(file.readline(_LONGEST_HEADING))
+    except (OSError, ValueError):
+        return None
+    return place if isinstance(told, dict) and header.run and told.get("run") == header.run else None
+
+
+def run_again(
+    conditions: Conditions, folder: Path, wishes: Sequence[str], time_limit: float
+) -> tuple[Path, Played]:
+    """Run the program once more; where its recording is, and how it went."""
+    output = folder / "again.whence"
+    command = [
+        *launcher(),
+        *record_options(conditions.options, output),
+        "--repeatable", str(conditions.repeatable.get("hash_seed_by", OWN)),
+        f"--stopped-by={int(STOP)}:it was stopped after {time_limit:g} seconds",
+        *wishes,
+    ]  # fmt: skip
+    if conditions.journal is not None:
+        command += ["--play", str(conditions.journal.absolute()), "--sandbox", str(folder)]
+    with contextlib.ExitStack() as opened:
+        stdin: Any = subprocess.DEVNULL
+        if conditions.stdin is not None and conditions.journal is None:
+            stdin = opened.enter_context(conditions.stdin.open("rb"))
+        try:
+            process = subprocess.Popen(
+                [*command, *program_words(conditions.command)],
+                cwd=conditions.cwd, env=conditions.variables(), stdin=stdin,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+        except OSError as problem:
+            raise CannotRepeat(f"the program cannot be started again: {problem}") from problem
+        in_time = _waited(process, time_limit)
+    if not output.exists() or not output.stat().st_size:
+        raise CannotRepeat("the program was started again, and did not come to run")
+    return output, Played(_report(folder / REPORT), in_time)
+
+
+def _waited(process: subprocess.Popen[bytes], time_limit: float) -> bool:
+    """Whether it ended by itself. What it did up to then may be all that is needed."""
+    try:
+        process.wait(time_limit)
+        return True
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        if process.poll() is None:
+            for number in (STOP, signal.SIGKILL):
+                process.send_signal(number)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_GRACE)
+                    break
+    return False
+
+
+def _report(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def record_options(told: Mapping[str, Any], output: Path) -> list[str]:
+    """The options of `whence record` that a header quotes."""
+    words = ["--output", str(output), "--detail", Detail(told.get("detail", "full")).value]
+    for option, name in (
+        ("--max-calls", "max_calls"), ("--max-bytes", "max_bytes"), ("--depth", "depth"),
+        ("--backend", "backend"),
+    ):  # fmt: skip
+        if told.get(name) is not None:
+            words += [option, str(told[name])]
+    if tuple(told.get("bound", ())) == astuple(WHOLE_BOUND):
+        words.append("--whole-values")
+    return [*words, *UserCodeRules.told(told).words]
