@@ -6,6 +6,7 @@ Only what is known to differ is named as a cause; else it is said what is not ma
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from whence.langs.python.replay.process import Played
@@ -14,10 +15,11 @@ from whence.langs.python.trace.pages import Header
 from whence.tree.memory import ColumnTree
 
 _MOST_FILES = 3
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
 
 
-def likely_cause(tree: ColumnTree, header: Header, played: Played) -> str:
-    """Sentences for a person."""
+def likely_cause(tree: ColumnTree, header: Header, played: Played, how: str = "") -> str:
+    """Sentences for a person; `how` is what differs, as text."""
     has_journal = bool(played.report)
     said = []
     if played.problem and "call" in played.report:
@@ -27,6 +29,8 @@ def likely_cause(tree: ColumnTree, header: Header, played: Played) -> str:
         said.append(f"Changed since it was recorded: {', '.join(changed)}.")
     if _threads(tree) > 1:
         said.append("Threads ran, in an order that is not kept.")
+    if len(set(_ADDRESS.findall(how))) > 1:
+        said.append("The address of an object is part of a text.")
     if not played.in_time:
         said.append("It did not come to its end in time.")
     if not has_journal:

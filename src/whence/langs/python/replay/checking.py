@@ -53,7 +53,7 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
         output, played = run_again(conditions, Path(folder), [], limit)
         again = open_trace(output)
         divergence = _divergence(tree, again, played)
-        cause = "" if divergence is None else likely_cause(tree, header, played)
+        cause = "" if divergence is None else likely_cause(tree, header, played, str(divergence))
         count = calls_of(tree) if divergence is None else max(0, divergence.call - 1)
         report = played.report
         return Checked(

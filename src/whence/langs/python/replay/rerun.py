@@ -120,7 +120,7 @@ class ProgramReruns:
             yield tree
 
     def _diverged(self, how: str, played: Played) -> str:
-        why = likely_cause(self._tree, self._header(), played)
+        why = likely_cause(self._tree, self._header(), played, how)
         return (
             f"the program went another way when it was run again: {how}. {why} What is recorded "
             "still holds."

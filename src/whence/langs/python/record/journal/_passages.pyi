@@ -7,6 +7,7 @@ def begin(
     diverged: Callable[..., Any],
     escaped: Callable[..., Any],
     own_files: str,
+    process: int,
     /,
 ) -> None: ...
 def stop() -> None: ...

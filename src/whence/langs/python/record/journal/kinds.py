@@ -14,7 +14,8 @@ from typing import Any
 from whence.langs.python.record.journal import _passages
 
 HANDLED, OF_FILE, OF_DESCRIPTOR, FILLS, SENDS, NOT_IMPORTS = 1, 2, 4, 8, 16, 32
-OF_PATH, FORKS, STARTS_THREAD, ANY_ARGUMENTS, NOT_KEPT = 64, 128, 256, 512, 1024
+OF_PATH, FORKS, STARTS_THREAD, ANY_ARGUMENTS, NOT_KEPT, NOTED = 64, 128, 256, 512, 1024, 2048
+SIGNALS, PICKS = 1 << 16, 1 << 17
 _PATH = OF_PATH | NOT_IMPORTS
 
 
@@ -33,13 +34,16 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
     ("builtins", ANY_ARGUMENTS, "id"),
     ("builtins", 0, "input"),
     ("posix", 0, "urandom getrandom getppid times getloadavg cpu_count sched_getaffinity "
-     "uname wait wait3 wait4 waitpid waitid system posix_spawn posix_spawnp kill killpg "
+     "uname wait wait3 wait4 waitpid waitid system posix_spawn posix_spawnp killpg "
      "get_terminal_size ttyname nice getpgid getpgrp getsid fstatvfs"),
     ("posix", FORKS, "fork"),
+    ("posix", SIGNALS, "kill"),
     ("posix", _PATH, "stat lstat listdir access readlink statvfs mkdir rmdir unlink remove rename "
      "replace link symlink chmod lchmod chown lchown utime truncate mkfifo mknod getxattr setxattr "
      "listxattr removexattr chdir fchdir"),
-    ("posix", NOT_IMPORTS, "getpid getcwd getcwdb fstat scandir open"),
+    ("posix", NOT_IMPORTS, "getpid getcwd getcwdb fstat"),
+    ("posix", NOT_IMPORTS | NOTED, "scandir open"),
+    ("posix", 0, "pidfd_open"),
     ("posix", OF_DESCRIPTOR, "read pread lseek isatty ftruncate fsync fdatasync fchmod fchown "
      "posix_fallocate posix_fadvise sendfile copy_file_range splice"),
     ("posix", OF_DESCRIPTOR | SENDS, "write"),
@@ -53,7 +57,7 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
     ("_random.Random", 0, "seed"),
     ("_uuid", 0, "generate_time_safe"),
     ("_datetime.datetime", ANY_ARGUMENTS, "now utcnow"),
-    ("select", 0, "select"),
+    ("select", PICKS | ANY_ARGUMENTS, "select"),
     ("select.poll()", 0, "poll"),
     ("select.epoll", 0, "poll"),
     ("_socket", 0, "gethostname gethostbyname gethostbyname_ex gethostbyaddr getaddrinfo "
@@ -64,6 +68,7 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
     ("_socket.socket", ANY_ARGUMENTS, "sendto sendmsg"),
     ("_socket.socket", FILLS, "recv_into"),
     ("_socket.socket", NOT_KEPT, "recvfrom_into recvmsg_into"),
+    ("_ssl._SSLContext", NOT_KEPT | ANY_ARGUMENTS, "_wrap_socket _wrap_bio"),
     ("resource", 0, "getrusage"),
     ("fcntl", OF_DESCRIPTOR, "ioctl"),
     ("_thread", STARTS_THREAD, "start_new_thread start_joinable_thread start_new"),
@@ -105,7 +110,9 @@ Handler = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], A
 class Entrances:
     """The functions that were exchanged, and those of modules that are imported later."""
 
-    def __init__(self, handlers: Mapping[str, Handler]):
+    def __init__(self, handlers: Mapping[str, Handler], imports: Callable[[str], None] = bool):
+        self._imports = imports
+        """Is told which extension modules are imported."""
         self._handlers = {
             **handlers,
             "_imp.create_dynamic": self._imported,
@@ -141,9 +148,12 @@ class Entrances:
         result = _passages.outside(original, *given, **named)
         for module in (*given, result):
             name = getattr(module, "__name__", None) or getattr(module, "name", None)
-            if type(name) is str and name in _MODULES and name in sys.modules:
+            if type(name) is not str:
+                continue
+            self._imports(name)
+            if name in _MODULES and name in sys.modules:
                 self._exchange(name)
-            elif type(name) is str and name in _MODULES and type(module) is type(sys):
+            elif name in _MODULES and type(module) is type(sys):
                 self._exchange_of(name, module)
         return result
 

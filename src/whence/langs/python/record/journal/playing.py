@@ -8,6 +8,7 @@ was not asked in the first run ends the process, with a report of it.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import sys
@@ -53,6 +54,12 @@ REPORT = "report.json"
 FILES = "files"
 _SHOWN = 60
 _MODE = 0o600
+_NOT_KEPT = {
+    "_multiprocessing": "multiprocessing",
+    "_dbm": "dbm",
+    "_gdbm": "dbm",
+}
+"""Modules in C that reach the world by ways of their own."""
 
 
 class JournalPlayer:
@@ -72,9 +79,9 @@ class JournalPlayer:
         if {name: told.get(name) for name in conditions()} != conditions():
             raise WhenceError(f"{path}: is the journal of another Python or another whence")
         _passages.load(data, data.index(b"\n") + 1)
-        self._process = os.getpid()
-        self._first_process = told["pid"]
-        self._entrances = Entrances(self._handlers())
+        self._process = int(told["pid"])
+        """The number under which the program knows itself."""
+        self._entrances = Entrances(self._handlers(), self._imported)
         self._file_init: Callable[..., None] | None = None
 
     def _handlers(self) -> Mapping[str, Handler]:
@@ -87,7 +94,7 @@ class JournalPlayer:
             "select.select": _select,
             "posix.scandir": _scandir,
             "posix.chdir": _chdir,
-            "posix.kill": self._kill,
+            "posix.pidfd_open": _pidfd_open,
             "_socket.socket._accept": _accept,
         }
 
@@ -97,7 +104,10 @@ class JournalPlayer:
         self._file_init = _passages.exchange_files(sys.modules["_io"].FileIO, self._file)
         start_random(lambda number: None, lambda: int(_passages.play(RANDOM_AT_START, ())))
         self._confined = _passages.confine(self._folder)
-        _passages.begin(PLAYING, KINDS, self._diverged, self._escaped, own_files())
+        gc.collect()
+        _passages.begin(
+            PLAYING, KINDS, self._diverged, self._escaped, own_files(), self._process
+        )
 
     def finish(self) -> None:
         """What became of it, once the program has ended."""
@@ -123,6 +133,11 @@ class JournalPlayer:
         if event == "sqlite3.connect" and given and given[0] in (":memory:", "", b":memory:"):
             return
         self._stop({"escaped": event, "asked": f"{event}({', '.join(map(_shown, given))})"})
+
+    def _imported(self, module: str) -> None:
+        what = _NOT_KEPT.get(module)
+        if what is not None:
+            self._stop({"missing": f"it uses {what}, of which a journal keeps nothing"})
 
     def _stop(self, report: Mapping[str, Any]) -> NoReturn:
         _passages.inside(True)
@@ -170,16 +185,6 @@ class JournalPlayer:
             return self._sandbox.place(opened, flags)
         except Missing as problem:
             self._stop({"missing": str(problem)})
-
-    # --- processes ---------------------------------------------------------------------------
-
-    def _kill(self, original: Original, _: Any, given: Given, named: Named) -> Any:
-        """A signal to the program itself is sent; under which number it knows itself is noted."""
-        result = _passages.play(NUMBERS["posix.kill"], given)
-        if given and given[0] in (0, self._first_process):
-            with contextlib.suppress(OSError):
-                original(self._process, given[1])
-        return result
 
 
 def _importing() -> bool:
@@ -248,17 +253,26 @@ def _chdir(original: Original, _: Any, given: Given, named: Named) -> Any:
     return result
 
 
+def _pidfd_open(_: Original, __: Any, given: Given, ___: Named) -> Any:
+    """A descriptor that nothing ever comes from: that it is ready is in the journal too."""
+    number: int = _passages.play(NUMBERS["posix.pidfd_open"], given)
+    return _moved(os.eventfd(0), number)
+
+
+def _moved(descriptor: int, number: int) -> int:
+    """The same under the number that it had."""
+    if descriptor != number:
+        os.dup2(descriptor, number, inheritable=False)
+        os.close(descriptor)
+    return number
+
+
 def _accept(_: Original, __: Any, given: Given, ___: Named) -> Any:
     """Another socket, which leads nowhere, under the number that it had."""
     number, address = _passages.play(NUMBERS["_socket.socket._accept"], given)
     from _socket import socket
 
-    made = socket()
-    descriptor = made.detach()
-    if descriptor != number:
-        os.dup2(descriptor, number, inheritable=False)
-        os.close(descriptor)
-    return number, address
+    return _moved(socket().detach(), number), address
 
 
 # --- directories ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ is opened, where a random number generator starts, which of many objects are rea
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import sys
@@ -62,51 +63,46 @@ class JournalWriter:
         self._descriptor = _opened(path)
         _passages.open_file(self._descriptor, _heading(run))
         self._entrances = Entrances(self._handlers())
-        self._file_init: Callable[..., None] | None = None
 
     def _handlers(self) -> Mapping[str, Handler]:
         return {
             "posix.open": self._open,
             "builtins.input": _input,
             "_random.Random.seed": _seed,
-            "select.select": _select,
             "posix.scandir": _scandir,
         }
 
     def start(self) -> None:
         """Note all from here on."""
         self._entrances.exchange_all()
-        self._file_init = _passages.exchange_files(_file_type(), self._file)
+        _passages.exchange_files(_file_type(), self._file)
         with os.scandir(os.sep) as found:
             _passages.watch_scandir(found, NEXT)
         start_random(lambda number: _passages.write(RANDOM_AT_START, (), number), _by_chance)
         nothing = lambda *_: None  # noqa: E731
-        _passages.begin(WRITING, KINDS, nothing, nothing, own_files())
+        # From here on garbage is collected at the same places in every run.
+        gc.collect()
+        _passages.begin(WRITING, KINDS, nothing, nothing, own_files(), os.getpid())
 
     def finish(self) -> None:
         """Note nothing more."""
         _passages.stop()
         os.close(self._descriptor)
 
-    def _open(self, original: Original, _: Any, given: Given, named: Named) -> int:
+    def _open(self, descriptor: Any, error: Any, given: Given, named: Named) -> None:
         asked = open_question(given, named)
-        try:
-            descriptor: int = original(*given, **named)
-        except BaseException as error:
+        if error is not None:
             _passages.write_error(OPEN, asked, error)
-            raise
-        self._note(OPEN, asked, descriptor, asked[1], asked[0])
-        return descriptor
+        else:
+            self._note(OPEN, asked, descriptor, asked[1], asked[0])
 
-    def _file(self, file: Any, given: Given, named: Named | None) -> None:
+    def _file(self, file: Any, error: Any, given: Given, named: Named | None) -> None:
         asked = file_question(given, named)
-        assert self._file_init is not None
-        try:
-            self._file_init(file, *given, **(named or {}))
-        except BaseException as error:
+        if error is not None:
             _passages.write_error(FILE, asked, error)
-            raise
-        self._note(FILE, asked, _file_type().fileno(file), flags_of(asked[1]), asked[0])
+        else:
+            descriptor = _file_type().fileno(file)
+            self._note(FILE, asked, descriptor, flags_of(asked[1]), asked[0])
 
     def _note(self, kind: int, asked: Given, descriptor: int, flags: int, name: Any) -> None:
         try:
@@ -187,32 +183,12 @@ def _input(original: Original, _: Any, given: Given, named: Named) -> Any:
     return text
 
 
-def _select(original: Original, _: Any, given: Given, named: Named) -> Any:
-    kind = NUMBERS["select.select"]
-    try:
-        ready = _passages.outside(original, *given, **named)
-    except BaseException as error:
-        _passages.write_error(kind, (), error)
-        raise
-    places = [
-        [next(place for place, each in enumerate(asked) if each is one) for one in found]
-        if type(asked) in (list, tuple)
-        else ...
-        for asked, found in zip(given, ready, strict=False)
-    ]
-    _passages.write(kind, (), places)
-    return ready
-
-
-def _scandir(original: Original, _: Any, given: Given, named: Named) -> Any:
+def _scandir(_: Any, error: Any, given: Given, named: Named) -> None:
     asked = (given[0] if given else named.get("path"),)
-    try:
-        found = original(*given, **named)
-    except BaseException as error:
+    if error is not None:
         _passages.write_error(SCANDIR, asked, error)
-        raise
-    _passages.write(SCANDIR, asked, True)
-    return found
+    else:
+        _passages.write(SCANDIR, asked, True)
 
 
 def _opened(path: str) -> int:

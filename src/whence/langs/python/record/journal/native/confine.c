@@ -117,6 +117,10 @@ static int escapes(const char *event, PyObject *arguments)
 
 static int audit(const char *event, PyObject *arguments, void *Py_UNUSED(data))
 {
+    if (by_opener && strcmp(event, "open") == 0) {
+        by_opener = false; /* that a file is opened by a function of the program is no escape */
+        return 0;
+    }
     if (journal.mode != PLAYING || inside || !escapes(event, arguments)) {
         return 0;
     }

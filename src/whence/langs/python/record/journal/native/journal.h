@@ -9,7 +9,9 @@
 #define WHENCE_JOURNAL_H
 
 #define PY_SSIZE_T_CLEAN
+#define Py_BUILD_CORE_MODULE 1 /* for the count of the garbage collector */
 #include <Python.h>
+#include <internal/pycore_interp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <structmember.h>
@@ -32,6 +34,7 @@ typedef struct {
     PyObject *kinds;  /* a tuple of names; an entry has the number of one */
     PyObject *diverged; /* called with (kind, arguments, recorded kind or None), never returns */
     PyObject *escaped;  /* called with (event, arguments) */
+    long process; /* the number under which the program knows itself */
 } Journal;
 
 extern Journal journal;
@@ -67,7 +70,7 @@ void thread_started(unsigned long ident);
 /* passages.c */
 bool passages_inside(bool inside);
 PyObject *passage_exchange(PyObject *function, uint64_t kind, unsigned how, PyObject *handler);
-PyObject *slots_exchange(PyObject *file_type, PyObject *handler);
+PyObject *files_exchange(PyObject *file_type, PyObject *handler);
 PyObject *entry_played(uint64_t kind, uint32_t digest, PyObject *const *arguments,
                        Py_ssize_t count);
 void passages_foreign(int descriptor, bool foreign);

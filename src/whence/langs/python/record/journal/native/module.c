@@ -5,8 +5,8 @@ static PyObject *begin(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     int mode;
     PyObject *kinds, *diverged, *escaped, *files;
-    if (!PyArg_ParseTuple(arguments, "iO!OOU", &mode, &PyTuple_Type, &kinds, &diverged, &escaped,
-                          &files)) {
+    if (!PyArg_ParseTuple(arguments, "iO!OOUl", &mode, &PyTuple_Type, &kinds, &diverged, &escaped,
+                          &files, &journal.process)) {
         return NULL;
     }
     journal.kinds = Py_NewRef(kinds);
@@ -72,7 +72,7 @@ static PyObject *exchange_files(PyObject *Py_UNUSED(module), PyObject *arguments
     if (!PyArg_ParseTuple(arguments, "O!O", &PyType_Type, &type, &handler)) {
         return NULL;
     }
-    return slots_exchange(type, handler);
+    return files_exchange(type, handler);
 }
 
 static PyObject *watch_scandir(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -192,7 +192,7 @@ static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
 }
 
 static PyMethodDef methods[] = {
-    {"begin", begin, METH_VARARGS, "begin(mode, kinds, diverged, escaped, own files)"},
+    {"begin", begin, METH_VARARGS, "begin(mode, kinds, diverged, escaped, own files, number of the process)"},
     {"stop", stop, METH_NOARGS, "Neither write nor play any further."},
     {"open_file", open_file, METH_VARARGS, "open_file(descriptor, heading): entries go there."},
     {"load", load, METH_VARARGS, "load(bytes, start): the entries to be played."},

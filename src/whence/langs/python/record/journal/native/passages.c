@@ -11,7 +11,9 @@
 #include "journal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     HANDLED = 1,       /* by a function in Python */
@@ -25,7 +27,10 @@ enum {
     STARTS_THREAD = 256,
     ANY_ARGUMENTS = 512, /* which are not compared */
     NOT_KEPT = 1024,     /* what it gives is more than can be noted here */
+    NOTED = 2048,        /* while writing, a handler notes what came of it */
     FEWER_SHIFT = 12,    /* only if there are fewer arguments than this; 0: always */
+    SIGNALS = 1 << 16,   /* the process, which may be this one */
+    PICKS = 1 << 17,     /* some of the objects in each of its arguments */
 };
 
 typedef PyObject *(*Fast)(PyObject *, PyObject *const *, Py_ssize_t);
@@ -54,7 +59,7 @@ typedef struct {
 enum { FIRST_PLACE = 100, PLACES = 200 };
 static Passage passages[PLACES];
 static int passage_count;
-static _Thread_local bool inside;
+static _Thread_local bool inside, by_opener;
 static PyObject *own_files; /* the beginning of the names of whence's own files */
 static uint8_t foreign[1024]; /* descriptors of files that are regular only by name, as in /proc */
 
@@ -210,6 +215,30 @@ static bool put_sent(Bytes *bytes, const Call *call, PyObject *result)
     return value_encode(bytes, result, 0);
 }
 
+/* Which of the objects in each list that was given are in the list that was returned. */
+static bool put_picked(Bytes *bytes, const Call *call, PyObject *result)
+{
+    bool done = PyTuple_CheckExact(result) && bytes_put(bytes, "(", 1) &&
+                bytes_number(bytes, (uint64_t)PyTuple_GET_SIZE(result));
+    for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(result); i++) {
+        PyObject *given = i < call->count ? call->arguments[i] : NULL;
+        PyObject *found = PyTuple_GET_ITEM(result, i);
+        done = given != NULL && (PyList_CheckExact(given) || PyTuple_CheckExact(given)) &&
+               PyList_CheckExact(found) && bytes_put(bytes, "[", 1) &&
+               bytes_number(bytes, (uint64_t)PyList_GET_SIZE(found));
+        for (Py_ssize_t j = 0; done && j < PyList_GET_SIZE(found); j++) {
+            Py_ssize_t place = 0, length = PySequence_Fast_GET_SIZE(given);
+            while (place < length &&
+                   PySequence_Fast_GET_ITEM(given, place) != PyList_GET_ITEM(found, j)) {
+                place++;
+            }
+            done = place < length && bytes_put(bytes, "i", 1) &&
+                   bytes_number(bytes, (uint64_t)place << 1);
+        }
+    }
+    return done;
+}
+
 static PyObject *written(const Call *call)
 {
     unsigned how = call->passage->how;
@@ -231,6 +260,8 @@ static PyObject *written(const Call *call)
         done = put_filled(&bytes, call, result);
     } else if (how & SENDS) {
         done = put_sent(&bytes, call, result);
+    } else if (how & PICKS) {
+        done = put_picked(&bytes, call, result);
     } else {
         done = value_encode(&bytes, result, 0);
     }
@@ -349,6 +380,14 @@ static PyObject *played(const Call *call)
     if (how & FILLS) {
         return played_into(call, result);
     }
+    if ((how & SIGNALS) && result != NULL && call->count == 2) {
+        /* One that is sent to the program itself arrives once more. */
+        long process = PyLong_AsLong(call->arguments[0]), number = PyLong_AsLong(call->arguments[1]);
+        if (!PyErr_Occurred() && (process == 0 || process == journal.process)) {
+            kill(getpid(), (int)number);
+        }
+        PyErr_Clear();
+    }
     if ((how & SENDS) && result == Py_True && call->count > 0) {
         Py_ssize_t length = length_of(call->arguments[call->count - 1]);
         Py_DECREF(result);
@@ -359,15 +398,23 @@ static PyObject *played(const Call *call)
 
 /* ---- through the entrance ---- */
 
-/* What a handler does is nobody's to trace or to record. */
+/* What a handler does is nobody's to trace or to record. What it makes does not bring the next
+ * collection of garbage nearer, and no signal arrives in it: both run code of the program. */
 static PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t count)
 {
     PyThreadState *thread = PyThreadState_Get();
+    int *young = &PyInterpreterState_Get()->gc.generations[0].count;
+    int before = *young;
+    int collects = PyGC_Disable();
     PyThreadState_EnterTracing(thread);
     inside = true;
     PyObject *result = PyObject_Vectorcall(handler, arguments, count, NULL);
     inside = false;
     PyThreadState_LeaveTracing(thread);
+    if (collects) {
+        PyGC_Enable();
+    }
+    *young = before;
     if (result == NULL) {
         /* As if it had been raised by the function itself. */
         PyObject *type, *error, *traceback;
@@ -380,6 +427,28 @@ static PyObject *called_aside(PyObject *handler, PyObject *const *arguments, siz
         PyErr_Restore(type, error, NULL);
     }
     return result;
+}
+
+/* Let a handler note what came of a call: its result, or the exception that is raised. */
+static void noted(PyObject *handler, PyObject *result, PyObject *positional, PyObject *named)
+{
+    PyObject *type = NULL, *error = NULL, *traceback = NULL;
+    if (result == NULL) {
+        PyErr_Fetch(&type, &error, &traceback);
+        PyErr_NormalizeException(&type, &error, &traceback);
+    }
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    PyObject *given[] = {result == NULL ? Py_None : result, error == NULL ? Py_None : error,
+                         positional, named == NULL ? Py_None : named};
+    PyObject *done = called_aside(handler, given, 4);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    Py_XDECREF(done);
+    PyErr_Clear();
+    if (type != NULL) {
+        PyErr_Restore(type, error, traceback);
+    }
 }
 
 static PyObject *handled(const Call *call)
@@ -401,7 +470,12 @@ static PyObject *handled(const Call *call)
         done = PyDict_SetItem(named, PyTuple_GET_ITEM(call->names, i - call->count),
                               call->arguments[i]) == 0;
     }
-    if (done) {
+    if (done && (passage->how & NOTED) && journal.mode == WRITING) {
+        inside = true;
+        result = call_original(call);
+        inside = false;
+        noted(passage->handler, result, positional, named);
+    } else if (done) {
         PyObject *self = call->self == NULL ? Py_None : call->self;
         PyObject *given[] = {original, self, positional, named};
         result = called_aside(passage->handler, given, 4);
@@ -438,7 +512,7 @@ static PyObject *printed(const Call *call)
 
 static PyObject *through(const Call *call)
 {
-    unsigned how = call->passage->how, fewer = how >> FEWER_SHIFT;
+    unsigned how = call->passage->how, fewer = (how >> FEWER_SHIFT) & 3;
     if (!is_watched() || (fewer > 0 && call->count >= (Py_ssize_t)fewer) ||
         ((how & NOT_IMPORTS) && is_for_import())) {
         return call_original(call);
@@ -598,9 +672,17 @@ static int through_file_init(PyObject *self, PyObject *positional, PyObject *nam
 {
     PyObject *name = given_as(positional, named, 0, "file");
     PyObject *opener = given_as(positional, named, 3, "opener");
-    if (!is_watched() || name == NULL || PyLong_Check(name) ||
-        (opener != NULL && opener != Py_None) || is_for_import()) {
+    bool has_opener = opener != NULL && opener != Py_None;
+    if (!is_watched() || name == NULL || PyLong_Check(name) || has_opener || is_for_import()) {
+        by_opener = has_opener && journal.mode == PLAYING;
         return file_init(self, positional, named);
+    }
+    if (journal.mode == WRITING) {
+        inside = true;
+        int failed = file_init(self, positional, named);
+        inside = false;
+        noted(file_handler, failed ? NULL : self, positional, named);
+        return failed;
     }
     PyObject *given[] = {self, positional, named == NULL ? Py_None : named};
     PyObject *result = called_aside(file_handler, given, 3);
@@ -626,7 +708,7 @@ static PyMethodDef init_definition = {"file_init", ANY(init_as_before),
                                       "Opens a file as it was done before."};
 
 /* From here on FileIO(...) is the handler's; the way in which it was done before. */
-PyObject *slots_exchange(PyObject *file_type, PyObject *handler)
+PyObject *files_exchange(PyObject *file_type, PyObject *handler)
 {
     PyTypeObject *type = (PyTypeObject *)file_type;
     PyObject *descriptor = PyDict_GetItemString(type->tp_dict, "__init__");
