@@ -126,9 +126,14 @@ class Oracle(Protocol):
 class Reruns(Protocol):
     """Learns by running the program again what its recording does not say.
 
-    What a program does to the world it does again, so this is asked for by a person only. What
-    cannot be had, because the program went another way or cannot be run, is a `WhenceError`.
+    Unless it is harmless, what a program does to the world it does again, so a person has to allow
+    it. What cannot be had, because the program went another way or cannot be run, is a
+    `WhenceError`.
     """
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing in the world is changed by it."""
 
     @property
     def command(self) -> str:

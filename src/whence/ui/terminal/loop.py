@@ -412,7 +412,7 @@ class _Conversation:
         if reruns is None:
             raise UsageError("how its program is run is not known of this tree")
         node, width = self._node(), self.screen.width
-        if not self._may_run:
+        if not (self._may_run or reruns.is_harmless):
             self.screen.say(*wrapped(f"This runs again: {reruns.command}", width))
             self.screen.say("What it does to files, or to others, it does once more.")
             said = self.screen.read("Run it? [y/N] ")
