@@ -70,8 +70,9 @@ class FirstAnswers:
             return Diagnosis(Status.UNDETERMINED, reason=self._nothing(screen))
         if symptom is None and self._asks:
             seen = happened(tree)
+            ending = f"{seen.ending}\n{seen.cycle}"
             try:
-                symptom = dialogue.ask(screen, seen.ending, seen.lines, seen.default, self._check)
+                symptom = dialogue.ask(screen, ending, seen.lines, seen.default, self._check)
             except dialogue.NobodySaid:
                 if not seen.failed:
                     reason = "nobody said what is wrong (--wrong does)"

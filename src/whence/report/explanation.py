@@ -16,6 +16,7 @@ from whence.report.certainty import doubts
 from whence.report.changes import changes
 from whence.report.source import Block, Sources
 from whence.session.state import State, expectations
+from whence.tree.cycles import Cycle, find_cycle, told
 from whence.tree.reading import readable_call
 
 CALLEES_SHOWN = 8
@@ -30,6 +31,7 @@ _WRONG = {
     FaultKind.RAISED: "It raised, although its inputs are right and so is {callees}.",
     FaultKind.DID_NOT_END: "It did not end, although its inputs are right and so is {callees}.",
 }
+_ENDLESS = (FaultKind.DID_NOT_END, FaultKind.BAD_INPUT_PASSED)
 _ALL_CALLEES = "all that it called"
 _CALLEES_IN_SLICE = "all that it called that could have made what was marked"
 _SAID = {
@@ -85,6 +87,9 @@ def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> E
     rows.append(("It should be", [_expected(each) for each in expectations(state, node)]))
     callees = _CALLEES_IN_SLICE if diagnosis.within_slice else _ALL_CALLEES
     sentences = [_WRONG[diagnosis.kind].format(callees=callees)]
+    cycle = find_cycle(tree) if diagnosis.kind in _ENDLESS else None
+    if cycle is not None and _is_part(state, node, cycle):
+        sentences.append(told(tree, cycle))
     if diagnosis.group:
         sentences.append(
             "Only the rule is certain: the fault shows in this call or in one of "
@@ -98,6 +103,13 @@ def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> E
         tuple(sentences),
         tuple(doubts(state, diagnosis, call, sources)),
     )
+
+
+def _is_part(state: State, node: int, cycle: Cycle) -> bool:
+    """Whether a call is of a function that goes round."""
+    tree = state.tree
+    function = tree.columns.function
+    return function[tree.position(node)] in {function[tree.position(each)] for each in cycle.path}
 
 
 def _expected(answer: Answer) -> str:

@@ -23,6 +23,7 @@ from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
 from whence.model.value import Kind, Value, show
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Tree
+from whence.tree.cycles import find_cycle, told
 from whence.tree.memory import ColumnTree
 from whence.tree.reading import readable_call
 
@@ -48,6 +49,8 @@ class Happened:
     """Whether something went wrong even if nobody says so: it raised, or did not end well."""
     rest: str = ""
     """What is not known of it."""
+    cycle: str = ""
+    """Where it goes round, in a sentence, if it does not end for that reason."""
 
 
 def top_of(tree: Tree) -> int:
@@ -88,7 +91,9 @@ def happened(tree: Tree) -> Happened:
         ending = f"{name} ended with exit status {shown}."
     if default is None and lines:
         default = Symptom(SymptomKind.OUTPUT, line=1 if len(lines) == 1 else None)
-    return Happened(top, ending, default, lines, failed, rest)
+    cycle = find_cycle(tree) if call.outcome.kind is OutcomeKind.NOT_TERMINATED else None
+    round_ = "" if cycle is None else told(tree, cycle)
+    return Happened(top, ending, default, lines, failed, rest, round_)
 
 
 def _knows_output(program: TraceSource) -> bool:

@@ -44,7 +44,7 @@ _ASKED = {
     OutcomeKind.RETURNED: "Right?",
     OutcomeKind.RAISED: "Right to raise that?",
     OutcomeKind.YIELDED: "Right so far?",
-    OutcomeKind.NOT_TERMINATED: "Right not to have ended?",
+    OutcomeKind.NOT_TERMINATED: "Rightly called, and right not to have ended?",
 }
 
 

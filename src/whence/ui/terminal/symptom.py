@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from whence.errors import UsageError
 from whence.model.symptom import Symptom, SymptomKind, parse
-from whence.ui.terminal.screen import Line, Screen, Tone
+from whence.ui.terminal.screen import Line, Screen, Tone, wrapped
 
 _MOST = 14
 _HEAD = 4
@@ -36,9 +36,12 @@ def ask(
 ) -> Symptom | None:
     """What is wrong, None if nothing is. `accept` refuses with a `UsageError` what is not there.
 
-    `NobodySaid` if there is nobody to say it.
+    `ending` says how it ended, on one line, and below that what is known of why. `NobodySaid` if there is nobody to say it.
     """
-    screen.say("", Line(ending, Tone.TITLE))
+    first, *more = ending.splitlines()
+    screen.say("", Line(first, Tone.TITLE))
+    for each in more:
+        screen.say(*wrapped(each, screen.width))
     if lines:
         screen.say("It printed:", *_numbered(lines, _MOST))
     choice = [f"Enter: {_meant(default)}"]
