@@ -11,6 +11,7 @@ from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.python.failed_assertion import OperandProvenance
+from whence.langs.python.replay.materializing import materializable
 from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import is_trace
@@ -32,7 +33,7 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
     """The tree in a file, and what is known of where its values came from."""
     start = _start(path)
     if is_trace(start):
-        recorded = open_trace(path, progress=_progress(path))
+        recorded = materializable(path, open_trace(path, progress=_progress(path)))
         return recorded, OperandProvenance(TraceProvenance(recorded), recorded, path)
     if _is_art(start):
         art_tree = execution_tree(read_art(path))

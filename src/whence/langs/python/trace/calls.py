@@ -169,11 +169,17 @@ class TraceSource:
                 self.file.path, f"call {detail} cannot be read: its values are nested too deeply"
             ) from None
 
+    deeper: Callable[[int, int], ColumnTree] | None = None
+    """Gives the calls below one by its number, so many levels, if somebody can have them."""
+
     def expand(self, detail: int, levels: int) -> ColumnTree:
-        """What was not recorded is not to be had from a trace."""
-        raise CannotExpand(
-            "the calls below this one were not recorded: record again with higher bounds"
-        )
+        """What was not recorded is not to be had from a trace alone."""
+        if self.deeper is None or detail < 0:
+            raise CannotExpand(
+                "the calls below this one were not recorded: record again with higher bounds, or "
+                "with --journal, and they are found by running it again"
+            )
+        return self.deeper(detail, levels)
 
     @property
     def has_ended(self) -> bool:
