@@ -1,0 +1,137 @@
+"""Calls that a bounded recording only counted come to light when the program is run again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from whence.errors import CannotExpand
+from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.replay.materializing import materializable
+from whence.langs.python.trace.opening import open_trace
+from whence.tree.memory import ColumnTree, all_ids
+
+pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
+
+PROGRAM = """
+    import random
+
+    def leaf(n):
+        return random.random() * n
+
+    def node(n, depth):
+        if depth == 0:
+            return leaf(n)
+        return node(2 * n, depth - 1) + node(2 * n + 1, depth - 1)
+
+    print(node(1, 5))
+"""
+
+
+def recorded(folder: Path, name: str, *options: str, source: str = PROGRAM) -> Path:
+    script = folder / "program.py"
+    if not script.exists():
+        script.write_text(textwrap.dedent(source))
+    words = ["record", *options, "-o", str(folder / name), str(script)]
+    subprocess.run([sys.executable, "-m", "whence", *words], cwd=folder, check=True, timeout=60)
+    return folder / name
+
+
+def opened(path: Path, budget: int) -> ColumnTree:
+    return materializable(path, open_trace(path), budget)
+
+
+def expanded(tree: ColumnTree) -> ColumnTree:
+    """With nothing implicit any more."""
+    while len(hidden := np.flatnonzero(tree.columns.implicit)):
+        tree = tree.expand(int(hidden[-1]), 3)
+    return tree
+
+
+def names(tree: ColumnTree) -> list[str]:
+    return [tree.functions[number].short() for number in tree.columns.function.tolist()]
+
+
+@pytest.mark.parametrize("budget", [1, 12, 100_000])
+def test_all_that_was_counted_comes_to_light_as_if_it_had_been_recorded(
+    budget: int, tmp_path: Path
+) -> None:
+    bounded = opened(recorded(tmp_path, "bounded.whence", "--journal", "--depth", "3"), budget)
+    full = open_trace(recorded(tmp_path, "full.whence"))
+    assert len(bounded.columns) < 6
+    tree = expanded(bounded)
+    assert names(tree) == names(full)
+    for column in ("parent", "end", "weight", "own", "depth"):
+        assert getattr(tree.columns, column).tolist() == getattr(full.columns, column).tolist()
+
+
+def test_weights_and_ids_stay_what_they_are_while_the_tree_grows(tmp_path: Path) -> None:
+    tree = opened(recorded(tmp_path, "run.whence", "--journal", "--depth", "3"), 10)
+    weight, known = float(tree.columns.weight[0]), set(all_ids(tree).tolist())
+    grown = tree.expand(int(np.flatnonzero(tree.columns.implicit)[0]), 2)
+    assert float(grown.columns.weight[0]) == weight
+    assert known <= set(all_ids(grown).tolist())
+    assert len(grown.columns) > len(tree.columns)
+
+
+def test_what_comes_to_light_has_the_values_of_the_first_run(tmp_path: Path) -> None:
+    path = recorded(tmp_path, "run.whence", "--journal", "--depth", "3")
+    first, second = (expanded(opened(path, 100_000)) for _ in range(2))
+    leaves = [place for place, name in enumerate(names(first)) if name == "leaf"]
+    assert len(leaves) == 32
+    for place in leaves:
+        assert first.call(place).equation() == second.call(place).equation()
+
+
+def test_calls_beyond_a_number_come_to_light_too(tmp_path: Path) -> None:
+    tree = opened(recorded(tmp_path, "run.whence", "--journal", "--max-calls", "4"), 100_000)
+    hidden = [
+        place
+        for place in np.flatnonzero(tree.columns.implicit).tolist()
+        if tree.details[place] >= 0
+    ]
+    grown = tree.expand(hidden[-1], 3)
+    assert len(grown.columns) > len(tree.columns)
+    assert float(grown.columns.weight[0]) == float(tree.columns.weight[0])
+
+
+def test_without_a_journal_nothing_is_run_unasked(tmp_path: Path) -> None:
+    tree = opened(recorded(tmp_path, "run.whence", "--depth", "3"), 100)
+    with pytest.raises(CannotExpand, match="--journal"):
+        tree.expand(int(np.flatnonzero(tree.columns.implicit)[0]), 3)
+
+
+def test_nothing_is_believed_of_a_program_that_was_changed(tmp_path: Path) -> None:
+    path = recorded(tmp_path, "run.whence", "--journal", "--depth", "3")
+    script = tmp_path / "program.py"
+    script.write_text(script.read_text().replace("node(1, 5)", "node(1, 4)"))
+    tree = opened(path, 100)
+    with pytest.raises(CannotExpand, match="another way"):
+        tree.expand(int(np.flatnonzero(tree.columns.implicit)[0]), 3)
+
+
+def test_a_session_looks_into_what_was_only_counted(tmp_path: Path) -> None:
+    source = """
+        def double(n):
+            return n * 2 if n != 3 else 7
+
+        def middle(n):
+            return double(n)
+
+        def outer(n):
+            return middle(n)
+
+        print(outer(3))
+    """
+    path = recorded(tmp_path, "run.whence", "--journal", "--depth", "2", source=source)
+    done = subprocess.run(
+        [sys.executable, "-m", "whence", "debug", str(path), "--wrong", "output:1", "--answers",
+         "-", "--strategy", "top-down"],
+        input="n\nn\nn\nn\n", capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "The fault is in double" in done.stdout, done.stdout + done.stderr
