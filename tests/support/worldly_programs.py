@@ -1,7 +1,7 @@
 """Programs that depend on the world in all the ways that are known, each recorded with a journal.
 
-Each is a program, what is put before it and changed after it was recorded, and `refused`: a piece of
-the reason for which it is not run again as it was; None if it is.
+Each is a program, what is put before it and changed after it was recorded, and `refused`: a piece
+of the reason for which it is not run again as it was; None if it is.
 """
 
 from __future__ import annotations
@@ -243,7 +243,8 @@ PROGRAMS = {
         import subprocess, sys
         use(subprocess.run(['date', '+%N'], capture_output=True, text=True).stdout)
         use(subprocess.check_output('echo $$', shell=True))
-        r = subprocess.run([sys.executable, '-c', 'import sys; print(sys.stdin.read()[::-1])'], input='abc', capture_output=True, text=True)
+        words = [sys.executable, '-c', 'import sys; print(sys.stdin.read()[::-1])']
+        r = subprocess.run(words, input='abc', capture_output=True, text=True)
         use(r.stdout, r.returncode)
         open('made', 'w').close()
         use(subprocess.call(['rm', 'made']))
@@ -311,7 +312,8 @@ PROGRAMS = {
     "pid and host": Program(
         """
         import os, socket, resource
-        use(os.getpid(), os.getppid(), socket.gethostname(), resource.getrusage(0)[:2], os.times(), os.getloadavg())
+        use(os.getpid(), os.getppid(), socket.gethostname(), resource.getrusage(0)[:2])
+        use(os.times(), os.getloadavg())
         """,
     ),
     "thread joined": Program(

@@ -36,7 +36,8 @@ def ask(
 ) -> Symptom | None:
     """What is wrong, None if nothing is. `accept` refuses with a `UsageError` what is not there.
 
-    `ending` says how it ended, on one line, and below that what is known of why. `NobodySaid` if there is nobody to say it.
+    `ending` says how it ended, on one line, and below that what is known of why. `NobodySaid` if
+    there is nobody to say it.
     """
     first, *more = ending.splitlines()
     screen.say("", Line(first, Tone.TITLE))

@@ -166,7 +166,11 @@ def test_a_call_with_many_yields_is_cut_off(call: Build) -> None:
         (OutcomeKind.RETURNED, "f() → 1", "Right? "),
         (OutcomeKind.RAISED, "f() raised 1", "Right to raise that? "),
         (OutcomeKind.YIELDED, "f() yielded nothing", "Right so far? "),
-        (OutcomeKind.NOT_TERMINATED, "f() did not end: 1", "Rightly called, and right not to have ended? "),
+        (
+            OutcomeKind.NOT_TERMINATED,
+            "f() did not end: 1",
+            "Rightly called, and right not to have ended? ",
+        ),
     ],
 )
 def test_each_outcome_is_asked_about_in_its_own_words(

@@ -43,10 +43,11 @@ _ID_BITS = 40
 def materializable(recording: Path, tree: ColumnTree, budget: int = NODE_BUDGET) -> ColumnTree:
     """The same tree, whose implicit calls can be expanded if that needs no permission."""
     source = tree.sources[0]
-    if isinstance(source, TraceSource) and len(tree.sources) == 1:
-        if journal_beside(recording, source.file.header) is not None:
-            whole = _Recordings(recording, tree, budget)
-            source.deeper = _Level(whole, tree, _bound_of(tree), 0).below
+    if not isinstance(source, TraceSource) or len(tree.sources) != 1:
+        return tree
+    if journal_beside(recording, source.file.header) is not None:
+        whole = _Recordings(recording, tree, budget)
+        source.deeper = _Level(whole, tree, _bound_of(tree), 0).below
     return tree
 
 

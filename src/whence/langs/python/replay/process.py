@@ -110,7 +110,9 @@ def journal_beside(recording: Path, header: Header) -> Path | None:
             told = json.loads(file.readline(_LONGEST_HEADING))
     except (OSError, ValueError):
         return None
-    return place if isinstance(told, dict) and header.run and told.get("run") == header.run else None
+    return (
+        place if isinstance(told, dict) and header.run and told.get("run") == header.run else None
+    )
 
 
 def run_again(

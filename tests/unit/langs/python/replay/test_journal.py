@@ -9,14 +9,14 @@ import textwrap
 from pathlib import Path
 
 import pytest
-
 from worldly_programs import PROGRAMS, Program
+
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.checking import Checked, check
 from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.opening import open_trace
-from whence.model.value import FULL, show
+from whence.model.value import show
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
 
@@ -72,3 +72,203 @@ def test_each_program_runs_again_as_it_did_or_is_refused_for_the_right_reason(
     else:
         assert checked.divergence is not None
         assert program.refused in f"{checked.divergence}: {checked.cause}"
+
+
+# --- a guest -------------------------------------------------------------------------------------
+
+SEES = {
+    "functions are what they were": """
+        import builtins, datetime, io, os, random, select, time
+        for each in (time.time, os.open, os.stat, os.scandir, os.urandom, id, open, select.select,
+                     io.FileIO.readinto, io.FileIO.__init__, datetime.datetime.now, random.seed,
+                     os.fork, os.DirEntry.is_dir):
+            print(type(each), getattr(each, "__name__", None), getattr(each, "__doc__", "")[:20],
+                  getattr(each, "__text_signature__", None), getattr(each, "__module__", None))
+        print(builtins.open is io.open, time.time.__self__ is time)
+    """,
+    "a traceback has no foreign frames": """
+        import os, traceback
+        def tried(what):
+            try:
+                what()
+            except Exception:
+                print(traceback.format_exc())
+        tried(lambda: open("no/such/file"))
+        tried(lambda: os.open("no/such/file", os.O_RDONLY))
+        tried(lambda: os.scandir("no/such/folder"))
+        tried(lambda: os.stat("no/such/file"))
+        tried(lambda: open("."))
+        tried(lambda: os.stat("\\0"))
+        tried(lambda: open("x", "q"))
+    """,
+    "exceptions keep what they were raised with": """
+        import os, pathlib
+        path = pathlib.Path("no/such/file")
+        for what in (os.stat, os.unlink, os.listdir, open, os.scandir):
+            try:
+                what(path)
+            except OSError as error:
+                print(type(error), error.args, repr(error.filename), error.filename2)
+        try:
+            os.rename(path, "other")
+        except OSError as error:
+            print(repr(error.filename), repr(error.filename2), error.__context__)
+    """,
+    "descriptors have the numbers that they have": """
+        import os, socket, tempfile
+        print(os.open(".", os.O_RDONLY), os.pipe(), open(__file__).fileno())
+        with tempfile.TemporaryFile() as file, socket.socket() as end:
+            print(file.fileno(), end.fileno(), file.name)
+    """,
+    "warnings name the program's lines": """
+        import datetime, sys, warnings
+        warnings.simplefilter("always")
+        print(type(datetime.datetime.utcnow()))
+        file = open(__file__)
+        del file
+        sys.stderr.flush()
+    """,
+    "nobody is traced but the program": """
+        import os, sys, time
+        seen = []
+        def trace(frame, event, argument):
+            seen.append((frame.f_code.co_name, event))
+            return trace
+        def work():
+            time.time()
+            os.listdir(".")
+            with open(__file__) as file:
+                return len(file.readline())
+        sys.settrace(trace)
+        work()
+        sys.settrace(None)
+        print([each for each in seen if "codec" not in each[0] and each[0] != "__init__"])
+    """,
+    "a signal is handled in the program's own code": """
+        import os, signal, sys
+        def handler(number, frame):
+            print("signal in", frame.f_code.co_name)
+        signal.signal(signal.SIGUSR1, handler)
+        def work():
+            os.kill(os.getpid(), signal.SIGUSR1)
+            return open(__file__).close()
+        work()
+    """,
+    "files are what they were": """
+        import io, os
+        with open("f", "w+") as file:
+            print(file, file.buffer.raw, file.mode, file.name)
+        class Own(io.FileIO):
+            def __init__(self, *given):
+                super().__init__(*given)
+        with Own("f", "r+") as file:
+            print(file.name, file.mode, file.closefd, file.read())
+        print(open("g", "xb", opener=lambda path, flags: os.open(path, flags)).name)
+        print([each.name for each in sorted(os.scandir("."), key=lambda each: each.name)])
+    """,
+    "children are not noted": """
+        import os, sys, time
+        child = os.fork()
+        if child == 0:
+            time.time(); open(__file__).close(); print("child", os.getpid() != 1, flush=True)
+            sys.exit(0)
+        print("parent", os.waitpid(child, 0)[1])
+    """,
+}
+
+
+@pytest.mark.parametrize("what", SEES)
+def test_with_a_journal_the_program_sees_nothing_different(what: str, tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(textwrap.dedent(SEES[what]))
+    seen = []
+    for number, words in enumerate(([], ["-m", "whence", "record", "--journal", "-o", "../r"])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        done = subprocess.run(
+            [sys.executable, *words, str(script)], cwd=folder,
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        seen.append((done.stdout, done.stderr, done.returncode))
+    assert seen[0] == seen[1]
+
+
+# --- what else it is for -------------------------------------------------------------------------
+
+
+def test_what_a_recording_does_not_say_is_had_from_a_run_that_depends_on_chance(
+    tmp_path: Path,
+) -> None:
+    source = "import random\nuse(*[random.random() for _ in range(200)])\n"
+    world = World(tmp_path, Program(source))
+    tree = open_trace(world.recording)
+    reruns = ProgramReruns(world.recording, tree)
+    assert reruns.is_harmless
+    node = next(n for n in range(1, 9) if tree.call(n).function.short() == "use")
+    recorded = tree.call(node).arguments[0].value
+    whole = reruns.whole(node).arguments[0].value
+    assert 0 < len(recorded.parts) < 200
+    assert [show(part) for _, part in whole.parts][: len(recorded.parts)] == [
+        show(part) for _, part in recorded.parts
+    ]
+    assert len(whole.parts) == 200
+
+
+def test_a_program_that_was_changed_is_refused_and_the_file_is_named(tmp_path: Path) -> None:
+    world = World(tmp_path, Program("import time\nuse(time.time())\nuse(2)\n"))
+    world.script.write_text(world.script.read_text().replace("use(2)", "use(3)"))
+    checked = world.check()
+    assert checked.divergence is not None
+    assert "3" in checked.divergence.again
+    assert "program.py" in checked.cause
+
+
+def test_a_question_that_was_not_asked_before_is_named(tmp_path: Path) -> None:
+    world = World(tmp_path, Program("import time\nuse(1)\ntime.time()\nuse(2)\n"))
+    world.script.write_text(world.script.read_text().replace("time.time()", "time.monotonic()"))
+    checked = world.check()
+    assert checked.divergence is not None
+    assert "asked for time.monotonic(), recorded was time.time" in checked.cause
+
+
+def test_the_journal_of_another_recording_is_not_played(tmp_path: Path) -> None:
+    world = World(tmp_path, Program("import time\nuse(time.time())\n"))
+    journal = beside(world.recording, "journal")
+    kept = journal.read_bytes()
+    line, rest = kept.split(b"\n", 1)
+    journal.write_bytes(line.replace(b'"run": "', b'"run": "0') + b"\n" + rest)
+    assert not ProgramReruns(world.recording, open_trace(world.recording)).is_harmless
+
+
+def test_a_journal_that_is_cut_off_ends_the_re_run_there(tmp_path: Path) -> None:
+    world = World(tmp_path, Program("import time\nfor _ in range(50):\n    use(time.time())\n"))
+    journal = beside(world.recording, "journal")
+    kept = journal.read_bytes()
+    journal.write_bytes(kept[: len(kept) - 300])
+    checked = world.check()
+    assert checked.divergence is not None
+    assert "recorded was nothing more" in checked.cause
+    assert checked.calls > 10
+
+
+def test_a_program_that_was_killed_leaves_a_journal_up_to_there(tmp_path: Path) -> None:
+    source = "import os, time\nuse(time.time())\nuse(time.time())\nos.kill(os.getpid(), 9)\n"
+    world = World(tmp_path, Program(source))
+    assert world.ran.returncode == -9
+    journal = beside(world.recording, "journal").read_bytes()
+    assert len(journal.rstrip(b"\0").split(b"\n", 1)[1]) > 10
+
+
+def test_rerun_tells_whether_the_calls_are_the_same(tmp_path: Path) -> None:
+    world = World(tmp_path, Program("import random\nuse(random.random())\n"))
+    words = [sys.executable, "-m", "whence", "rerun", str(world.recording)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert "runs again as it did: 2 calls are the same" in " ".join(done.stdout.split())
+    beside(world.recording, "journal").unlink()
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "--live" in done.stderr
+    done = subprocess.run([*words, "--live"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "--journal" in done.stdout

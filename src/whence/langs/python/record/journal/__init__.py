@@ -3,8 +3,8 @@
 While recording, all that differs from run to run although the program does the same is noted: the
 time, random numbers, what is read from files, directories, processes and sockets. When the program
 is run again, none of that is asked for; what was noted is given once more, in the same order. And
-nothing is done twice: what is written goes to files in a folder of the re-run, what is sent, removed
-or started is only said to have been.
+nothing is done twice: what is written goes to files in a folder of the re-run; what is sent,
+removed or started is only said to have been.
 
 `kinds.py` lists the functions through which a program reaches the world, `writing.py` is for the
 first run, `playing.py` for the others, `kept_files.py` keeps the content of files that were read.

@@ -1,4 +1,4 @@
-"""The content of files that a recorded program opened, and the files of a re-run that stand for them.
+"""The content of files that a recorded program opened, and the files of a re-run in their place.
 
 What was there when a file was opened is kept under its digest, in a folder beside the recording.
 In a re-run a file lies in the folder of the re-run, under the path that it had. The program's own
@@ -8,12 +8,12 @@ run, whoever changed it in between.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import time
-from typing import Any
-
 from _blake2 import blake2b
+from typing import Any
 
 LARGE = 64 * 2**20
 """Of larger files only the size and the time of the last change are kept."""
@@ -70,7 +70,7 @@ class KeptFiles:
         data = _read(descriptor, path)
         if data is None:
             return None
-        digest = blake2b(data, digest_size=16).hexdigest()
+        digest = str(blake2b(data, digest_size=16).hexdigest())
         place = self.path(digest)
         if not os.path.exists(place):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -138,9 +138,11 @@ class Sandbox:
         elif flags & os.O_EXCL:
             os.makedirs(os.path.dirname(place), exist_ok=True)
             _remove(place)
-        elif not is_same or not os.path.exists(place):
-            _write(place, b"")
-        elif os.stat(place).st_size and not flags & os.O_TRUNC:
+        elif (
+            not is_same
+            or not os.path.exists(place)
+            or (os.stat(place).st_size and not flags & os.O_TRUNC)
+        ):
             _write(place, b"")
         return place
 
@@ -171,7 +173,7 @@ class Sandbox:
 def _digest(place: str) -> str:
     try:
         with open(place, "rb") as file:
-            return blake2b(file.read(), digest_size=16).hexdigest()
+            return str(blake2b(file.read(), digest_size=16).hexdigest())
     except OSError:
         return ""
 
@@ -185,7 +187,5 @@ def _write(place: str, content: bytes) -> None:
 
 
 def _remove(place: str) -> None:
-    try:
+    with contextlib.suppress(FileNotFoundError):
         os.unlink(place)
-    except FileNotFoundError:
-        pass

@@ -110,7 +110,7 @@ Handler = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], A
 class Entrances:
     """The functions that were exchanged, and those of modules that are imported later."""
 
-    def __init__(self, handlers: Mapping[str, Handler], imports: Callable[[str], None] = bool):
+    def __init__(self, handlers: Mapping[str, Handler], imports: Callable[[str], object] = str):
         self._imports = imports
         """Is told which extension modules are imported."""
         self._handlers = {

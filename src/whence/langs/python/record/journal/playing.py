@@ -1,8 +1,8 @@
 """In a re-run: gives the program once more what it learned from the world in the first run.
 
-No function that reaches the world is called. Files are opened in the folder of the re-run; what else
-has a descriptor gets one that leads nowhere, under the number that it had. The first question that
-was not asked in the first run ends the process, with a report of it.
+No function that reaches the world is called. Files are opened in the folder of the re-run; what
+else has a descriptor gets one that leads nowhere, under the number that it had. The first question
+that was not asked in the first run ends the process, with a report of it.
 """
 
 from __future__ import annotations
@@ -105,9 +105,7 @@ class JournalPlayer:
         start_random(lambda number: None, lambda: int(_passages.play(RANDOM_AT_START, ())))
         self._confined = _passages.confine(self._folder)
         gc.collect()
-        _passages.begin(
-            PLAYING, KINDS, self._diverged, self._escaped, own_files(), self._process
-        )
+        _passages.begin(PLAYING, KINDS, self._diverged, self._escaped, own_files(), self._process)
 
     def finish(self) -> None:
         """What became of it, once the program has ended."""
