@@ -243,12 +243,13 @@ def _check_journal(options: argparse.Namespace) -> None:
     if missing:
         raise UsageError(f"--journal: {missing}")
     if options.repeatable is None:
-        # The seed of hashes is chosen before the interpreter starts: so it starts once more.
+        # The seed of hashes is chosen before the interpreter starts: so it starts once more, in
+        # the way in which it will be started the next time.
+        from whence.langs.python.running import launcher
+
         environment, seed_by = pinned(os.environ)
-        words = list(sys.orig_argv)
-        place = words.index("record") + 1
-        words[place:place] = ["--repeatable", seed_by]
-        os.execve(sys.executable, words, environment)
+        words = sys.orig_argv[sys.orig_argv.index("record") + 1 :]
+        os.execve(sys.executable, [*launcher(), "--repeatable", seed_by, *words], environment)
 
 
 def _end_at_signal(order: str, under_way: Sequence[Recording]) -> None:

@@ -60,10 +60,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(path: Path, checked: Checked) -> list[str]:
-    calls = f"{checked.calls:,} call{'' if checked.calls == 1 else 's'}"
+    calls = f"{checked.calls:,} calls are" if checked.calls != 1 else "1 call is"
     if checked.divergence is None:
         played = f", with {checked.played:,} answers from the journal" if checked.played else ""
-        return textwrap.wrap(f"{path}: runs again as it did: {calls} are the same{played}.", _WIDTH)
+        return textwrap.wrap(f"{path}: runs again as it did: {calls} the same{played}.", _WIDTH)
     found = checked.divergence
     return [
         *textwrap.wrap(

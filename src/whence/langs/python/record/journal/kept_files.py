@@ -126,7 +126,7 @@ class Sandbox:
             return self.folder
         if what == OTHER:
             return os.devnull
-        path, inode = opened[1], opened[2]
+        path, inode = str(opened[1]), opened[2]
         place = self.folder + path
         is_same = self._inodes.get(path) == inode and not flags & os.O_EXCL
         self._inodes[path] = inode

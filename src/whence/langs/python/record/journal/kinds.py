@@ -174,5 +174,6 @@ def _found(namespace: str) -> Any:
     module, _, rest = namespace.partition(".")
     holder: Any = sys.modules.get(module) or importlib.import_module(module)
     if rest == "poll()":
-        return type(holder.poll()) if hasattr(holder, "poll") else None
+        # A module that was made and not executed yet has functions, which cannot be called.
+        return type(holder.poll()) if hasattr(holder, "POLLIN") else None
     return getattr(holder, rest, None) if rest else holder
