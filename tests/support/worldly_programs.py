@@ -15,6 +15,8 @@ class Program:
 
     source: str
     refused: str | None = None
+    if_refused: str = ""
+    """It may run again as it did, or be refused for this reason."""
     stdin: str = ""
     files: dict[str, str] = field(default_factory=dict)
     after: dict[str, str | None] = field(default_factory=dict)
@@ -443,6 +445,29 @@ PROGRAMS = {
             a.n = b.n = i
             a.o, b.o = (b, a)
         """,
+    ),
+    "garbage among files": Program(
+        """
+        import os, random, time
+
+        class Pair:
+
+            def __init__(self, n):
+                self.n = n
+
+            def __del__(self):
+                gone(self.n)
+
+        def gone(n):
+            pass
+        open('f', 'w').write('text')
+        for i in range(1500):
+            a, b = Pair(i), Pair(-i)
+            a.other, b.other = b, a
+            if i % 50 == 0:
+                use(open('f').read(), time.time(), os.listdir('.'), random.Random().random())
+        """,
+        if_refused="Garbage was collected in another place",
     ),
     "dev urandom": Program(
         """

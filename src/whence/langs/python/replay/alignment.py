@@ -88,6 +88,16 @@ def described(tree: ColumnTree, call: int) -> str:
     return tree.call(tree.position(call)).equation(_BRIEF) if call <= calls_of(tree) else _NO_CALL
 
 
+def callers_of(tree: ColumnTree, call: int) -> list[str]:
+    """The functions from a call to the top."""
+    names = []
+    position = tree.position(call) if call <= calls_of(tree) else -1
+    while position >= 0:
+        names.append(tree.functions[int(tree.columns.function[position])].short())
+        position = int(tree.columns.parent[position])
+    return names
+
+
 @dataclass(frozen=True, slots=True)
 class _ByNumber:
     """For each call by its number: function and caller, -1 if there is no such call."""

@@ -31,6 +31,8 @@ def likely_cause(tree: ColumnTree, header: Header, played: Played, how: str = ""
         said.append("Threads ran, in an order that is not kept.")
     if len(set(_ADDRESS.findall(how))) > 1:
         said.append("The address of an object is part of a text.")
+    if "__del__" in how:
+        said.append("Garbage was collected in another place.")
     if not played.in_time:
         said.append("It did not come to its end in time.")
     if not has_journal:

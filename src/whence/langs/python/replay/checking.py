@@ -12,6 +12,7 @@ from pathlib import Path
 
 from whence.langs.python.replay.alignment import (
     Divergence,
+    callers_of,
     calls_of,
     described,
     first_divergence,
@@ -53,7 +54,10 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
         output, played = run_again(conditions, Path(folder), [], limit)
         again = open_trace(output)
         divergence = _divergence(tree, again, played)
-        cause = "" if divergence is None else likely_cause(tree, header, played, str(divergence))
+        cause = ""
+        if divergence is not None:
+            callers = [callers_of(each, divergence.call) for each in (tree, again)]
+            cause = likely_cause(tree, header, played, f"{divergence} {callers}")
         count = calls_of(tree) if divergence is None else max(0, divergence.call - 1)
         report = played.report
         return Checked(

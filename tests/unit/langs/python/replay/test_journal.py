@@ -66,7 +66,9 @@ def test_each_program_runs_again_as_it_did_or_is_refused_for_the_right_reason(
     before = world.state()
     checked = world.check()
     assert world.state() == before
-    if program.refused is None:
+    if program.if_refused and checked.divergence is not None:
+        assert program.if_refused in checked.cause
+    elif program.refused is None:
         assert checked.divergence is None, f"{checked.divergence}: {checked.cause}"
         assert checked.calls >= 1
     else:

@@ -43,18 +43,18 @@ def obstacle(backend: str | None) -> str | None:
 
 def journal_of(options: argparse.Namespace, output: str, recording: Recording) -> Journal | None:
     """The journal of a run, as its options say."""
-    if options.journal:
-        from whence.langs.python.record.journal.writing import JournalWriter
+    if not (options.journal or options.play):
+        return None
+    # Both for either: as much as can be is the same in both runs, the objects that there are too.
+    from whence.langs.python.record.journal.playing import JournalPlayer
+    from whence.langs.python.record.journal.writing import JournalWriter
 
+    if options.journal:
         _keep_environment(f"{output}.{ENVIRONMENT}")
         folder = f"{os.path.abspath(output)}.{FILES}"
         return JournalWriter(f"{output}.{JOURNAL}", folder, recording.run)
-    if options.play:
-        from whence.langs.python.record.journal.playing import JournalPlayer
-
-        kept = options.play.removesuffix(JOURNAL) + FILES
-        return JournalPlayer(options.play, kept, options.sandbox, recording.cut_off)
-    return None
+    kept = options.play.removesuffix(JOURNAL) + FILES
+    return JournalPlayer(options.play, kept, options.sandbox, recording.cut_off)
 
 
 def _keep_environment(path: str) -> None:

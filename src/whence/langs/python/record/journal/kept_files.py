@@ -17,6 +17,8 @@ from typing import Any
 
 LARGE = 64 * 2**20
 """Of larger files only the size and the time of the last change are kept."""
+MOST = 2**30
+"""No more than this is kept of all files together."""
 _CHUNK = 2**20
 _SETTLED = 2 * 10**9
 """Nanoseconds after which a file that changed has another time than it had."""
@@ -36,6 +38,7 @@ class KeptFiles:
     def __init__(self, folder: str):
         self._folder = folder
         self._known: dict[tuple[int, int, int, int], str] = {}
+        self._room = MOST
 
     def path(self, digest: str) -> str:
         """Where a content is."""
@@ -56,7 +59,7 @@ class KeptFiles:
         known = path, status.st_ino
         if status.st_size == 0 or flags & os.O_TRUNC:
             return (EMPTY, *known)
-        if status.st_size > LARGE:
+        if status.st_size > min(LARGE, self._room):
             return (TOO_LARGE, *known, status.st_size, status.st_mtime_ns)
         digest = self._kept(descriptor, path, status)
         if digest is None:
@@ -73,6 +76,7 @@ class KeptFiles:
         digest = str(blake2b(data, digest_size=16).hexdigest())
         place = self.path(digest)
         if not os.path.exists(place):
+            self._room -= len(data)
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             written = os.open(f"{place}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(written, "wb") as file:

@@ -8,12 +8,14 @@
  * finds what it found before. */
 #include "journal.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 Journal journal;
 
 enum { STEP = 1 << 20 };
+#define MOST_BYTES ((size_t)2 << 30) /* a program that runs for hours must not fill the disk */
 
 static struct {
     int descriptor;
@@ -47,8 +49,17 @@ static bool mapped(size_t room)
     return true;
 }
 
+/* A child that is forked off shares the memory, and has nothing to note. */
+static void forked(void)
+{
+    if (journal.mode == WRITING) {
+        journal.mode = OFF;
+    }
+}
+
 bool entries_open(int descriptor, PyObject *heading)
 {
+    pthread_atfork(NULL, NULL, forked);
     file.descriptor = descriptor;
     file.start = file.length = 0;
     size_t length = (size_t)PyBytes_GET_SIZE(heading);
@@ -62,7 +73,7 @@ bool entries_open(int descriptor, PyObject *heading)
 
 bool entry_write(uint64_t kind, uint32_t digest, uint8_t how, const Bytes *payload)
 {
-    if (file.memory == NULL) {
+    if (file.memory == NULL || file.start + file.length > MOST_BYTES) {
         return false;
     }
     Bytes head = {0};

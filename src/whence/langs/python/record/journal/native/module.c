@@ -1,6 +1,20 @@
 /* What Python sees of the journal. */
 #include "journal.h"
 
+/* When the next collections of garbage come depends on how many objects there are already, and
+ * whence has not the same in every run. So from here on it starts from the same numbers. */
+enum { ALIVE_AT_START = 20000 };
+
+static void collector_from_start(void)
+{
+    struct _gc_runtime_state *collector = &PyInterpreterState_Get()->gc;
+    for (int i = 0; i < NUM_GENERATIONS; i++) {
+        collector->generations[i].count = 0;
+    }
+    collector->long_lived_total = ALIVE_AT_START;
+    collector->long_lived_pending = 0;
+}
+
 static PyObject *begin(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     int mode;
@@ -15,6 +29,7 @@ static PyObject *begin(PyObject *Py_UNUSED(module), PyObject *arguments)
     own_files = Py_NewRef(files);
     thread_number(); /* this thread is the first */
     journal.mode = mode;
+    collector_from_start();
     Py_RETURN_NONE;
 }
 
