@@ -178,6 +178,8 @@ def identifier(tree: Tree, place: Path) -> Identify:
             function, digest, inputs = equations.of(tree.position(node))
         except NotKnown as why:
             return str(why)
+        except UsageError:
+            return "it came to light after the recording"
         return Equation(function, call.equation(_TEXT), digest, inputs)
 
     return recorded

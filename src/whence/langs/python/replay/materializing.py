@@ -35,9 +35,8 @@ NODE_BUDGET = 100_000
 """So many calls at most come to light at once."""
 MOST_RECORDED = 2_000_000
 """So many calls at most are recorded in a re-run: the recorder cannot leave out other subtrees."""
-_UNBOUNDED = (1 << 20) - 1
-_ID_BITS = 40
-"""The id of a call that came to light: the bound of the re-run, then the call's number in it."""
+_UNBOUNDED = 1
+"""Stands for no bound. A bound is always larger: the top and what it called have been recorded."""
 
 
 def materializable(recording: Path, tree: ColumnTree, budget: int = NODE_BUDGET) -> ColumnTree:
@@ -67,7 +66,7 @@ class _Level:
         if int(columns.end[position]) > position + 1:
             return self._cut(position, self._id(number))
         bound = int(columns.depth[position]) + max(1, levels)
-        deeper = self.recordings.deeper(max(bound, self.bound + 1), int(columns.weight[0]))
+        deeper = self.recordings.deeper(max(bound, self.bound + 1, 2), int(columns.weight[0]))
         found = _counterpart(self.tree, position, deeper.tree)
         return deeper._cut(found, self._id(number))
 
@@ -121,6 +120,9 @@ class _Recordings:
         self._recording = recording
         self._tree = tree
         self.budget = budget
+        # A call that comes to light has an id that depends on the bound and on its number alone,
+        # so that it is the same in every session.
+        self._stride = 2 * (int(tree.columns.weight[0]) + 2)
         self._made: dict[int, _Level] = {}
 
     def deeper(self, bound: int, calls: int) -> _Level:
@@ -147,7 +149,7 @@ class _Recordings:
             raise CannotExpand(str(problem)) from problem
         if played.problem:
             raise CannotExpand(f"the program went another way when run again: {played.problem}")
-        level = _Level(self, tree, bound, bound << _ID_BITS)
+        level = _Level(self, tree, bound, bound * self._stride)
         source = tree.sources[0]
         assert isinstance(source, TraceSource)
         source.deeper = level.below

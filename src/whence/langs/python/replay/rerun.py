@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from whence.langs.python.record.executed_lines import Wanted
-from whence.langs.python.replay.alignment import contradiction, first_divergence
+from whence.langs.python.replay.alignment import calls_of, contradiction, first_divergence
 from whence.langs.python.replay.causes import likely_cause
 from whence.langs.python.replay.process import (
     TIME_LIMIT,
@@ -109,6 +109,11 @@ class ProgramReruns:
     @contextlib.contextmanager
     def _again(self, node: int, wishes: Sequence[str]) -> Iterator[ColumnTree]:
         """The tree of another run, in step with the recorded one up to the call."""
+        if node > calls_of(self._tree):
+            raise CannotRepeat(
+                "this call came to light when the program was run again, and that is all that is "
+                "known of it; with a higher --depth it is recorded the first time"
+            )
         conditions = Conditions.of(self._recording, self._header())
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
             limit = time_allowed(self._recording, self._tree, self._time_limit)

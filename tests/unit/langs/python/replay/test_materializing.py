@@ -132,6 +132,7 @@ def test_a_session_looks_into_what_was_only_counted(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "whence", "debug", str(path), "--wrong", "output:1", "--answers",
          "-", "--strategy", "top-down"],
-        input="n\nn\nn\nn\n", capture_output=True, text=True, timeout=60, check=False,
+        input="n\nfull\nn\nn\nn\n", capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert "The fault is in double" in done.stdout, done.stdout + done.stderr
+    assert "this call came to light" in " ".join((done.stdout + done.stderr).split())
