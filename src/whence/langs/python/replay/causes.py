@@ -27,7 +27,7 @@ def likely_cause(tree: ColumnTree, header: Header, played: Played, how: str = ""
     changed = _changed(tree, header)
     if changed:
         said.append(f"Changed since it was recorded: {', '.join(changed)}.")
-    if _threads(tree) > 1:
+    if max(_threads(tree), int(played.report.get("threads", 1))) > 1:
         said.append("Threads ran, in an order that is not kept.")
     if len(set(_ADDRESS.findall(how))) > 1:
         said.append("The address of an object is part of a text.")

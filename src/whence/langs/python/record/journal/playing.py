@@ -110,8 +110,8 @@ class JournalPlayer:
     def finish(self) -> None:
         """What became of it, once the program has ended."""
         _passages.inside(True)
-        _, played, left = _passages.state()
-        self._tell({"played": played, "left": left, "confined": self._confined})
+        _, played, left, _ = _passages.state()
+        self._tell({"played": played, "left": left})
 
     # --- ends --------------------------------------------------------------------------------
 
@@ -143,8 +143,9 @@ class JournalPlayer:
         os._exit(0)
 
     def _tell(self, report: Mapping[str, Any]) -> None:
+        known = {"confined": self._confined, "threads": _passages.state()[3]}
         with open(self._report, "w", encoding="ascii") as file:
-            json.dump(report, file)
+            json.dump({**report, **known}, file)
 
     # --- files -------------------------------------------------------------------------------
 

@@ -225,6 +225,8 @@ void thread_started(unsigned long ident)
     waiting[place].number = last_number;
 }
 
+uint32_t threads_known(void) { return last_number; }
+
 /* From 1 on: the thread in which the journal was opened. */
 uint32_t thread_number(void)
 {

@@ -65,6 +65,7 @@ bool entry_peek(Entry *entry); /* the next one of this thread; false: there is n
 void entry_take(void);
 uint64_t entries_left(void);
 uint32_t thread_number(void);
+uint32_t threads_known(void);
 void thread_started(unsigned long ident);
 
 /* passages.c */

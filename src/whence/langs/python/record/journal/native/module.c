@@ -202,8 +202,8 @@ static PyObject *confined(PyObject *Py_UNUSED(module), PyObject *folder)
 
 static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return Py_BuildValue("iKK", journal.mode, (unsigned long long)journal.count,
-                         (unsigned long long)entries_left());
+    return Py_BuildValue("iKKI", journal.mode, (unsigned long long)journal.count,
+                         (unsigned long long)entries_left(), threads_known());
 }
 
 static PyMethodDef methods[] = {
@@ -223,7 +223,7 @@ static PyMethodDef methods[] = {
     {"inside", inside_now, METH_O, "inside(on): whether this thread does whence's work; as it was."},
     {"foreign", foreign_file, METH_VARARGS, "foreign(descriptor, on): it is no regular file."},
     {"confine", confined, METH_O, "confine(folder): nothing can be changed elsewhere."},
-    {"state", state, METH_NOARGS, "The mode, how many entries were handled, how many are left."},
+    {"state", state, METH_NOARGS, "The mode; how many entries were handled, are left; how many threads there were."},
     {NULL, NULL, 0, NULL},
 };
 
