@@ -1,8 +1,10 @@
 /* The journal of what a program learns from the world; ../__init__.py says what it is for.
  *
- * `values.c` turns results into bytes and back, `entries.c` owns the file, `passages.c` stands
- * between the program and the functions of the interpreter that reach the world, `confine.c` keeps
- * a re-run from changing anything, `module.c` is what Python sees of it.
+ * `values.c` turns results into bytes and back, `entries.c` owns the file. `passages.c` stands
+ * between the program and the functions of the interpreter that reach the world: it leads their
+ * calls (`calls.c`) to `writing.c`, `playing.c` or a handler in Python; `files.c` does so for what
+ * is no function. `confine.c` keeps a re-run from changing anything, `module.c` is what Python sees
+ * of it. They are compiled as one (`whole.c`).
  *
  * All state is guarded by the GIL. */
 #ifndef WHENCE_JOURNAL_H
@@ -68,7 +70,7 @@ uint32_t thread_number(void);
 uint32_t threads_known(void);
 void thread_started(unsigned long ident);
 
-/* passages.c */
+/* calls.c, playing.c, passages.c, files.c */
 bool passages_inside(bool inside);
 PyObject *passage_exchange(PyObject *function, uint64_t kind, unsigned how, PyObject *handler);
 PyObject *files_exchange(PyObject *file_type, PyObject *handler);

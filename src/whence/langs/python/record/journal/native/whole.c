@@ -1,6 +1,10 @@
-/* One translation unit, so that all names but the module's stay inside. */
+/* All parts of the journal as one translation unit, which is what is compiled. */
 #include "values.c"
 #include "entries.c"
+#include "calls.c"
+#include "writing.c"
+#include "playing.c"
 #include "passages.c"
+#include "files.c"
 #include "confine.c"
 #include "module.c"
