@@ -34,6 +34,7 @@ from whence.langs.python.record.snapshot import (
     is_class,
 )
 from whence.langs.python.record.summaries import Summary
+from whence.langs.python.record.tail import Tail
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace import writing as w
 
@@ -109,7 +110,8 @@ class CallStream:
         self._full = self._told_full = False
         self._detail = options.detail
         self._output = _Output(descriptor)
-        self._pages = w.PageWriter(self._output.write)
+        self._pages = w.PageWriter(self._write_page)
+        self._tail: Tail | None = None
         self._scratch = bytearray()
         self._user_modules: set[str] = set()
         self._tables = Tables(self._scratch, self._user_modules)
@@ -133,6 +135,15 @@ class CallStream:
     def problem(self) -> str | None:
         """Why nothing is written any more, if so."""
         return self._output.problem
+
+    def keep_tail(self, path: str, descriptor: int, check: int) -> None:
+        """Keep in this file, too, what is in no page yet."""
+        self._tail = Tail(path, descriptor, check, self._output.size())
+
+    def _write_page(self, page: bytes) -> None:
+        self._output.write(page)
+        if self._tail is not None and self._output.problem is None:
+            self._tail.restart(self._output.size())
 
     # --- what happens ---
 
@@ -244,6 +255,8 @@ class CallStream:
         self._roots.add(self._scratch, encoding)
         self._commit()
         self.flush()
+        if self._tail is not None:
+            self._tail.remove()
 
     def flush(self) -> None:
         """Write what there is."""
@@ -261,6 +274,9 @@ class CallStream:
         """Forget what was not written: in a forked child it is the parent's."""
         self._scratch.clear()
         self._pages.buffer.clear()
+        if self._tail is not None:
+            self._tail.forget()
+            self._tail = None
         self._output.problem = "this is a forked process"
 
     # --- bounds ---
@@ -434,11 +450,13 @@ class CallStream:
 
     def _commit(self) -> None:
         pages = self._pages
-        pages.buffer += self._scratch
-        self._scratch.clear()
         if self._full and not self._told_full:
             self._told_full = True
-            w.add_note(pages.buffer, _FULL)
+            w.add_note(self._scratch, _FULL)
+        pages.buffer += self._scratch
+        if self._tail is not None and self._scratch:
+            self._tail.add(self._scratch)
+        self._scratch.clear()
         self._until_clock -= 1
         if self._until_clock > 0 and not pages.page_is_full():
             return
@@ -471,6 +489,10 @@ class _Output:
             self.written += len(page)
         except OSError as problem:
             self.problem = problem.strerror or str(problem)
+
+    def size(self) -> int:
+        """Where the next page will begin."""
+        return _fstat(self._descriptor).st_size
 
     def _look(self) -> tuple[int, int, int]:
         about = _fstat(self._descriptor)

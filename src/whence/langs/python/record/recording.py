@@ -31,8 +31,9 @@ from whence.langs.python.record.repeatable import (
     make_repeatable,
 )
 from whence.langs.python.record.summaries import SUMMARIES, Summary
+from whence.langs.python.record.tail import new_tail
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
-from whence.langs.python.trace.format import MAGIC, MAIN
+from whence.langs.python.trace.format import HEADER, MAGIC, MAIN
 from whence.langs.python.trace.writing import header_bytes
 
 _HIGHEST_DESCRIPTOR = 1024
@@ -123,6 +124,7 @@ class Recording:
     def _prepare(self) -> None:
         """A backend, and the header in the file."""
         self._process = os.getpid()
+        self._check: int
         try:
             self._backend: Backend = make(
                 self._backend_name,
@@ -131,9 +133,23 @@ class Recording:
                 self._reader,
                 self._summaries,
             )
-            _write(self._descriptor, header_bytes(self._header()))
+            header = header_bytes(self._header())
+            _write(self._descriptor, header)
+            self._check = HEADER.unpack_from(header)[-1]
         except OSError as problem:
             raise WhenceError(f"{self._shown}: cannot be written ({problem.strerror})") from None
+
+    def _keep_tail(self) -> None:
+        """Let the backend have a file for what a killed process would otherwise take with it."""
+        if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            return
+        made = new_tail(self._output)
+        if made is not None:
+            path, low = made
+            try:
+                self._backend.tail(path, _moved_up(low), self._check)
+            finally:
+                os.close(low)
 
     def _header(self) -> dict[str, object]:
         header: dict[str, object] = {
@@ -185,6 +201,7 @@ class Recording:
         if family is not None:
             family.announce(_told(self._settings))
             self._backend.family(family.starts, family.name or MAIN, family.is_child)
+        self._keep_tail()
         self._backend.start()
 
     def _forked(self) -> None:

@@ -2,6 +2,7 @@
  *
  *   whole.c       all of them, as one translation unit
  *   page.c        bytes, pages and the file
+ *   tail.c        the page being filled, where a killed process leaves it
  *   lz4.c         compression and checksum of a page
  *   tables.c      the tables of names, types and variables, and maps from pointers
  *   code.c        the table of code: what belongs to the user, and what its inputs are
@@ -118,6 +119,7 @@ typedef struct {
     uint32_t next_thread;
     size_t page_limit;  /* a page is written when it is this long */
     Buffer page;        /* whole records, and the one being written */
+    uint64_t *committed; /* how much of the page is whole records: tail.c */
     Buffer tables;      /* records of tables that must precede the next record */
     PyObject *describe; /* CodeReader.describe */
     PyObject *summaries;
@@ -143,6 +145,7 @@ void look_at_clock(void);
 /* A record is whole: from here on the page may be written. */
 static inline void record_end(void)
 {
+    __atomic_store_n(recorder.committed, recorder.page.length, __ATOMIC_RELEASE);
     if (unlikely(++since_clock >= CLOCK_EVERY)) {
         look_at_clock();
     }
@@ -150,7 +153,18 @@ static inline void record_end(void)
 
 void page_flush(void);
 void recorder_fail(int error);
-bool page_reset(void);
+typedef struct {
+    const char *path;
+    int descriptor;           /* -1: there is none */
+    unsigned long long check; /* of the trace's header */
+} TailFile;
+
+/* Before a recording: the page is empty, and in this file if it can be. */
+bool page_reset(const TailFile *tail);
+enum {
+    FULL_PAGE = 1 << 20,
+    ROOM_OF_PAGE = FULL_PAGE + (FULL_PAGE >> 2), /* most records fit behind a page's last one */
+};
 
 typedef struct {
     uint64_t a, b;
@@ -181,6 +195,15 @@ static inline void root_written(Buffer *page, size_t start, const Hash *hash)
 }
 
 void roots_undone(uint64_t first);
+
+/* ---- tail.c ---- */
+
+void tail_open(const TailFile *file, uint64_t at);
+void tail_restart(uint64_t at);
+void tail_close(void);
+void tail_forked(void);
+bool tail_holds_page(void);
+void tail_outgrown(void);
 
 /* ---- lz4.c ---- */
 

@@ -2,6 +2,7 @@
  * the way of a call through them all, and inlines across them. */
 #include "lz4.c"
 #include "page.c"
+#include "tail.c"
 #include "tables.c"
 #include "threads.c"
 #include "globals.c"
