@@ -451,17 +451,68 @@ def test_what_was_not_user_code_in_one_recording_can_be_in_the_next(
     assert calls("textwrap") == 1
 
 
-def test_what_an_ordered_dict_hides_is_not_taken_for_known(run: Run) -> None:
+def test_an_ordered_dict_is_told_in_its_own_order(run: Run) -> None:
     body = run("""
 from collections import OrderedDict, defaultdict
+class Cache(OrderedDict):
+    def __iter__(self): return 1 / 0
 def touch(d):
     d.move_to_end("a")
 def look(d):
     pass
 touch(OrderedDict(a=1, b=2))
+touch(Cache(a=1, b=2, c=3))
 look(defaultdict(list, a=[1]))
 """)
-    assert "…1 more" in body.find("touch").arguments["d"]
+    plain, cache = (call for call in body.calls if call.name == "touch")
+    assert "{'a': 1, 'b': 2}" in plain.arguments["d"]
+    assert "{'b': 2, 'a': 1}" in plain.effects["d"][1]
+    assert "{'b': 2, 'c': 3, 'a': 1}" in cache.effects["d"][1]
+    assert "more" not in plain.effects["d"][1] + cache.effects["d"][1]
     looked = body.find("look").arguments["d"]
     assert "default_factory=<class list>" in looked
     assert "more" not in looked
+
+
+def test_the_order_of_an_ordered_dict_is_known_without_asking_its_keys(
+    run: Run, backend: str
+) -> None:
+    body = run("""
+from collections import OrderedDict
+class Key:
+    asked = 0
+    def __hash__(self): Key.asked += 1; return 1
+    def __eq__(self, other): Key.asked += 1; return self is other
+def look(d):
+    pass
+d = OrderedDict(((Key(), 1), (Key(), 2), ("x", 3)))
+d.move_to_end(next(iter(d)))
+Key.asked = 0
+look(d)
+asked = Key.asked
+def tell(n): pass
+tell(asked)
+""")
+    assert body.find("tell").arguments["n"] == "0"
+    told = body.find("look").arguments["d"]
+    if backend == "native":
+        assert "Key(): 2, 'x': 3, " in told
+        assert "more" not in told
+    else:
+        assert "…1 more" in told
+
+
+def test_an_ordered_dict_that_was_changed_as_a_dict_is_told_as_far_as_it_is_known(
+    run: Run,
+) -> None:
+    body = run("""
+from collections import OrderedDict
+def look(d): pass
+d = OrderedDict(a=1, b=2)
+dict.__setitem__(d, "c", 3)
+look(d)
+e = OrderedDict(a=1, b=2)
+dict.__delitem__(e, "a")
+look(e)
+""")
+    assert [call.name for call in body.calls if call.name == "look"] == ["look", "look"]

@@ -437,6 +437,39 @@ static long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
     return budget - left;
 }
 
+/* In the order of its own, which is not that of the dict once an item was moved. */
+static long write_ordered_dict(Snapshot *s, PyObject *dict, long depth, long budget)
+{
+    const OrderedDict *raw = (const OrderedDict *)dict;
+    Py_ssize_t count = PyDict_GET_SIZE(dict);
+    long left = budget - 1;
+    long stored = depth <= 0 ? 0 : shared_out(count, s->bound->width, left / 2);
+    s->mutable = true;
+    put_byte(s->out, V_DICT);
+    put_number(s->out, (uint64_t)count);
+    put_number(s->out, (uint64_t)stored);
+    enter(s, dict);
+    const OrderedNode *node = raw->first;
+    size_t state = raw->state;
+    uint32_t runs = s->runs;
+    for (long i = 0; i < stored; i++) {
+        long parts = 2 * (stored - i);
+        PyObject *value = node != NULL ? value_of_key(&raw->dict, node->key, node->hash) : NULL;
+        bool missing = value == NULL;
+        Py_XINCREF(value); /* encoding the key may run a summary, and then it could be gone */
+        left = write_part(s, missing ? NULL : node->key, missing, depth - 1, left, parts);
+        bool gone = !missing && is_last_reference(value);
+        left = write_part(s, value, missing || s->aborted || gone, depth - 1, left, parts - 1);
+        Py_XDECREF(value);
+        if (unlikely(s->runs != runs) && (s->aborted || raw->state != state)) {
+            node = NULL; /* others were at it */
+        }
+        node = node != NULL ? node->next : NULL;
+    }
+    leave(s);
+    return budget - left;
+}
+
 /* ---- attributes ---- */
 
 static inline PyObject *slot_value(PyObject *object, const SlotEntry *slot)
@@ -566,7 +599,9 @@ static long write_content(Snapshot *s, PyObject *value, uint8_t builtin, long de
     case V_FROZENSET:
         return write_set(s, value, builtin, depth, budget);
     default:
-        return write_dict(s, value, depth, budget);
+        return PyODict_Check(value) && ordered_dict_is_known()
+                   ? write_ordered_dict(s, value, depth, budget)
+                   : write_dict(s, value, depth, budget);
     }
 }
 

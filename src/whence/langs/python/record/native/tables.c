@@ -359,6 +359,9 @@ static bool adds_only_attributes(PyTypeObject *type)
 {
     PyTypeObject *base = type->tp_base;
     Py_ssize_t words = own_slots(type);
+    if (type == &PyODict_Type && ordered_dict_is_known()) {
+        return true; /* what it adds is an order, in which its items are written */
+    }
     /* Before the end of an object of variable size, or at a place of its own. */
     words += type->tp_dictoffset != 0 && type->tp_dictoffset != base->tp_dictoffset &&
              !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
