@@ -16,18 +16,24 @@
 
 /* ---- the stack of activations ---- */
 
-static Activation *push(Thread *thread, Frame *frame, CodeEntry *code, enum activation_kind kind,
-                        uint64_t call, uint32_t depth)
+static __attribute__((noinline)) bool stack_grow(Thread *thread)
 {
-    if (unlikely(thread->count == thread->capacity)) {
-        size_t capacity = thread->capacity ? thread->capacity * 2 : 256;
-        Activation *stack = PyMem_RawRealloc(thread->stack, capacity * sizeof *stack);
-        if (stack == NULL) {
-            recorder_fail(ENOMEM);
-            return NULL;
-        }
-        thread->stack = stack;
-        thread->capacity = capacity;
+    size_t capacity = thread->capacity ? thread->capacity * 2 : 256;
+    Activation *stack = PyMem_RawRealloc(thread->stack, capacity * sizeof *stack);
+    if (stack == NULL) {
+        recorder_fail(ENOMEM);
+        return false;
+    }
+    thread->stack = stack;
+    thread->capacity = capacity;
+    return true;
+}
+
+static inline Activation *push(Thread *thread, Frame *frame, CodeEntry *code,
+                               enum activation_kind kind, uint64_t call, uint32_t depth)
+{
+    if (unlikely(thread->count == thread->capacity) && !stack_grow(thread)) {
+        return NULL;
     }
     int32_t index = (int32_t)thread->count;
     int32_t below = index > 0 ? thread->stack[index - 1].owner : -1;
@@ -320,7 +326,7 @@ static bool call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, c
 
 /* Writes the CALL record of a frame whose arguments are in place; returns its number, or 0 if
  * recording is over. The watches of its inputs are left at the end of the thread's. */
-static uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const Origin *parent,
+static inline uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const Origin *parent,
                            uint8_t *which)
 {
     if (recorder.detail == DETAIL_IDS) {
@@ -435,13 +441,16 @@ static inline bool page_is_ready(const Thread *thread)
                   thread->number == recorder.current_thread);
 }
 
-/* The way of most calls, which does the same as the long one with less to ask: all inputs are of
- * one byte (or none is wanted), and there is nothing else to look at. False, with nothing done, for
+enum { MISSES = 16 }; /* so often in a row, the short way is no longer tried */
+
+/* The way of most calls, which does the same as the long one with less to ask: all inputs are short
+ * atoms (or none is wanted), and there is nothing else to look at. False, with nothing done, for
  * all others. */
 static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
 {
     size_t count = thread->count;
-    if (!code->quick || count == 0 || count == thread->capacity || !page_is_ready(thread)) {
+    if (!code->quick || code->missed >= MISSES || count == 0 || count == thread->capacity ||
+        !page_is_ready(thread)) {
         return false;
     }
     const Activation *top = &thread->stack[count - 1];
@@ -453,17 +462,24 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
     }
     uint8_t *at = recorder.page.bytes + recorder.page.length;
     uint32_t inputs = recorder.detail == DETAIL_IDS ? 0 : code->input_count;
+    const Bound *bound = &recorder.bounds[BOUND_USUAL];
+    uint64_t numbered = 0;
     *at++ = recorder.detail == DETAIL_IDS ? R_BARE_CALL : R_CALL;
     at = number_at(at, recorder.next_call - top->call);
     at = number_at(at, code->number);
     at = number_at(at, frame_place(top->frame));
     for (uint32_t i = 0; i < inputs; i++) {
-        uint8_t byte = one_byte_value(frame->localsplus[code->inputs[i].slot]);
-        if (byte == 0) {
+        PyObject *value = frame->localsplus[code->inputs[i].slot];
+        uint8_t *end = value != NULL ? atom_at(at, value, bound) : NULL;
+        if (unlikely(end == NULL || end - at >= DEDUPED)) {
+            code->missed++;
             return false;
         }
-        *at++ = byte;
+        numbered += end - at >= NUMBERED;
+        at = end;
     }
+    code->missed = 0;
+    recorder.next_value += numbered;
     recorder.page.length = (size_t)(at - recorder.page.bytes);
     Activation *activation = &thread->stack[count];
     activation->call = recorder.next_call;
@@ -639,11 +655,13 @@ static void watches_of(Thread *thread, Activation *activation, Watch **watches, 
 
 /* ---- ends ---- */
 
-static void put_end(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
+static inline void put_end(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
                     bool bare)
 {
     uint64_t skipped = activation->skipped;
-    put_changes(thread, activation->call);
+    if (unlikely(thread->changes.length > 0)) {
+        put_changes(thread, activation->call);
+    }
     if (unlikely(skipped > 0)) {
         put_skipped(activation->call, skipped);
     }
@@ -804,26 +822,35 @@ static __attribute__((noinline)) void call_ended(Thread *thread, Frame *frame, u
     }
 }
 
-/* The way of most returns, like that of most calls: a result of one byte (or none is wanted), and
- * nothing to compare. */
+/* The way of most returns, like that of most calls: the result is an atom (or none is wanted), and
+ * there is nothing to compare. */
 static inline bool return_quickly(Thread *thread, Frame *frame, PyObject *value)
 {
     if (thread->count == 0 || !page_is_ready(thread)) {
         return false;
     }
     const Activation *top = &thread->stack[thread->count - 1];
-    uint8_t byte = recorder.detail == DETAIL_IDS ? 0 : one_byte_value(value);
-    if (top->frame != frame || (byte == 0 && recorder.detail != DETAIL_IDS) || !top->code->quick ||
-        top->kind != RECORDED || top->skipped > 0 || unlikely(recorder.full) ||
+    if (top->frame != frame || !top->code->quick || top->kind != RECORDED || top->skipped > 0 ||
+        unlikely(recorder.full || value == NULL) ||
         (thread->watch_count != top->watches && recorder.detail == DETAIL_FULL) ||
         !globals_settled(frame, top->code)) {
         return false;
     }
-    uint8_t *at = recorder.page.bytes + recorder.page.length;
-    *at++ = byte != 0 ? R_RETURN : R_BARE_RETURN;
+    Buffer *page = &recorder.page;
+    uint8_t *at = buffer_end(page);
+    *at++ = recorder.detail == DETAIL_IDS ? R_BARE_RETURN : R_RETURN;
     at = number_at(at, recorder.next_call - top->call);
-    *at = byte;
-    recorder.page.length = (size_t)(at - recorder.page.bytes) + (byte != 0);
+    if (recorder.detail == DETAIL_IDS) {
+        buffer_ends(page, at);
+    }
+    else {
+        const uint8_t *end = atom_at(at, value, &recorder.bounds[top->bound]);
+        if (end == NULL) {
+            return false;
+        }
+        buffer_ends(page, end);
+        root_written(page, (size_t)(at - page->bytes), NULL);
+    }
     pop(thread);
     record_end();
     return true;

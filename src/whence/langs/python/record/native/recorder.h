@@ -290,7 +290,16 @@ static inline TypeEntry *type_known(PyTypeObject *type)
     TypeCache *place = type_place(type);
     return likely(place->type == type) ? place->entry : type_lookup(type);
 }
-bool type_key_names(TypeEntry *entry, Py_ssize_t count);
+bool type_more_key_names(TypeEntry *entry, Py_ssize_t count);
+
+/* Makes sure that the names of the first so many shared keys are known. */
+static inline bool type_key_names(TypeEntry *entry, Py_ssize_t count)
+{
+    const void *keys = ((PyHeapTypeObject *)entry->type)->ht_cached_keys;
+    return likely(entry->keys == keys && entry->key_count >= count) ||
+           type_more_key_names(entry, count);
+}
+
 Variable *variable_entry(uint32_t module, uint32_t name);
 void user_module(uint32_t name);
 void type_watch(bool on);
@@ -439,6 +448,7 @@ struct CodeEntry {
     Input *inputs;
     uint64_t calls;
     uint32_t careful; /* how often its inputs could not be encoded in place */
+    uint32_t missed;  /* how often in a row the short way was not open to it */
     uint32_t global_count;
     uint32_t walked_count;
     GlobalUse *globals;
@@ -569,7 +579,8 @@ static inline void copy_short(uint8_t *to, const uint8_t *from, size_t count)
 
 /* Writes what most values are, in at most ATOM_SIZE bytes, and returns where they end; NULL for all
  * others. (With a place in a register: through a buffer each byte would cost several loads.) */
-static inline uint8_t *atom_at(uint8_t *at, PyObject *value, const Bound *bound)
+static inline __attribute__((always_inline)) uint8_t *atom_at(uint8_t *at, PyObject *value,
+                                                              const Bound *bound)
 {
     PyTypeObject *type = Py_TYPE(value);
     if (type == &PyUnicode_Type) {
@@ -582,6 +593,9 @@ static inline uint8_t *atom_at(uint8_t *at, PyObject *value, const Bound *bound)
         *at++ = (uint8_t)length;
         copy_short(at, (const uint8_t *)((PyASCIIObject *)value + 1), (size_t)length);
         return at + length;
+    }
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        return NULL;
     }
     if (value == Py_None) {
         *at++ = V_NONE;

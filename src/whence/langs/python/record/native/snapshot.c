@@ -11,6 +11,7 @@
 #ifndef WHENCE_UNSUPPORTED
 
 static long write_value(Snapshot *s, PyObject *value, long depth, long budget);
+static long write_compound(Snapshot *s, PyObject *value, long depth, long budget);
 
 /* ---- atoms ---- */
 
@@ -119,25 +120,6 @@ static void write_bytes(Snapshot *s, uint8_t kind, const char *bytes, Py_ssize_t
 }
 
 static inline void write_double(Snapshot *s, double value) { put_bytes(s->out, &value, sizeof value); }
-
-/* What most values are; false for all others. The caller has made room for an atom. */
-static inline bool write_atom(Snapshot *s, PyObject *value)
-{
-    const uint8_t *end = atom_at(buffer_end(s->out), value, s->bound);
-    if (likely(end != NULL)) {
-        buffer_ends(s->out, end);
-        return true;
-    }
-    if (Py_TYPE(value) == &PyUnicode_Type) {
-        write_string(s, value);
-        return true;
-    }
-    if (Py_TYPE(value) == &PyLong_Type) {
-        write_large(s, value);
-        return true;
-    }
-    return false;
-}
 
 /* ---- identity ---- */
 
@@ -340,11 +322,17 @@ static inline long write_part_here(Snapshot *s, PyObject *part, bool missing, lo
         put_byte(s->out, V_LEFT_OUT);
         return left;
     }
-    if (likely(part != NULL) && write_atom(s, part)) {
+    if (unlikely(part == NULL)) {
+        put_byte(s->out, V_UNBOUND);
+        return left - 1;
+    }
+    const uint8_t *end = atom_at(buffer_end(s->out), part, s->bound);
+    if (likely(end != NULL)) {
+        buffer_ends(s->out, end);
         return left - 1;
     }
     /* With no level below it a part uses the same whatever its share: no need to divide. */
-    long used = write_value(s, part, depth, depth > 0 ? left / parts : 1);
+    long used = write_compound(s, part, depth, depth > 0 ? left / parts : 1);
     return left > used ? left - used : 0;
 }
 
@@ -369,7 +357,17 @@ static long write_sequence(Snapshot *s, PyObject *sequence, uint8_t kind, long d
     put_number(s->out, (uint64_t)count);
     put_number(s->out, (uint64_t)stored);
     enter(s, sequence);
-    for (long i = 0; i < stored; i++) {
+    PyObject **items = is_list ? ((PyListObject *)sequence)->ob_item
+                               : ((PyTupleObject *)sequence)->ob_item;
+    long i = 0;
+    for (; i < stored && items[i] != NULL && room(s, ATOM_ROOM); i++, left--) {
+        const uint8_t *end = atom_at(buffer_end(s->out), items[i], s->bound);
+        if (end == NULL) {
+            break; /* up to here nothing ran, and each took one of what is left */
+        }
+        buffer_ends(s->out, end);
+    }
+    for (; i < stored; i++) {
         bool missing = s->aborted || (is_list && i >= PyList_GET_SIZE(sequence));
         PyObject *item = missing   ? NULL
                          : is_list ? PyList_GET_ITEM(sequence, i)
@@ -488,6 +486,56 @@ static inline long write_attribute(Snapshot *s, uint32_t name, PyObject *value, 
     return write_part_here(s, value, missing, depth, left, parts);
 }
 
+/* The first `count` of the attributes that an instance keeps without a dict, whose names are known.
+ * As long as nothing of ours runs, nobody changes them. */
+static inline long write_values(Snapshot *s, PyObject *object, TypeEntry *entry,
+                                PyDictValues *values, long count, long stored, long depth,
+                                long left)
+{
+    uint32_t runs = s->runs;
+    long i = 0;
+    for (; i < count && likely(s->runs == runs && left >= stored - i); i++) {
+        Py_ssize_t index = values_index(values, i);
+        PyObject *value = values->values[index];
+        if (unlikely(value == NULL || !room(s, ATOM_ROOM))) {
+            break;
+        }
+        uint8_t *at = number_at(buffer_end(s->out), entry->key_names[index]);
+        const uint8_t *end = atom_at(at, value, s->bound);
+        if (likely(end != NULL)) {
+            buffer_ends(s->out, end);
+            left--;
+        }
+        else {
+            buffer_ends(s->out, at);
+            long used = write_compound(s, value, depth - 1, depth > 1 ? left / (stored - i) : 1);
+            left = left > used ? left - used : 0;
+        }
+    }
+    for (; i < count; i++) {
+        values = s->aborted ? NULL : instance_state(object, entry->type).values;
+        bool missing = values == NULL || i >= values_count(values);
+        Py_ssize_t index = missing ? 0 : values_index(values, i);
+        missing = missing || !type_key_names(entry, index + 1);
+        uint32_t name = likely(!missing) ? entry->key_names[index] : name_number(NULL);
+        left = write_attribute(s, name, missing ? NULL : values->values[index], missing, depth - 1,
+                               left, stored - i);
+    }
+    return left;
+}
+
+static inline Py_ssize_t attribute_count(PyObject *object, const TypeEntry *entry,
+                                         const InstanceState *state, bool with_slots)
+{
+    Py_ssize_t count = state->values != NULL ? values_count(state->values)
+                       : state->dict != NULL ? PyDict_GET_SIZE(state->dict)
+                                             : 0;
+    for (uint32_t i = 0; with_slots && i < entry->slot_count; i++) {
+        count += slot_value(object, &entry->slots[i]) != NULL;
+    }
+    return count;
+}
+
 /* `__dict__` in its order, then slots. Writes the counts and parts; returns what is left. */
 static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bool with_slots,
                              long depth, long left)
@@ -496,10 +544,7 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
     Py_ssize_t in_state = state.values != NULL ? values_count(state.values)
                           : state.dict != NULL ? PyDict_GET_SIZE(state.dict)
                                                : 0;
-    Py_ssize_t count = in_state;
-    for (uint32_t i = 0; with_slots && i < entry->slot_count; i++) {
-        count += slot_value(object, &entry->slots[i]) != NULL;
-    }
+    Py_ssize_t count = attribute_count(object, entry, &state, with_slots);
     long stored = depth <= 0 ? 0 : shared_out(count, s->bound->attributes, left);
     if (!room(s, ATOM_ROOM)) {
         return left;
@@ -514,21 +559,8 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
     Py_ssize_t at = 0;
     if (state.values != NULL &&
         type_key_names(entry, ((PyHeapTypeObject *)entry->type)->ht_cached_keys->dk_nentries)) {
-        PyDictValues *values = state.values;
-        uint32_t runs = s->runs;
-        for (; i < stored && i < in_state; i++) {
-            if (unlikely(s->runs != runs)) { /* others may have been at it */
-                runs = s->runs;
-                values = s->aborted ? NULL : instance_state(object, entry->type).values;
-            }
-            bool missing = values == NULL || i >= values_count(values);
-            Py_ssize_t index = missing ? 0 : values_index(values, i);
-            missing = missing || (unlikely(index >= entry->key_count) &&
-                                  !type_key_names(entry, index + 1));
-            uint32_t name = likely(!missing) ? entry->key_names[index] : name_number(NULL);
-            left = write_attribute(s, name, missing ? NULL : values->values[index], missing,
-                                   depth - 1, left, stored - i);
-        }
+        i = Py_MIN(stored, in_state);
+        left = write_values(s, object, entry, state.values, i, stored, depth, left);
     }
     else if (state.dict != NULL) {
         uint32_t runs = s->runs;
@@ -623,6 +655,12 @@ static long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long 
         s->mutable |= entry->has_dict || entry->slot_count > 0;
         put_byte(s->out, V_OBJECT);
         put_number(s->out, entry->number);
+        if (depth <= 0) { /* as write_attributes has it, at the bound */
+            InstanceState state = instance_state(value, entry->type);
+            put_number(s->out, (uint64_t)attribute_count(value, entry, &state, true));
+            put_byte(s->out, 0);
+            return 1;
+        }
         left = write_attributes(s, value, entry, true, depth, left);
         return budget - left;
     case TYPE_SUMMARY:
@@ -747,7 +785,8 @@ static void write_module(Snapshot *s, PyObject *module)
     put_number(s->out, number);
 }
 
-static long write_by_type(Snapshot *s, PyObject *value, PyTypeObject *type, long depth, long budget)
+static __attribute__((noinline)) long write_by_type(Snapshot *s, PyObject *value, PyTypeObject *type,
+                                                    long depth, long budget)
 {
     TypeEntry *entry = entry_of(s, value, type);
     if (entry == NULL) {
@@ -797,6 +836,55 @@ static long write_other(Snapshot *s, PyObject *value, PyTypeObject *type, long d
     return write_by_type(s, value, type, depth, budget);
 }
 
+/* ---- any value ---- */
+
+/* Apart from write_compound, which so has nothing to save before it hands over. */
+static __attribute__((noinline)) long write_builtin_container(Snapshot *s, PyObject *value,
+                                                              PyTypeObject *type, long depth,
+                                                              long budget)
+{
+    if (write_known(s, value)) {
+        return 1;
+    }
+    if (type == &PyDict_Type) {
+        return write_dict(s, value, depth, budget);
+    }
+    if (type == &PyList_Type || type == &PyTuple_Type) {
+        return write_sequence(s, value, type == &PyList_Type ? V_LIST : V_TUPLE, depth, budget);
+    }
+    if (type == &PyByteArray_Type) {
+        s->mutable = true;
+        write_bytes(s, V_BYTEARRAY, PyByteArray_AS_STRING(value), PyByteArray_GET_SIZE(value));
+        return 1;
+    }
+    return write_set(s, value, type == &PySet_Type ? V_SET : V_FROZENSET, depth, budget);
+}
+
+/* What atom_at did not take, in the room for an atom that the caller made. */
+static long write_compound(Snapshot *s, PyObject *value, long depth, long budget)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && likely(!PyType_Check(value))) {
+        return write_by_type(s, value, type, depth, budget);
+    }
+    if (type == &PyList_Type || type == &PyTuple_Type || type == &PyDict_Type ||
+        type == &PySet_Type || type == &PyFrozenSet_Type || type == &PyByteArray_Type) {
+        return write_builtin_container(s, value, type, depth, budget);
+    }
+    if (type == &PyUnicode_Type) {
+        write_string(s, value);
+        return 1;
+    }
+    if (type == &PyLong_Type) {
+        write_large(s, value);
+        return 1;
+    }
+    if (type == &PyBytes_Type || type == &PyComplex_Type) {
+        return write_content(s, value, type == &PyBytes_Type ? V_BYTES : V_COMPLEX, depth, budget);
+    }
+    return write_other(s, value, type, depth, budget);
+}
+
 /* In the room for an atom that the caller made. */
 static long write_value(Snapshot *s, PyObject *value, long depth, long budget)
 {
@@ -808,39 +896,12 @@ static long write_value(Snapshot *s, PyObject *value, long depth, long budget)
         put_byte(s->out, V_UNBOUND);
         return 1;
     }
-    if (write_atom(s, value)) {
+    const uint8_t *end = atom_at(buffer_end(s->out), value, s->bound);
+    if (end != NULL) {
+        buffer_ends(s->out, end);
         return 1;
     }
-    PyTypeObject *type = Py_TYPE(value);
-    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && likely(!PyType_Check(value))) {
-        return write_by_type(s, value, type, depth, budget);
-    }
-    if (type == &PyList_Type || type == &PyTuple_Type) {
-        return write_known(s, value) ? 1
-                                     : write_sequence(s, value,
-                                                      type == &PyList_Type ? V_LIST : V_TUPLE,
-                                                      depth, budget);
-    }
-    if (type == &PyDict_Type) {
-        return write_known(s, value) ? 1 : write_dict(s, value, depth, budget);
-    }
-    if (type == &PySet_Type || type == &PyFrozenSet_Type) {
-        return write_known(s, value) ? 1
-                                     : write_set(s, value,
-                                                 type == &PySet_Type ? V_SET : V_FROZENSET, depth,
-                                                 budget);
-    }
-    if (type == &PyByteArray_Type) {
-        if (!write_known(s, value)) {
-            s->mutable = true;
-            write_bytes(s, V_BYTEARRAY, PyByteArray_AS_STRING(value), PyByteArray_GET_SIZE(value));
-        }
-        return 1;
-    }
-    if (type == &PyBytes_Type || type == &PyComplex_Type) {
-        return write_content(s, value, type == &PyBytes_Type ? V_BYTES : V_COMPLEX, depth, budget);
-    }
-    return write_other(s, value, type, depth, budget);
+    return write_compound(s, value, depth, budget);
 }
 
 static void snapshot_begin(Snapshot *s, Thread *thread, Buffer *out, const Bound *bound)
@@ -890,7 +951,13 @@ bool snapshot_root(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, co
 {
     snapshot_begin(s, thread, out, bound);
     if (likely(room(s, ATOM_ROOM))) {
-        write_value(s, value, bound->depth, bound->budget);
+        PyTypeObject *type = value != NULL ? Py_TYPE(value) : &PyLong_Type;
+        if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && likely(!PyType_Check(value))) {
+            write_by_type(s, value, type, bound->depth, bound->budget);
+        }
+        else {
+            write_value(s, value, bound->depth, bound->budget);
+        }
     }
     return !s->failed;
 }

@@ -560,13 +560,9 @@ TypeEntry *type_entry(PyTypeObject *type)
     return likely(entry != NULL) ? entry : type_add(type);
 }
 
-/* Makes sure that the names of the first so many shared keys are known. */
-bool type_key_names(TypeEntry *entry, Py_ssize_t count)
+bool type_more_key_names(TypeEntry *entry, Py_ssize_t count)
 {
     const void *keys = ((PyHeapTypeObject *)entry->type)->ht_cached_keys;
-    if (likely(entry->keys == keys && entry->key_count >= count)) {
-        return true;
-    }
     uint32_t *numbers = PyMem_RawRealloc(entry->key_names, (size_t)count * sizeof *numbers);
     if (numbers == NULL) {
         recorder_fail(ENOMEM);

@@ -114,8 +114,11 @@ void tail_close(void)
     int saved_errno = errno;
     if (tail_holds_page()) {
         Buffer plain = {NULL, 0, 0};
-        if (recorder.page.length > 0 && buffer_room(&plain, recorder.page.length)) {
+        if (buffer_room(&plain, ROOM_OF_PAGE)) {
             put_bytes(&plain, recorder.page.bytes, recorder.page.length);
+        }
+        else {
+            recorder_fail(ENOMEM);
         }
         recorder.page = plain;
     }
