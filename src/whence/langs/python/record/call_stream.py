@@ -12,6 +12,7 @@ import os
 import stat
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -68,6 +69,8 @@ class CodeEntry:
     number: int = -1
     variables: tuple[int, ...] = ()
     calls: int = 0
+    outcomes: Counter[int] = field(default_factory=Counter)
+    """Of a generator: how many of its first yields and returns there were, by their record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +229,7 @@ class CallStream:
         """An exception as it would be written if it left the call now."""
         if self._detail is Detail.IDS:
             return b""
-        encoding = self._outcome(call, exception, inputs)
+        encoding = self._outcome(call, exception, inputs, call.bound)
         self._commit()
         return encoding
 
@@ -307,6 +310,21 @@ class CallStream:
         first = code.calls <= options.first_calls and not code.description.flags & f.STEPPED
         return options.first_bound if first else options.bound
 
+    def _bound_of_outcome(self, call: OpenCall, record: int) -> Bound:
+        # What comes of a generator's first steps is not compared with anything.
+        assert call.code is not None
+        options, code = self._options, call.code
+        if (
+            code.description.flags & f.STEPPED
+            and call.bound == options.bound
+            and record != f.RAISE
+            and self._detail is Detail.FULL
+            and code.outcomes[record] < options.first_calls
+        ):
+            code.outcomes[record] += 1
+            return options.first_bound
+        return call.bound
+
     # --- values ---
 
     def _encoded(self, call: OpenCall, inputs: Sequence[Any]) -> tuple[list[bytes], list[bool]]:
@@ -330,13 +348,13 @@ class CallStream:
             return bytes((f.UNBOUND,))
         return self._snapshots.write(value, bound)
 
-    def _outcome(self, call: OpenCall, value: Any, inputs: Sequence[Any]) -> bytes:
+    def _outcome(self, call: OpenCall, value: Any, inputs: Sequence[Any], bound: Bound) -> bytes:
         """A result, in which inputs that the call still holds are told as such."""
         held: dict[int, int] = {}
         for index, now in enumerate(inputs):
             if call.objects and call.objects[index] and self._is_still(call, index, now):
                 held.setdefault(id(now), index)
-        return self._snapshots.write(value, call.bound, held)
+        return self._snapshots.write(value, bound, held)
 
     @staticmethod
     def _is_still(call: OpenCall, index: int, now: Any) -> bool:
@@ -372,7 +390,7 @@ class CallStream:
         self._add_skipped(call)
         bare = bare or full or self._detail is Detail.IDS
         if not bare and not encoding:
-            encoding = self._outcome(call, value, inputs)
+            encoding = self._outcome(call, value, inputs, self._bound_of_outcome(call, record))
         # A record's bare twin has the next number.
         w.add_record(self._scratch, record + bare, self._next - call.number, *fields)
         if not bare:

@@ -173,7 +173,8 @@ class Snapshots:
     ) -> bytes:
         """The value in full. `inputs`: which objects, by number, are inputs of the call.
 
-        `foreign_is_opaque`: of objects that are neither builtin nor of user code, only the type.
+        `foreign_is_opaque`: of objects that can change and are neither builtin nor of user code,
+        only the type.
         Afterwards `mutable` says whether the same object may be written differently later.
         """
         self.mutable = False
@@ -262,10 +263,11 @@ class Snapshots:
             owner = bound_to if _flags_of(type(bound_to)) & _IS_CLASS else type(bound_to)
             name = f"{_name_of(owner)}.{_builtin_name(value)}"
             return self._method(name, bound_to, depth, budget)
-        if self._foreign_is_opaque and not self._tables.is_user_type(kind):
+        summary = self._summaries.get(kind)
+        fixed = summary is not None and not _summary_can_change(kind)
+        if self._foreign_is_opaque and not fixed and not self._tables.is_user_type(kind):
             self._opaque(kind)
             return 1
-        summary = self._summaries.get(kind)
         if summary is not None:
             self._summary(value, kind, summary)
             return 1

@@ -145,6 +145,51 @@ list(make(numbers))
     assert body.find("make").arguments["values"] == last != first
 
 
+def test_what_comes_of_the_first_steps_of_generators_and_coroutines_is_told_deeper(
+    run: Run,
+) -> None:
+    body = run(
+        """
+import asyncio
+def plain(n): return [[n], [[n]]]
+def several():
+    for n in range(30): yield [[n], [[n]]]
+async def later(n):
+    await asyncio.sleep(0)
+    return [[n], [[n]]]
+for n in range(30): plain(n)
+list(several())
+async def main():
+    for n in range(30): await later(n)
+asyncio.run(main())
+"""
+    )
+    results = [call.outcome for call in body.all("plain")]
+    assert "[[29], [[29]]]" not in results[-1]
+    later = [call.outcome for call in body.find("main").all("later")]
+    assert later == results
+    yielded = body.find("several").outcome
+    assert "[[9], [[9]]]" in yielded and "[[10], [[10]]]" not in yielded
+    assert all(result.removeprefix("→ ") in yielded for result in results[:8])
+
+
+def test_a_module_variable_of_the_library_that_never_changes_is_told(run: Run) -> None:
+    body = run(
+        """
+import re, datetime, decimal, pathlib, random
+PATTERN, DAY = re.compile("a+"), datetime.date(2024, 2, 29)
+PRICE, PLACE, CHANCE = decimal.Decimal("1.50"), pathlib.PurePosixPath("/a"), random.Random(1)
+def f(): return [PATTERN, DAY, PRICE, PLACE, CHANCE]
+f()
+"""
+    )
+    reads = body.find("f").reads
+    assert reads["PATTERN"] == "re.compile('a+')"
+    assert "2024, 2, 29" in reads["DAY"]
+    assert "1.50" in reads["PRICE"] and "/a" in reads["PLACE"]
+    assert reads["CHANCE"] == "<random.Random>"
+
+
 def test_what_stands_before_a_summary_is_told_right_however_often(run: Run) -> None:
     """A summary runs code, so that what was encoded before it in the same record counts anew."""
     body = run("""

@@ -181,7 +181,8 @@ static void write_opaque(Snapshot *s, uint32_t type)
 
 static long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long depth, long budget)
 {
-    if (s->foreign_opaque && !entry->user) {
+    if (s->foreign_opaque && !entry->user &&
+        (entry->kind != TYPE_SUMMARY || entry->mutable_summary)) {
         write_opaque(s, entry->number);
         return 1;
     }

@@ -273,6 +273,7 @@ struct CodeEntry {
     uint32_t input_count;
     Input *inputs;
     uint64_t calls;
+    uint64_t yields, returns; /* of a generator, counted as far as the first ones are told apart */
     uint32_t careful; /* how often its inputs could not be encoded in place */
     uint32_t missed;  /* how often in a row the short way was not open to it */
     uint32_t global_count;

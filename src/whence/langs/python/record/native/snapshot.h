@@ -18,7 +18,7 @@ typedef struct {
     PyObject *chain[130]; /* containers being walked */
     int chain_length;
     uint32_t runs;       /* how often whence's own code ran, and others might have */
-    bool foreign_opaque; /* a module variable: other people's objects by type only */
+    bool foreign_opaque; /* a module variable: other people's objects that can change by type only */
     bool in_place;       /* encoded where it stands in the page: no code may run */
     bool refused;        /* it would have to */
     bool mutable;        /* something in it can change and would be seen to */

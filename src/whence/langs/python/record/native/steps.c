@@ -42,10 +42,25 @@ static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, 
     return snapshot_root(&snapshot, thread, &thread->scratch, value, bound);
 }
 
+/* Inputs of a generator are compared at each step, so that they have the usual bound; what comes of
+ * its first steps is looked at once, and has that of first calls. */
+static const Bound *bound_of_outcome(const Activation *activation, uint8_t record)
+{
+    CodeEntry *code = activation->code;
+    if (code->is_generator && activation->bound == BOUND_USUAL && record != R_RAISE) {
+        uint64_t *count = record == R_YIELD ? &code->yields : &code->returns;
+        if (*count < recorder.first_calls) {
+            ++*count;
+            return &recorder.bounds[BOUND_FIRST];
+        }
+    }
+    return &recorder.bounds[activation->bound];
+}
+
 /* Writes the end of a step with the outcome encoded where it stands. False, with the page as it
  * was, if that cannot be. */
 static bool end_in_place(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
-                         PyObject *value, const Held *held, size_t held_count)
+                         PyObject *value, const Bound *bound, const Held *held, size_t held_count)
 {
     Buffer *page = &recorder.page;
     if (unlikely(thread->unmade != NULL) ||
@@ -56,7 +71,6 @@ static bool end_in_place(Thread *thread, Activation *activation, uint8_t record,
     size_t before = page->length;
     uint64_t next_value = recorder.next_value;
     put_end(thread, activation, record, place, false);
-    const Bound *bound = &recorder.bounds[activation->bound];
     size_t start = page->length;
     const uint8_t *end = value != NULL ? atom_at(buffer_end(page), value, bound) : NULL;
     if (likely(end != NULL)) {
@@ -109,12 +123,13 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
             return;
         }
         if (!bare) {
-            if (likely(end_in_place(thread, &thread->stack[index], record, place, value, few,
+            activation = &thread->stack[index];
+            const Bound *bound = bound_of_outcome(activation, record);
+            if (likely(end_in_place(thread, activation, record, place, value, bound, few,
                                     held_count))) {
                 return;
             }
-            if (!encode_outcome(thread, value, &recorder.bounds[thread->stack[index].bound], few,
-                                held_count)) {
+            if (!encode_outcome(thread, value, bound, few, held_count)) {
                 recorder_fail(ENOMEM);
                 return;
             }
