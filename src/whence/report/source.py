@@ -101,7 +101,9 @@ class Sources:
             return Block(tuple(call.rule.source.splitlines()), first)
         if where is None or where.line is None:
             raise WhenceError("the tree does not say where the source of this call is")
-        lines = _block(self.read(where.file).splitlines(), where)
+        lines = self.read(where.file).splitlines()
+        if call.function.qualname != "<module>":
+            lines = _block(lines, where)
         return Block(tuple(lines), where.line, self.changed(where.file))
 
     def looked_at(self, call: Call) -> dict[str, frozenset[str]]:

@@ -39,6 +39,7 @@ from whence.langs.python.oracles.equations import Equations, NotWhole, compare_r
 from whence.langs.python.oracles.sending import NotSendable, spec
 from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import CALLING, Failed, Worker
+from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import RecipeSource, place_of
@@ -85,6 +86,7 @@ class ReferenceOracle:
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
         self._source = source
+        self._unseen = PROCESSES in source.notes()  # and nobody knows by which call
         stdin = beside(source.file.path, "stdin")
         self.versions = Versions(
             source.file.header, source.tables.codes(), self.reference, str(stdin)
@@ -160,8 +162,7 @@ class ReferenceOracle:
         known = [self.versions.same(code) for code in codes]
         code = RecipeSource(source).tables.code(RecipeSource(source).code_of(number))
         whole = self._is_whole(position)
-        unchanged = all(known)
-        if unchanged and whole and self.versions.only_functions_differ:
+        if all(known) and whole and self.versions.only_functions_differ:
             return Verdict.RIGHT, "no code that ran in it differs"
         if is_body(code):
             if code.module == "__main__" and code.qualname == "<module>":
@@ -245,7 +246,7 @@ class ReferenceOracle:
 
     def _is_whole(self, position: int) -> bool:
         end = int(self.tree.columns.end[position])
-        some = bool(self.tree.columns.implicit[position:end].any())
+        some = self._unseen or bool(self.tree.columns.implicit[position:end].any())
         return not some and bool((self.tree.details[position:end] > 0).all())
 
     # --- making a call again ---------------------------------------------------------------------
@@ -383,7 +384,9 @@ def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:
     for number, line in enumerate(printed[0]):
         if number >= len(printed[1]) or line != printed[1][number]:
             return Symptom(SymptomKind.OUTPUT, line=number + 1)
-    return Symptom(SymptomKind.OUTPUT) if printed[0] != printed[1] else None
+    if printed[0] != printed[1]:
+        return Symptom(SymptomKind.OUTPUT)
+    return Symptom(SymptomKind.RESULT) if ours != theirs else None
 
 
 def oracle_of(

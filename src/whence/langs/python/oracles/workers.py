@@ -15,7 +15,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from whence.langs.python.record.user_code import UserCodeRules
 
@@ -117,7 +117,7 @@ class Worker:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def _die(self, why: str) -> None:
+    def _die(self, why: str) -> NoReturn:
         self._dead = why
         self.close()
         raise Failed(why)
@@ -183,5 +183,8 @@ class Worker:
             self._kept += data
         line, _, rest = bytes(self._kept).partition(b"\n")
         self._kept = bytearray(rest)
-        found: dict[str, Any] = json.loads(line)
+        try:
+            found: dict[str, Any] = json.loads(line)
+        except ValueError:
+            self._die(f"the process with {self.version.name} gives no sensible answer")
         return found

@@ -477,7 +477,10 @@ class TraceSource:
     def run_outcome(self) -> Outcome:
         """How the run ended."""
         if not self.has_ended:
-            why = "the recording breaks off: the process was killed, or is still running"
+            why = (
+                "the recording breaks off: the process was killed, is still running, or became "
+                "another program (exec)"
+            )
             return Outcome(OutcomeKind.NOT_TERMINATED, atom(why))
         how = self.ending()
         if how == f.STOPPED:
