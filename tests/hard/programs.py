@@ -60,9 +60,7 @@ _ODD = """
 
 def _odd(*methods: str) -> Hard:
     """A class with methods of which none may be run while it is recorded, asked about or shown."""
-    text = "\n\n        def ".join(
-        method.replace("\n", "\n            ") for method in methods
-    )
+    text = "\n\n        def ".join(method.replace("\n", "\n            ") for method in methods)
     return Hard(
         _ODD.replace("METHOD", text), "3", "2", "double", ("twice",),
         full="odd = Odd(number=4)\n  returned: Odd(number=12)",
@@ -508,6 +506,21 @@ PROGRAMS = {
         "tree", "tree[0]", "depth", ("report",),
         options=("--whole-values",),
         full="tree = [[[]]]\n  raised: RecursionError('maximum recursion depth exceeded')",
+    ),
+    "an exception that holds what was given": Hard(
+        """
+        def check(items):
+            if len(items) > FAULT:
+                raise ValueError(items, "too many")
+            return items
+
+        def work(number):
+            return check([number] * number)
+
+        print(work(3))
+        """,
+        "2", "3", "check", ("work",),
+        full="items = [3, 3, 3]\n  raised: ValueError(<same as #1>, 'too many')",
     ),
     "nothing printed": Hard(
         """

@@ -51,7 +51,9 @@ def written(folder: Path, name: str) -> None:
     (folder / "program.py").write_text(hard.text())
     (folder / "repaired").mkdir()
     (folder / "repaired" / "program.py").write_text(hard.text(repaired=True))
-    (folder / "asked.py").write_text(ORACLE.format(blamed=hard.blamed, above=("process ", *hard.above)))
+    (folder / "asked.py").write_text(
+        ORACLE.format(blamed=hard.blamed, above=("process ", *hard.above))
+    )
     what = "" if hard.symptom else "\n"
     allowed = "y\n" if hard.runs_again else ""
     (folder / "answers").write_text(f"{what}full\n{allowed}" + "n\n" * 20)
