@@ -17,6 +17,8 @@ from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
 from whence.langs.python.learned import FILE, LearnedPrior
 from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
+from whence.langs.python.oracles.definitions import NAME as DEFINITIONS
+from whence.langs.python.oracles.definitions import Definitions
 from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
 from whence.langs.python.symptoms import first_answers
@@ -32,7 +34,7 @@ from whence.session.events import Answered, Event, OracleTurned
 
 Note = Callable[[str], None]
 TESTS = "tests"
-NAMES = (REMEMBERED, "contracts", "type hints", TESTS, "reference")
+NAMES = (REMEMBERED, "contracts", "type hints", TESTS, "reference", DEFINITIONS)
 """The oracles that go by a name of their own, in their order."""
 _TEXT = Limits(depth=4, parts=12, characters=200)
 
@@ -73,6 +75,8 @@ def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
     if options.reference is not None:
         found.append(oracle_of(tree, options.reference))
     found += [load_oracle(text) for text in options.oracle]
+    if is_recorded(tree) and options.reference is None:
+        found.append(Definitions(tree))
     return found
 
 

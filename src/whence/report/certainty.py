@@ -1,7 +1,8 @@
 """How sure a diagnosis is: what of it rests on something else than a person who saw everything.
 
 Skipped questions, trusted code, answers of oracles, inputs and outcomes that were recorded in part
-only or whose inside cannot be seen, what the recorder noted, source that was changed since: each is said, and nothing else.
+only or whose inside cannot be seen, what the recorder noted, source that was changed since: each is
+said, and nothing else.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.python.rebuilding.attention import looked_at
+from whence.langs.python.rebuilding.class_bodies import class_at, outline
 from whence.langs.python.rebuilding.definitions import Module
 from whence.model.call import Call, Location
 from whence.model.value import Kind
@@ -105,6 +106,17 @@ class Sources:
         if call.function.qualname != "<module>":
             lines = _block(lines, where)
         return Block(tuple(lines), where.line, self.changed(where.file))
+
+    def outline(self, call: Call) -> list[str]:
+        """What a class got from its body, where the call is that."""
+        where = call.where()
+        if not call.text.startswith("class ") or where is None or where.line is None:
+            return []
+        try:
+            node = class_at(self.read(where.file), where.line)
+        except WhenceError:
+            return []
+        return [] if node is None else outline(node)
 
     def looked_at(self, call: Call) -> dict[str, frozenset[str]]:
         """For arguments of which only some attributes matter, which ones these are."""

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-
 # The program may put something else in its place.
 _open = open
 
