@@ -68,6 +68,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="when the fault is found, write a failing test of it (default: "
         "tests/test_regression_NAME.py); a file that exists is not overwritten",
     )  # fmt: skip
+    without.add_argument(
+        "--rerun", action=argparse.BooleanOptionalAction, default=None,
+        help="run the program again, without asking, for the lines that the call at fault ran and "
+        "for what full and ran show (default: only this call is made again, where it can reach "
+        "nothing outside; --no-rerun: not even that)",
+    )  # fmt: skip
     without.add_argument("--plain", action="store_true", help="no colours, no line editing")
 
     keeping = command.add_argument_group("keeping the session")
@@ -128,6 +134,8 @@ def diagnose(
         notify=screen.note,
         sources=sources_of(tree),
         reruns=reruns_of(tree, path),
+        marks_lines=options.rerun is not False,
+        may_run=bool(options.rerun),
         keeper=oracles.keeper(options, tree, path, screen.note),
     )
     oracles.tell(asked, screen.note)

@@ -7,10 +7,12 @@ was changed since is said wherever its lines are shown.
 
 from __future__ import annotations
 
+import ast
 import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from textwrap import dedent
 
 from whence.errors import WhenceError
 from whence.langs.python.rebuilding.attention import looked_at
@@ -20,6 +22,7 @@ from whence.model.call import Call, Location
 from whence.model.value import Kind
 
 MOST_LINES = 40
+_CHOICES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.TryStar, ast.Match)
 _MOST_BYTES = 8 * 2**20
 
 
@@ -34,6 +37,15 @@ class Block:
     executed: frozenset[int] | None = None
     """The numbers of the lines that the call ran; None where nobody knows them."""
 
+    @property
+    def has_choices(self) -> bool:
+        """Whether some of its lines may not have run though it came to its end."""
+        try:
+            tree = ast.parse(dedent("\n".join(self.lines)))
+        except (SyntaxError, ValueError, RecursionError):
+            return True
+        return any(isinstance(each, _CHOICES) for each in ast.walk(tree))
+
     def numbered(self, most: int) -> list[str]:
         """The first lines with their numbers, and how many more there are."""
         shown = self.lines[:most]
@@ -46,6 +58,14 @@ class Block:
         if len(self.lines) > most:
             out.append(f"… and {len(self.lines) - most} more lines")
         return out
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The lines that a call ran, or why they are not known."""
+
+    lines: frozenset[int] | None = None
+    unknown: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from whence.model.diagnosis import Diagnosis
 from whence.ports import Oracle, Reruns
-from whence.report.source import Sources
+from whence.report.source import Executed, Sources
 from whence.session.events import Event, Outcome
 from whence.session.journal import Journal
 from whence.session.state import State
@@ -39,6 +40,12 @@ class Debugging(Protocol):
     @property
     def oracles(self) -> Sequence[Oracle]:
         """Who is asked before the person, in this order; some may be turned off."""
+
+    may_run: bool
+    """Whether a person allowed that the program is run again."""
+
+    def executed(self, diagnosis: Diagnosis) -> Executed:
+        """The lines that the call at fault ran."""
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""

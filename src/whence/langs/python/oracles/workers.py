@@ -65,6 +65,8 @@ class Worker:
 
     version: Version
     loading: float = LOADING
+    guarded: bool = False
+    """Whether it is ended if it would reach beyond its process while it is loaded, too."""
     problems: tuple[str, ...] = ()
     """What could not be loaded of it."""
     _process: subprocess.Popen[bytes] | None = None
@@ -141,6 +143,7 @@ class Worker:
             "cwd": version.cwd,
             "program": [version.kind, version.program],
             "modules": version.modules,
+            "guarded": self.guarded,
         }  # fmt: skip
         try:
             self._process = subprocess.Popen(
@@ -160,6 +163,8 @@ class Worker:
         except TimeoutError:
             self._die(f"{version.name} was not loaded within {self.loading:g} seconds")
         else:
+            if loaded["said"] == "cannot":
+                self._die(f"while its module is loaded {loaded['why']}")
             self.problems = tuple(loaded["problems"])
 
     def _send(self, order: dict[str, Any]) -> None:

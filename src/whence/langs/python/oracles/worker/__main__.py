@@ -40,7 +40,11 @@ def main() -> None:
     sys.path[0] = config["folder"]
     os.chdir(config["cwd"])
     kind, name = config["program"]
-    say({"said": "loaded", "problems": loading.load(kind, name, config["modules"])})
+    if config.get("guarded"):
+        calling.stay_inside(say, allowed="ctypes.")  # which many libraries load
+    problems = loading.load(kind, name, config["modules"])
+    calling.Inside.over = True
+    say({"said": "loaded", "problems": problems})
     for line in orders:
         order = decode(line)
         process = fork()
