@@ -67,7 +67,12 @@ class Failures:
         terminalreporter.section("whence")
         failures = list(self._failures.values())
         for failure in failures[: self._most]:
-            for line in self._record(failure):
+            if terminalreporter.isatty:
+                terminalreporter.rewrite(f"recording {failure.test} again …", erase=True)
+            lines = self._record(failure)
+            if terminalreporter.isatty:
+                terminalreporter.rewrite("", erase=True)
+            for line in lines:
                 terminalreporter.write_line(line)
         left = len(failures) - self._most
         if left > 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -105,6 +106,8 @@ class Debugging:
     """Whether the lines that the call at fault ran are found out."""
     may_run: bool = False
     """Whether a person allowed that the program is run again."""
+    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
+    """Tells a person what takes long while it does."""
     _executed: dict[int, Executed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -182,12 +185,14 @@ class Debugging:
 
     def _ran(self, reruns: Reruns, node: int) -> Executed:
         try:
-            return Executed(reruns.lines_alone(node))
+            with self.waiting("finding out which lines ran"):
+                return Executed(reruns.lines_alone(node))
         except WhenceError as problem:
             if not self.may_run:
                 return Executed(unknown=f"{problem}; ran runs the program again for it")
         try:
-            return Executed(reruns.lines(node))
+            with self.waiting("running it again"):
+                return Executed(reruns.lines(node))
         except WhenceError as problem:
             return Executed(unknown=str(problem))
 
@@ -268,7 +273,8 @@ class Debugging:
             if doubted or oracle.name in facts.silenced:
                 continue
             try:
-                said = oracle.judge(question)
+                with self.waiting(f"asking {oracle.name}"):
+                    said = oracle.judge(question)
             except WhenceError as problem:
                 self.oracles = [each for each in self.oracles if each is not oracle]
                 self.failures.append(str(problem))

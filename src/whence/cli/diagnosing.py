@@ -16,6 +16,7 @@ from whence.app import Debugging
 from whence.cli import oracles
 from whence.cli.opening import reruns_of, sources_of
 from whence.cli.reporting import check_output, write_report
+from whence.cli.waiting import Waiting
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
@@ -122,6 +123,7 @@ def diagnose(
     )
     journal = _journal(options, tree, path, screen.note)
     known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
+    waiting = Waiting()
     debugging = Debugging(
         state=State(
             tree,
@@ -136,6 +138,7 @@ def diagnose(
         reruns=reruns_of(tree, path),
         marks_lines=options.rerun is not False,
         may_run=bool(options.rerun),
+        waiting=waiting,
         keeper=oracles.keeper(options, tree, path, screen.note),
     )
     oracles.tell(asked, screen.note)
@@ -148,7 +151,7 @@ def diagnose(
         with oracles.ended(asked, screen.note):
             said: Sequence[Event] | Diagnosis = ()
             if not goes_on and getattr(options, "wrong", None) is None:
-                said = oracles.seen(asked, tree, screen.note)
+                said = oracles.seen(asked, tree, screen.note, waiting)
             if not said and first is not None and not goes_on:
                 said = first(screen)
             if isinstance(said, Diagnosis):

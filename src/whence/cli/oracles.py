@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from whence.cli.waiting import Waiting
 from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
 from whence.langs.python.learned import FILE, LearnedPrior
@@ -115,12 +116,13 @@ def tell(oracles: Sequence[Oracle], note: Note) -> None:
             oracle.file.notify = note
 
 
-def seen(oracles: Sequence[Oracle], tree: Tree, note: Note) -> Sequence[Event]:
+def seen(oracles: Sequence[Oracle], tree: Tree, note: Note, waiting: Waiting) -> Sequence[Event]:
     """What the reference says of the run as a whole, as the first answers of a session."""
     for oracle in oracles:
         if isinstance(oracle, ReferenceOracle):
             try:
-                symptom = oracle.symptom()
+                with waiting("running the reference version"):
+                    symptom = oracle.symptom()
                 return () if symptom is None else [Answered(first_answers(tree, symptom))]
             except WhenceError as problem:
                 note(f"What is wrong is not known from the reference: {problem}.")

@@ -6,7 +6,8 @@ debugging is written down here and `whence.app.Debugging` fits it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -43,6 +44,10 @@ class Debugging(Protocol):
 
     may_run: bool
     """Whether a person allowed that the program is run again."""
+
+    @property
+    def waiting(self) -> Callable[[str], AbstractContextManager[object]]:
+        """Tells a person what takes long while it does."""
 
     def executed(self, diagnosis: Diagnosis) -> Executed:
         """The lines that the call at fault ran."""

@@ -422,12 +422,19 @@ class _Conversation:
                 return
             self.debugging.may_run = True
         self.screen.note("running it again …")
-        if what == "full":
-            self.screen.say(*islice(call_lines(reruns.whole(node), width), MOST_LINES))
-            return
         tree = self.debugging.state.tree
+        try:
+            with self.debugging.waiting("running it again"):
+                whole = reruns.whole(node) if what == "full" else None
+                ran = frozenset[int]() if whole else reruns.lines(node)
+        except KeyboardInterrupt:
+            self.screen.note("Stopped.")
+            return
+        if whole is not None:
+            self.screen.say(*islice(call_lines(whole, width), MOST_LINES))
+            return
         call = tree.call(tree.position(node))
-        self.screen.say(*source_lines(call, self.debugging.sources, reruns.lines(node)))
+        self.screen.say(*source_lines(call, self.debugging.sources, ran))
 
     def _test(self, file: str) -> list[str]:
         outcome = self.outcome
