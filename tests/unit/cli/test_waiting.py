@@ -67,8 +67,7 @@ def test_reading_a_large_trace_tells_how_far_it_is(
     for page in range(1, 5):
         report(page, 4)
     assert terminal.getvalue() == "".join(
-        f"\r\x1b[K{text}"
-        for text in (*(f"indexing large.whence: {n} %" for n in (25, 50, 75)), "")
+        f"\r\x1b[K{text}" for text in (*(f"indexing large.whence: {n} %" for n in (25, 50, 75)), "")
     )
     monkeypatch.setattr("sys.stderr", Terminal(seen=False))
     assert opening._by_pages(path) is None
