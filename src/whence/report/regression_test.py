@@ -52,7 +52,11 @@ def regression_test(
     recording = about(tree) if isinstance(tree, ColumnTree) else None
     if recording is None:
         raise WhenceError("a test can be written of what was recorded of a Python program only")
-    files = {each.module: each.location.file for each in tree.functions if each.location}
+    files = {
+        each.module: each.location.file
+        for each in tree.functions
+        if each.location and not each.location.file.startswith("<")
+    }
     ended = not _unended(tree)
     folder = sources.folder or Path.cwd()
     program = Program(files, sources.read, folder, tuple(recording.header.command), ended)
