@@ -56,7 +56,7 @@ class Failures:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what failed. The first failure of a test is the one to look at."""
-        if report.failed and report.when in ("setup", "call"):
+        if report.failed:
             failure = Failure(report.nodeid, place_of(report), report.duration)
             self._failures.setdefault(report.nodeid, failure)
 
@@ -67,7 +67,12 @@ class Failures:
         terminalreporter.section("whence")
         failures = list(self._failures.values())
         for failure in failures[: self._most]:
-            for line in self._record(failure):
+            if terminalreporter.isatty:
+                terminalreporter.rewrite(f"recording {failure.test} again …", erase=True)
+            lines = self._record(failure)
+            if terminalreporter.isatty:
+                terminalreporter.rewrite("", erase=True)
+            for line in lines:
                 terminalreporter.write_line(line)
         left = len(failures) - self._most
         if left > 0:
@@ -126,14 +131,14 @@ class Failures:
     def _run_again(self, failure: Failure, output: Path) -> Reply:
         """With whole values if that takes neither too long nor too much room."""
         limit = min(_LONGEST, max(_SHORTEST, _SLOWER * failure.seconds))
-        reply = self._run_once(failure.test, output, limit, whole_values=True)
+        reply = self._run_once(failure, output, limit, whole_values=True)
         if reply is None or reply.cut_off:
             output.write_bytes(b"")
-            reply = self._run_once(failure.test, output, _LONGEST, whole_values=False)
+            reply = self._run_once(failure, output, _LONGEST, whole_values=False)
         return reply or Reply(problem=f"it did not end within {_LONGEST:.0f} seconds")
 
     def _run_once(
-        self, test: str, output: Path, limit: float, *, whole_values: bool
+        self, failure: Failure, output: Path, limit: float, *, whole_values: bool
     ) -> Reply | None:
         """What came of it; None if that took too long."""
         config = self._config
@@ -142,7 +147,7 @@ class Failures:
             reply, said, written = folder / "reply", folder / "said", folder / "order"
             words = [*map(str, config.invocation_params.args), *self._options()]
             Order(
-                test=test,
+                test=failure.test,
                 arguments=words,
                 command=["-m", "pytest", *_without(words, config.args)],
                 program=self._program,
@@ -153,6 +158,7 @@ class Failures:
                 temporary=str(folder / "tmp"),
                 user_code=config.getoption("whence_user_code"),
                 whole_values=whole_values,
+                with_teardown=failure.place is not None and failure.place.when == "teardown",
             ).write(written)
             with said.open("wb") as stream:
                 try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +21,7 @@ from whence.model.question import Question
 from whence.model.value import BRIEF
 from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
 from whence.ports import Oracle, Reruns, Tree
-from whence.report.source import Sources
+from whence.report.source import Executed, Sources
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, step
 from whence.session.events import (
@@ -101,6 +102,13 @@ class Debugging:
     sources: Sources = field(default_factory=Sources)
     """Where the source of the program is."""
     keeper: Keeper | None = None
+    marks_lines: bool = False
+    """Whether the lines that the call at fault ran are found out."""
+    may_run: bool = False
+    """Whether a person allowed that the program is run again."""
+    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
+    """Tells a person what takes long while it does."""
+    _executed: dict[int, Executed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """The tree may grow; a journal is about the tree that the session began with."""
@@ -158,6 +166,35 @@ class Debugging:
             candidates=left_to_blame(self.state, MOST_CANDIDATES),
             reason="; ".join([reason, *self.failures]),
         )
+
+    def executed(self, diagnosis: Diagnosis) -> Executed:
+        """The lines that the call at fault ran, from that call alone unless more is allowed."""
+        node = diagnosis.node
+        if self.reruns is None or not self.marks_lines or node is None:
+            return Executed()
+        call, _ = readable_call(self.state.tree, self.state.tree.position(node))
+        try:
+            if not self.sources.block(call).has_choices:
+                return Executed()
+        except WhenceError:
+            return Executed()
+        found = self._executed.get(node, Executed())
+        if found.lines is None and (not found.unknown or self.may_run):
+            self._executed[node] = found = self._ran(self.reruns, node)
+        return found
+
+    def _ran(self, reruns: Reruns, node: int) -> Executed:
+        try:
+            with self.waiting("finding out which lines ran"):
+                return Executed(reruns.lines_alone(node))
+        except WhenceError as problem:
+            if not self.may_run:
+                return Executed(unknown=f"{problem}; ran runs the program again for it")
+        try:
+            with self.waiting("running it again"):
+                return Executed(reruns.lines(node))
+        except WhenceError as problem:
+            return Executed(unknown=str(problem))
 
     def _step(self, event: Event) -> Outcome:
         self.state, outcome = step(self.state, event)
@@ -236,7 +273,8 @@ class Debugging:
             if doubted or oracle.name in facts.silenced:
                 continue
             try:
-                said = oracle.judge(question)
+                with self.waiting(f"asking {oracle.name}"):
+                    said = oracle.judge(question)
             except WhenceError as problem:
                 self.oracles = [each for each in self.oracles if each is not oracle]
                 self.failures.append(str(problem))

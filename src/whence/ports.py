@@ -126,7 +126,8 @@ class Oracle(Protocol):
 class Reruns(Protocol):
     """Learns by running the program again what its recording does not say.
 
-    What a program does to the world it does again, so this is asked for by a person only. What
+    What a program does to the world it does again, so this is asked for by a person only (but for
+    `lines_alone`). What
     cannot be had, because the program went another way or cannot be run, is a `WhenceError`.
     """
 
@@ -139,6 +140,10 @@ class Reruns(Protocol):
 
     def lines(self, node: int) -> frozenset[int]:
         """The lines of source that the call itself ran."""
+
+    def lines_alone(self, node: int) -> frozenset[int]:
+        """The same, learned from this one call, made again where it can reach nothing outside: the
+        only thing here that is done unasked."""
 
 
 class Prior(Protocol):

@@ -16,6 +16,7 @@ from whence.app import Debugging
 from whence.cli import oracles
 from whence.cli.opening import reruns_of, sources_of
 from whence.cli.reporting import check_output, write_report
+from whence.cli.waiting import Waiting
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
@@ -68,6 +69,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="when the fault is found, write a failing test of it (default: "
         "tests/test_regression_NAME.py); a file that exists is not overwritten",
     )  # fmt: skip
+    without.add_argument(
+        "--rerun", action=argparse.BooleanOptionalAction, default=None,
+        help="run the program again, without asking, for the lines that the call at fault ran and "
+        "for what full and ran show (default: only this call is made again, where it can reach "
+        "nothing outside; --no-rerun: not even that)",
+    )  # fmt: skip
     without.add_argument("--plain", action="store_true", help="no colours, no line editing")
 
     keeping = command.add_argument_group("keeping the session")
@@ -116,6 +123,7 @@ def diagnose(
     )
     journal = _journal(options, tree, path, screen.note)
     known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
+    waiting = Waiting()
     debugging = Debugging(
         state=State(
             tree,
@@ -128,6 +136,9 @@ def diagnose(
         notify=screen.note,
         sources=sources_of(tree),
         reruns=reruns_of(tree, path),
+        marks_lines=options.rerun is not False,
+        may_run=bool(options.rerun),
+        waiting=waiting,
         keeper=oracles.keeper(options, tree, path, screen.note),
     )
     oracles.tell(asked, screen.note)
@@ -140,7 +151,7 @@ def diagnose(
         with oracles.ended(asked, screen.note):
             said: Sequence[Event] | Diagnosis = ()
             if not goes_on and getattr(options, "wrong", None) is None:
-                said = oracles.seen(asked, tree, screen.note)
+                said = oracles.seen(asked, tree, screen.note, waiting)
             if not said and first is not None and not goes_on:
                 said = first(screen)
             if isinstance(said, Diagnosis):

@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from whence.cli.waiting import Waiting
 from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
 from whence.langs.python.learned import FILE, LearnedPrior
 from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
+from whence.langs.python.oracles.definitions import NAME as DEFINITIONS
+from whence.langs.python.oracles.definitions import Definitions
 from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
 from whence.langs.python.symptoms import first_answers
@@ -32,7 +35,7 @@ from whence.session.events import Answered, Event, OracleTurned
 
 Note = Callable[[str], None]
 TESTS = "tests"
-NAMES = (REMEMBERED, "contracts", "type hints", TESTS, "reference")
+NAMES = (REMEMBERED, "contracts", "type hints", TESTS, "reference", DEFINITIONS)
 """The oracles that go by a name of their own, in their order."""
 _TEXT = Limits(depth=4, parts=12, characters=200)
 
@@ -73,6 +76,8 @@ def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
     if options.reference is not None:
         found.append(oracle_of(tree, options.reference))
     found += [load_oracle(text) for text in options.oracle]
+    if is_recorded(tree) and options.reference is None:
+        found.append(Definitions(tree))
     return found
 
 
@@ -111,12 +116,13 @@ def tell(oracles: Sequence[Oracle], note: Note) -> None:
             oracle.file.notify = note
 
 
-def seen(oracles: Sequence[Oracle], tree: Tree, note: Note) -> Sequence[Event]:
+def seen(oracles: Sequence[Oracle], tree: Tree, note: Note, waiting: Waiting) -> Sequence[Event]:
     """What the reference says of the run as a whole, as the first answers of a session."""
     for oracle in oracles:
         if isinstance(oracle, ReferenceOracle):
             try:
-                symptom = oracle.symptom()
+                with waiting("running the reference version"):
+                    symptom = oracle.symptom()
                 return () if symptom is None else [Answered(first_answers(tree, symptom))]
             except WhenceError as problem:
                 note(f"What is wrong is not known from the reference: {problem}.")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.errors import WhenceError
 from whence.model.call import Call, OutcomeKind
@@ -14,7 +14,7 @@ from whence.model.value import Limits, names_code, show
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.report.certainty import doubts
 from whence.report.changes import changes
-from whence.report.source import Block, Sources
+from whence.report.source import Block, Executed, Sources
 from whence.session.state import State, expectations
 from whence.tree.reading import readable_call
 
@@ -39,6 +39,7 @@ _SAID = {
     None: "not asked about",
 }
 
+NOT_ASKED = Executed()
 Row = tuple[str, list[str]]
 """A label, and what stands beside it."""
 
@@ -53,12 +54,20 @@ class Explanation:
     rows: tuple[Row, ...] = ()
     sentences: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    no_lines: str = ""
+    """Why it is not known which of its lines ran."""
 
 
-def explain(state: State, diagnosis: Diagnosis, sources: Sources) -> Explanation:
-    """The parts of a diagnosis."""
+def explain(
+    state: State, diagnosis: Diagnosis, sources: Sources, executed: Executed = NOT_ASKED
+) -> Explanation:
+    """The parts of a diagnosis; `executed` tells the lines that the call at fault ran."""
     if diagnosis.status is Status.FOUND and diagnosis.node is not None:
-        return _found(state, diagnosis, diagnosis.node, sources)
+        found = _found(state, diagnosis, diagnosis.node, sources)
+        if found.source is None:
+            return found
+        source = replace(found.source, executed=executed.lines)
+        return replace(found, source=source, no_lines=executed.unknown)
     listed = _listed(state, diagnosis.candidates, sources)
     if diagnosis.status is Status.CANDIDATES:
         count = len(diagnosis.candidates)

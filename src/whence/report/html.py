@@ -10,8 +10,8 @@ from html import escape
 
 from whence.model.diagnosis import Diagnosis
 from whence.model.value import Limits
-from whence.report.explanation import Explanation, explain
-from whence.report.source import Block, Sources
+from whence.report.explanation import NOT_ASKED, Explanation, explain
+from whence.report.source import Block, Executed, Sources
 from whence.session.state import State
 from whence.tree.reading import readable_call
 
@@ -42,10 +42,16 @@ td, th { border-top: 1px solid var(--line); padding: .25rem .5rem .25rem 0; text
 
 
 def page(
-    state: State, diagnosis: Diagnosis, sources: Sources, *, asked: str, test: str = ""
+    state: State,
+    diagnosis: Diagnosis,
+    sources: Sources,
+    *,
+    asked: str,
+    test: str = "",
+    executed: Executed = NOT_ASKED,
 ) -> str:
     """The whole file. `asked` says how much was asked of whom; `test` is a regression test."""
-    found = explain(state, diagnosis, sources)
+    found = explain(state, diagnosis, sources, executed)
     body = "\n".join([*_body(state, found), *_test(test), *_answers(state, asked)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -67,6 +73,8 @@ def _body(state: State, found: Explanation) -> Iterator[str]:
         yield f"<p>{_text(sentence)}</p>"
     if found.source is not None:
         yield from _source(found.source)
+        if found.no_lines:
+            yield f'<p class="quiet">Which lines ran is not known: {_text(found.no_lines)}.</p>'
     elif found.no_source:
         yield f'<p class="quiet">{_text(found.no_source)}</p>'
     for label, items in found.rows:

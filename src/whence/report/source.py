@@ -7,18 +7,22 @@ was changed since is said wherever its lines are shown.
 
 from __future__ import annotations
 
+import ast
 import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from textwrap import dedent
 
 from whence.errors import WhenceError
 from whence.langs.python.rebuilding.attention import looked_at
+from whence.langs.python.rebuilding.class_bodies import class_at, outline
 from whence.langs.python.rebuilding.definitions import Module
 from whence.model.call import Call, Location
 from whence.model.value import Kind
 
 MOST_LINES = 40
+_CHOICES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.TryStar, ast.Match)
 _MOST_BYTES = 8 * 2**20
 
 
@@ -33,6 +37,15 @@ class Block:
     executed: frozenset[int] | None = None
     """The numbers of the lines that the call ran; None where nobody knows them."""
 
+    @property
+    def has_choices(self) -> bool:
+        """Whether some of its lines may not have run though it came to its end."""
+        try:
+            tree = ast.parse(dedent("\n".join(self.lines)))
+        except (SyntaxError, ValueError, RecursionError):
+            return True
+        return any(isinstance(each, _CHOICES) for each in ast.walk(tree))
+
     def numbered(self, most: int) -> list[str]:
         """The first lines with their numbers, and how many more there are."""
         shown = self.lines[:most]
@@ -45,6 +58,14 @@ class Block:
         if len(self.lines) > most:
             out.append(f"… and {len(self.lines) - most} more lines")
         return out
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The lines that a call ran, or why they are not known."""
+
+    lines: frozenset[int] | None = None
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,8 +122,21 @@ class Sources:
             return Block(tuple(call.rule.source.splitlines()), first)
         if where is None or where.line is None:
             raise WhenceError("the tree does not say where the source of this call is")
-        lines = _block(self.read(where.file).splitlines(), where)
+        lines = self.read(where.file).splitlines()
+        if call.function.qualname != "<module>":
+            lines = _block(lines, where)
         return Block(tuple(lines), where.line, self.changed(where.file))
+
+    def outline(self, call: Call) -> list[str]:
+        """What a class got from its body, where the call is that."""
+        where = call.where()
+        if not call.text.startswith("class ") or where is None or where.line is None:
+            return []
+        try:
+            node = class_at(self.read(where.file), where.line)
+        except WhenceError:
+            return []
+        return [] if node is None else outline(node)
 
     def looked_at(self, call: Call) -> dict[str, frozenset[str]]:
         """For arguments of which only some attributes matter, which ones these are."""

@@ -74,7 +74,7 @@ def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any
     }  # fmt: skip
     assert set(report["at_fault"]) == {
         "function", "qualname", "rule", "file", "line", "call", "equation", "kind",
-        "bad_input", "group", "expected", "within_slice", "source", "doubts",
+        "bad_input", "group", "expected", "within_slice", "source", "lines_not_known", "doubts",
     }  # fmt: skip
     assert report["at_fault"]["file"] == "examples/sqrtest.hs"
     assert report["at_fault"]["line"] == 15

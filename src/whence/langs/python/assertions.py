@@ -10,7 +10,7 @@ run one after another; where they are not, nothing is said.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from whence.model.symptom import Operand
@@ -31,6 +31,9 @@ _ABOUT_ARGUMENTS = frozenset(
     )
 )
 """Builtins whose result is as good as their arguments: it is these that are operands."""
+_EQUAL = frozenset(
+    f"assert{kind}Equal" for kind in ("", "Dict", "List", "MultiLine", "Sequence", "Set", "Tuple")
+)
 _WORDS = frozenset(("msg", "message", "places", "delta", "countEqual"))
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -102,6 +105,35 @@ def _method_parts(value: ast.expr) -> Iterator[ast.expr]:
                 yield keyword.value
 
 
+def expected_of(source: str, line: int, operands: Sequence[Operand], wrong: Operand) -> str:
+    """What an operand should be if it is wrong and the other is right: a literal, or nothing."""
+    module = _parsed(source)
+    others = [each for each in operands if each is not wrong]
+    statements = _statements_at(module, line) if module else []
+    if len(others) != 1 or not statements or not _is_equality(statements[0]):
+        return ""
+    for text in (others[0].expression, others[0].value):
+        if text and "..." not in text and _is_literal(text):
+            return " ".join(text.split())
+    return ""
+
+
+def _is_equality(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assert):
+        test = statement.test
+        return isinstance(test, ast.Compare) and [type(each) for each in test.ops] == [ast.Eq]
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and _called(call) in _EQUAL
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """The expression that made an operand, or why it is not known."""
@@ -115,6 +147,8 @@ class Made:
     """The name that was assigned it, if the operand is a name."""
     lambda_line: int | None = None
     """The line of the `lambda` that the test calls by that name."""
+    parameter: str = ""
+    """The parameter of the test that the operand is."""
     unknown: str = ""
 
 
@@ -133,7 +167,8 @@ def maker(source: str, line: int, operand: Operand) -> Made:
     name = expression.id
     assigned = _assigned(module, line, name)
     if isinstance(assigned, str):
-        return Made(unknown=assigned)
+        given = assigned == _given(name)
+        return Made(unknown=assigned, parameter=name if given else "")
     return replace(_made(module, line, assigned), from_literals=False, by_name=name)
 
 
@@ -186,13 +221,17 @@ def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
             given = {argument.arg for argument in ast.walk(container.args)
                      if isinstance(argument, ast.arg)}  # fmt: skip
             if name in given:
-                return f"{name} is what the test was given"
+                return _given(name)
             break
         if isinstance(container, _LOOPS) and _binds(container, name):
             return f"{name} is assigned in a loop"
         if container is not None and _binds(container, name):
             return f"{name} is assigned in more than one way before the assertion"
     return f"where {name} comes from is not in the test"
+
+
+def _given(name: str) -> str:
+    return f"{name} is what the test was given"
 
 
 Block = tuple[list[ast.stmt], int, ast.stmt | None]

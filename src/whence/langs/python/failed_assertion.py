@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whence.langs.python.assertions import statement_at
+from whence.langs.python.assertions import expected_of, statement_at
 from whence.langs.python.recordings import read_symptom
 from whence.langs.python.trace.operands import (
     Traced,
@@ -20,7 +20,7 @@ from whence.langs.python.trace.operands import (
 )
 from whence.model.call import RESULT, Mark, MarkedPart
 from whence.model.origin import Influence, Origin
-from whence.model.symptom import SYMPTOM, Assertion, Symptom
+from whence.model.symptom import SYMPTOM, Assertion, Operand, Symptom
 from whence.model.value import show
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Provenance, Tree
@@ -57,11 +57,26 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
             notes.append(f"Which call made {text} is not known: {made.unknown}.")
         elif made.is_wrong:
             call = tree.call(made.position)
-            notes.append(f"So {call.left()} is wrong: what it was given is written in the test.")
-            answers.append(Answer(tree.id(made.position), Verdict.WRONG, by=SYMPTOM))
+            why = (
+                "what it was given is written in the test"
+                if call.arguments
+                else ("it was given nothing")
+            )
+            expected = _expected(failed, operand)
+            should = f" It should give {expected}." if expected else ""
+            notes.append(f"So {call.left()} is wrong: {why}.{should}")
+            wrong_call = Answer(tree.id(made.position), Verdict.WRONG, by=SYMPTOM)
+            answers.append(replace(wrong_call, expected=expected or None))
     if len(answers) == 1 and _origin(tree, symptom) is not None:
         answers = [replace(test, mark=Mark(RESULT))]
     return answers, notes
+
+
+def _expected(failed: Assertion, wrong: Operand) -> str:
+    """What the test says that the operand should be, as a literal."""
+    if sum(bool(each.wrong) for each in failed.operands) != 1:
+        return ""
+    return expected_of(read_source(failed.file) or "", failed.line, failed.operands, wrong)
 
 
 def _is_judged(failed: Assertion) -> bool:
@@ -78,8 +93,9 @@ def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:
     if known.position is None:
         return None
     origin, test = tree.id(known.position), tree.id(frame)
-    chain = (origin, test) if frame > 0 else (origin,)
-    return Origin(origin, chain, passed_through=frozenset((test,)))
+    if frame > 0 and int(tree.columns.parent[known.position]) == frame:
+        return Origin(origin, (origin, test), passed_through=frozenset((test,)))
+    return Origin(origin, (origin,))  # a fixture, whose value pytest handed on
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,6 @@ class _Conversation:
         self._fresh = True
         self._counted: Outcome | None = None
         self._heard = False
-        self._may_run = False
 
     def run(self) -> tuple[Outcome, str]:
         if isinstance(self.outcome, Ask):
@@ -124,7 +123,9 @@ class _Conversation:
         elif isinstance(outcome, Revise):
             self.screen.say("", *telling.contradiction(self.debugging.state, outcome))
         elif isinstance(outcome, Found | Exhausted):
-            lines = report_lines(self.debugging.state, outcome.diagnosis, self.debugging.sources)
+            debugging, diagnosis = self.debugging, outcome.diagnosis
+            executed = debugging.executed(diagnosis)
+            lines = report_lines(debugging.state, diagnosis, debugging.sources, executed)
             if self.screen.interactive:
                 lines = [part for line in lines for part in hanging(line, self.screen.width)]
             self.screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
@@ -412,21 +413,28 @@ class _Conversation:
         if reruns is None:
             raise UsageError("how its program is run is not known of this tree")
         node, width = self._node(), self.screen.width
-        if not self._may_run:
+        if not self.debugging.may_run:
             self.screen.say(*wrapped(f"This runs again: {reruns.command}", width))
             self.screen.say("What it does to files, or to others, it does once more.")
             said = self.screen.read("Run it? [y/N] ")
             if said is None or said.strip().lower() not in ("y", "yes"):
                 self.screen.note("Not run.")
                 return
-            self._may_run = True
+            self.debugging.may_run = True
         self.screen.note("running it again …")
-        if what == "full":
-            self.screen.say(*islice(call_lines(reruns.whole(node), width), MOST_LINES))
-            return
         tree = self.debugging.state.tree
+        try:
+            with self.debugging.waiting("running it again"):
+                whole = reruns.whole(node) if what == "full" else None
+                ran = frozenset[int]() if whole else reruns.lines(node)
+        except KeyboardInterrupt:
+            self.screen.note("Stopped.")
+            return
+        if whole is not None:
+            self.screen.say(*islice(call_lines(whole, width), MOST_LINES))
+            return
         call = tree.call(tree.position(node))
-        self.screen.say(*source_lines(call, self.debugging.sources, reruns.lines(node)))
+        self.screen.say(*source_lines(call, self.debugging.sources, ran))
 
     def _test(self, file: str) -> list[str]:
         outcome = self.outcome

@@ -110,6 +110,7 @@ def question_lines(question: Question, number: int, width: int, view: View = PLA
     differing = _differing(whole, view.last)
     strong = _strong(call, differing) if view.emphasised else ()
     shown = [Line(text, Tone.CALL, strong) for text in equation(call, LIMITS, room, _LINES_A_VALUE)]
+    shown += [Line(f"  {text}", Tone.CALL) for text in view.sources.outline(call)]
     shown += [Line(text, Tone.CALL, strong) for text in _reads(call, room)]
     shown += [Line(text, Tone.CALL) for text in _effects(call.effects, room)]
     printed = "\n".join(call.output) or call.printed

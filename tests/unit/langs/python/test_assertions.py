@@ -1,8 +1,16 @@
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
-from whence.langs.python.assertions import Made, decorators, maker, operands_at, statement_at
+from whence.langs.python.assertions import (
+    Made,
+    decorators,
+    expected_of,
+    maker,
+    operands_at,
+    statement_at,
+)
 
 
 def operands(source: str, line: int, **more: bool) -> list[str]:
@@ -157,3 +165,25 @@ def test_the_statement_at_a_line() -> None:
     assert statement_at(source, 2) == "with a(1,\n       2):"
     assert statement_at(source, 5) == "assert (x\n    == 1)"
     assert statement_at(source, 9) == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "value", "expected"),
+    [
+        ("assert f(x) == [1, 2]", "", "[1, 2]"),
+        ("self.assertEqual(f(x), 3)", "", "3"),
+        ("assert f(x) == wanted", "{'a': 1}", "{'a': 1}"),
+        ("assert f(x) == wanted", "[1, 2, 3, 4, 5, 6, ...]", ""),
+        ("assert f(x) == wanted", "<object>", ""),
+        ("assert f(x) != 3", "", ""),
+        ("assert f(x) == 3 == g(x)", "", ""),
+        ("assert f(x) < 3", "", ""),
+        ("assert f(x) == pytest.approx(3)", "", ""),
+        ("self.assertAlmostEqual(f(x), 3)", "", ""),
+    ],
+)
+def test_what_an_operand_should_be_is_the_other_side_of_an_equality(
+    statement: str, value: str, expected: str
+) -> None:
+    found = [replace(each, value=value) for each in operands_at(statement, 1)]
+    assert expected_of(statement, 1, found, found[0]) == expected

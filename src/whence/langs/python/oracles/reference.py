@@ -36,14 +36,15 @@ from whence.langs.python.oracles.comparing import (
     is_opaque,
 )
 from whence.langs.python.oracles.equations import Equations, NotWhole, compare_runs, equation_at
-from whence.langs.python.oracles.sending import NotSendable, spec
+from whence.langs.python.oracles.orders import NoOrder, order_of
 from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import CALLING, Failed, Worker
+from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import RecipeSource, place_of
 from whence.langs.python.trace.opening import open_trace
-from whence.langs.python.trace.recipes import Name, Recipe, Unbound, why_unknown
+from whence.langs.python.trace.recipes import Name, Recipe, why_unknown
 from whence.langs.python.trace.tables import CodeEntry
 from whence.model.call import OutcomeKind
 from whence.model.question import Question
@@ -85,6 +86,7 @@ class ReferenceOracle:
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
         self._source = source
+        self._unseen = PROCESSES in source.notes()  # and nobody knows by which call
         stdin = beside(source.file.path, "stdin")
         self.versions = Versions(
             source.file.header, source.tables.codes(), self.reference, str(stdin)
@@ -160,8 +162,7 @@ class ReferenceOracle:
         known = [self.versions.same(code) for code in codes]
         code = RecipeSource(source).tables.code(RecipeSource(source).code_of(number))
         whole = self._is_whole(position)
-        unchanged = all(known)
-        if unchanged and whole and self.versions.only_functions_differ:
+        if all(known) and whole and self.versions.only_functions_differ:
             return Verdict.RIGHT, "no code that ran in it differs"
         if is_body(code):
             if code.module == "__main__" and code.qualname == "<module>":
@@ -245,7 +246,7 @@ class ReferenceOracle:
 
     def _is_whole(self, position: int) -> bool:
         end = int(self.tree.columns.end[position])
-        some = bool(self.tree.columns.implicit[position:end].any())
+        some = self._unseen or bool(self.tree.columns.implicit[position:end].any())
         return not some and bool((self.tree.details[position:end] > 0).all())
 
     # --- making a call again ---------------------------------------------------------------------
@@ -287,39 +288,10 @@ class ReferenceOracle:
         self, source: Any, number: int, ours: Equation
     ) -> tuple[dict[str, Any], dict[Name, Recipe]]:
         """What a worker has to be told, and the variables that it cannot be told."""
-        call = ours.call
-        if call.disturbed:
-            raise _No(call.disturbed)
         try:
-            arguments = [[name, spec(recipe)] for name, recipe in call.arguments.items()]
-            captured = [[name, spec(recipe)] for name, recipe in call.captured.items()]
-        except NotSendable as problem:
-            raise _No(f"it was given {problem}") from None
-        known = RecipeSource(source).variables_at(number)
-        known |= {name: each.before for name, each in ours.variables.items()}
-        variables: list[list[Any]] = []
-        unsent: dict[Name, Recipe] = {}
-        for name, recipe in known.items():
-            if isinstance(recipe, Unbound):
-                continue
-            try:
-                variables.append([name.module, name.qualname, spec(recipe)])
-            except NotSendable:
-                unsent[name] = recipe
-        ended_itself = call.outcome.kind in (OutcomeKind.RETURNED, OutcomeKind.RAISED)
-        return {
-            "do": "call",
-            "module": call.code.module,
-            "qualname": call.code.qualname,
-            "parameters": call.code.parameters,
-            "free": call.code.free_variables,
-            "flags": call.code.flags,
-            "steps": len(call.outcome.yielded) + ended_itself,
-            "arguments": arguments,
-            "captured": captured,
-            "variables": variables,
-            "modules": ["__main__", *self._workers[0].version.modules],
-        }, unsent
+            return order_of(source, number, ours, self._workers[0].version.modules)
+        except NoOrder as problem:
+            raise _No(str(problem)) from None
 
     def _equation(
         self, worker: Worker, order: dict[str, Any], ours: Equation, unsent: dict[Name, Recipe]
@@ -383,7 +355,9 @@ def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:
     for number, line in enumerate(printed[0]):
         if number >= len(printed[1]) or line != printed[1][number]:
             return Symptom(SymptomKind.OUTPUT, line=number + 1)
-    return Symptom(SymptomKind.OUTPUT) if printed[0] != printed[1] else None
+    if printed[0] != printed[1]:
+        return Symptom(SymptomKind.OUTPUT)
+    return Symptom(SymptomKind.RESULT) if ours != theirs else None
 
 
 def oracle_of(

@@ -86,12 +86,12 @@ class TypeHints:
 
     def _program(self, source: TraceSource) -> _Program:
         if id(source) not in self._programs:
-            modules = Modules(_unchanged_files(source))
+            modules = Modules(unchanged_files(source))
             self._programs[id(source)] = _Program(modules, Reader(modules))
         return self._programs[id(source)]
 
 
-def _unchanged_files(source: TraceSource) -> dict[str, Path]:
+def unchanged_files(source: TraceSource) -> dict[str, Path]:
     """The files of the modules that were not written to since the recording began."""
     found: dict[str, set[str]] = {}
     for code in source.tables.codes():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import resource
 import stat
 import sys
 import time
@@ -41,8 +42,18 @@ _GREENLETS = (
     "the program loaded greenlet: a call that switched to another greenlet counts as not ended, "
     "and what it called later as called by nobody"
 )
+PROCESSES = (
+    "the program started other processes, and what they did was not recorded (--children records "
+    "those of Python)"
+)
 _LONG_COMMAND = 80
 """More of a child's command is not made part of the name of its node."""
+
+
+# A program may put something else in their place, and what runs after it has to work all the same.
+_getpid, _stat, _close, _unlink = os.getpid, os.stat, os.close, os.unlink
+_waitid = getattr(os, "waitid", None)  # which not every system has
+_used = resource.getrusage
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +194,7 @@ class Recording:
     @property
     def is_here(self) -> bool:
         """Whether it is this process that is recorded, and not the one that forked it off."""
-        return os.getpid() == self._process
+        return _getpid() == self._process
 
     @property
     def is_of_child(self) -> bool:
@@ -192,6 +203,7 @@ class Recording:
 
     def start(self) -> None:
         """Record from here on."""
+        self._processes = _processes()
         self._begin()
         if self._family is not None:
             os.register_at_fork(after_in_child=self._forked)
@@ -226,22 +238,37 @@ class Recording:
         self.stop()
         if "greenlet" in sys.modules:
             self._backend.note(_GREENLETS)
+        if self._family is None and _processes() != self._processes:
+            self._backend.note(PROCESSES)
         self._backend.end(how, value)
         size = 0
         with contextlib.suppress(OSError):
-            size = os.stat(self._output).st_size
+            size = _stat(self._output).st_size
         with contextlib.suppress(OSError):
-            os.close(self._descriptor)
+            _close(self._descriptor)
         return Written(self._shown, self._backend.calls, size, self._backend.problem)
 
     def discard(self) -> None:
         """As if nothing had been recorded."""
         self.finish(0, None)
         with contextlib.suppress(OSError):
-            os.unlink(self._output)
+            _unlink(self._output)
 
     _ended = False
     _root = ""
+    _processes: tuple[object, bool] = (None, False)
+
+
+def _processes() -> tuple[object, bool]:
+    """What differs once this process has started another. Nothing is taken from it by asking."""
+    waited_for = _used(resource.RUSAGE_CHILDREN)
+    try:
+        if _waitid is not None:
+            _waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            return waited_for, True
+    except OSError:  # there are none
+        pass
+    return waited_for, False
 
 
 def _told(settings: Settings) -> dict[str, Any]:
@@ -312,8 +339,6 @@ def _opened(output: str) -> int:
 
 def _moved_up(low: int) -> int:
     """The same file under a high number: the low ones go to the program, as without us."""
-    import resource
-
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
         most = _HIGHEST_DESCRIPTOR

@@ -218,7 +218,8 @@ class TraceSource:
         if record != f.RAISE:
             return None
         _, _, place = self._fields(position, 2)
-        return self._root(_Reading(0, _NO_CODE, Identities()), place, _GLOBALS)[0]
+        code = self.tables.code(self._head(number).code)  # its inputs may be among what is raised
+        return self._root(_Reading(0, code, Identities()), place, len(code.inputs))[0]
 
     @property
     def threads(self) -> int:
@@ -477,7 +478,10 @@ class TraceSource:
     def run_outcome(self) -> Outcome:
         """How the run ended."""
         if not self.has_ended:
-            why = "the recording breaks off: the process was killed, or is still running"
+            why = (
+                "the recording breaks off: the process was killed, is still running, or became "
+                "another program (exec)"
+            )
             return Outcome(OutcomeKind.NOT_TERMINATED, atom(why))
         how = self.ending()
         if how == f.STOPPED:

@@ -19,6 +19,7 @@ from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.processes import FamilySource
 from whence.model.call import OutcomeKind
 from whence.model.symptom import Operand, Symptom
+from whence.model.value import FULL, show
 from whence.tree.memory import ColumnTree
 
 _HARMLESS = frozenset(
@@ -87,6 +88,8 @@ def trace_operand(
     if source is None:
         return Traced(unknown=f"{failed.file} cannot be read")
     made = maker(source, failed.line, operand)
+    if made.parameter:
+        return _fixture(tree, frame, made, read)
     if made.span is None:
         return Traced(unknown=made.unknown)
     position = _called_at(tree, frame, made)
@@ -109,6 +112,32 @@ def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
         if source.site_end(int(tree.details[position])) == (made.span[2], made.span[3] + 1):
             return int(position)
     return None
+
+
+def _fixture(tree: ColumnTree, frame: int, made: Made, read: ReadSource) -> Traced:
+    """The fixture that made what the test was given, if there is one and it was handed on as it
+    was."""
+    columns, name = tree.columns, made.parameter
+    given = [each.value for each in tree.call(frame).arguments if each.name == name]
+    parent = columns.parent[frame]
+    before = np.flatnonzero(columns.parent[:frame] == parent).tolist()
+    fitting = [
+        position
+        for position in before
+        if tree.functions[int(columns.function[position])].qualname.rpartition(".")[2] == name
+    ]
+    if len(fitting) != 1 or len(given) != 1:
+        return Traced(unknown=made.unknown)
+    position = int(fitting[0])
+    call = tree.call(position)
+    where, outcome = call.function.location, call.outcome
+    source = read(where.file) if where is not None else None
+    around = decorators(source, where.line) if source and where and where.line else None
+    values = outcome.yielded or ((outcome.value,) if outcome.value is not None else ())
+    same = len(values) == 1 and show(values[0], FULL) == show(given[0], FULL)
+    if around != ["fixture"] or not same:
+        return Traced(unknown=made.unknown)
+    return Traced(position, is_wrong=not call.arguments and not call.reads)
 
 
 def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> Traced:

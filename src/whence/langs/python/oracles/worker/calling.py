@@ -20,6 +20,7 @@ from whence.langs.python.oracles.worker.hidden import hidden_state
 from whence.langs.python.oracles.worker.loading import find_code
 from whence.langs.python.oracles.worker.making import CannotMake, Maker, find, find_module
 from whence.langs.python.oracles.worker.specs import reference_function
+from whence.langs.python.record.executed_lines import LineWatch, Wanted
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
@@ -52,16 +53,24 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
     positional, named = _passed(code, arguments)
     recording = Recording(Settings(order["trace"], WHOLE, rules), (code.co_name,))
     before = hidden_state(order["modules"])
+    watch = LineWatch(Wanted.of(code)) if order.get("lines") else None
     stay_inside(say)
     recording.start()
+    if watch is not None:
+        watch.start()
     try:
         _consume(function(*positional, **named), order["flags"], order["steps"])
     except BaseException:
         pass
     finally:
+        lines = None if watch is None else watch.stop()
         recording.finish(0, 0)
     Inside.over = True
-    say({"said": "done", "unset": unset, "hidden": [before, hidden_state(order["modules"])]})
+    if watch is not None and lines is None:
+        say({"said": "cannot", "why": "it traces itself"})
+        return
+    done = {"unset": unset, "hidden": [before, hidden_state(order["modules"])], "lines": lines}
+    say({"said": "done", **done})
 
 
 def _function(code: CodeType, order: dict[str, Any], maker: Maker) -> FunctionType:
@@ -146,8 +155,11 @@ class Inside:
     over = False
 
 
-def stay_inside(say: Say) -> None:
+def stay_inside(say: Say, allowed: str = "") -> None:
     """End the process as soon as something would reach beyond it."""
+    Inside.over = False
+
+    harmless = (allowed,) if allowed else ()
 
     def hook(event: str, details: tuple[Any, ...]) -> None:
         if Inside.over:
@@ -157,7 +169,7 @@ def stay_inside(say: Say) -> None:
             path, _, flags = details
             if isinstance(flags, int) and flags & _WRITING and path != os.devnull:
                 reason = "it opens a file for writing"
-        elif event.startswith(_REACHING) and not event.startswith(tuple(_HARMLESS)):
+        elif event.startswith(_REACHING) and not event.startswith((*_HARMLESS, *harmless)):
             reason = f"it reaches outside of its process ({event})"
         if reason:
             Inside.over = True
