@@ -47,6 +47,14 @@ class Block:
         return out
 
 
+def from_here(file: str) -> str:
+    """A path as one would type it here: inside this directory without the way to it."""
+    try:
+        return str(Path(file).relative_to(Path.cwd())) if Path(file).is_absolute() else file
+    except (OSError, ValueError):
+        return file
+
+
 @dataclass(frozen=True)
 class Sources:
     """Where the files of a program are: `folder` is the one that it ran in, if that is known."""
@@ -60,14 +68,10 @@ class Sources:
         return Path(file) if self.folder is None else self.folder / file
 
     def shown(self, where: Location) -> str:
-        """A place as one would type it here: inside this directory without the way to it."""
-        if self.folder is None or not Path(where.file).is_absolute():
+        """A place as one would type it here."""
+        if self.folder is None:
             return str(where)
-        try:
-            inside = Path(where.file).relative_to(Path.cwd())
-        except (OSError, ValueError):
-            return str(where)
-        return str(Location(str(inside), where.line, where.column))
+        return str(Location(from_here(where.file), where.line, where.column))
 
     def read(self, file: str) -> str:
         """The whole text of a file; `WhenceError` where it is not to be had."""

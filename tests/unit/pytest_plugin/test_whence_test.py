@@ -47,6 +47,67 @@ def test_the_session_is_about_the_first_failing_test(project: Any) -> None:
     assert done.returncode == 0
 
 
+BOXES = {
+    "test_boxes.py": """
+        class Box:
+            def __init__(self, *items):
+                self.items = items
+
+            def __repr__(self):
+                return f"Box of {len(self.items)}"
+
+            def __getitem__(self, where):
+                return Box(*self.items[where])
+
+            def __iter__(self):
+                return iter(self.items)
+
+            def first(self):
+                return self.items[-1]
+
+        def numbers(last):
+            for number in range(last):
+                yield number
+
+        def test_method():
+            box = Box(1, 2)
+            assert 1 == box.first()
+
+        def test_slice():
+            box = Box(1, 2, 3)
+            assert list(box[:1]) == [1, 2]
+
+        def test_generator():
+            assert list(numbers(3)) == [1, 2, 3]
+
+        def test_literal():
+            assert Box(1).first() == 2
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def boxes(make_project: Any) -> Any:
+    return make_project(BOXES)
+
+
+@pytest.mark.parametrize(
+    ("test", "typed", "said"),
+    [
+        ("method", "r", " more)\n  Box.first(self=Box(items=(1, 2))) → 2"),
+        ("slice", "l", "  Box.__getitem__(self=Box(items=(1, 2, 3)), where=slice(None, 1, None))"),
+        ("generator", "l", "So numbers(last=3) is wrong: what it was given is written"),
+        ("literal", "r", "Then the test itself is wrong"),
+    ],
+)
+def test_the_call_that_made_the_wrong_side_comes_first(
+    boxes: Any, test: str, typed: str, said: str
+) -> None:
+    done = whence(boxes, "--no-session", "-q", "-k", test, answers=f"{typed}\n")
+    assert "The test failed at test_boxes.py:" in done.stdout
+    assert said in done.stdout.partition("Question 2")[0]
+
+
 def test_without_answers_the_exit_code_says_that_nothing_was_found(project: Any) -> None:
     assert whence(project, "--no-session", "--", "-q", "-x").returncode == 1
 

@@ -31,6 +31,10 @@ _ABOUT_ARGUMENTS = frozenset(
     )
 )
 """Builtins whose result is as good as their arguments: it is these that are operands."""
+_COLLECTING = frozenset(
+    ("dict", "frozenset", "len", "list", "set", "sorted", "str", "sum", "tuple")
+)
+"""Builtins that make of one argument what a test compares: it is the argument that is looked at."""
 _WORDS = frozenset(("msg", "message", "places", "delta", "countEqual"))
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -115,6 +119,8 @@ class Made:
     """The name that was assigned it, if the operand is a name."""
     lambda_line: int | None = None
     """The line of the `lambda` that the test calls by that name."""
+    collected_by: str = ""
+    """The builtin that makes a list, a length or the like of what it gives, if there is one."""
     unknown: str = ""
 
 
@@ -141,6 +147,10 @@ def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
     inner = expression.value if isinstance(expression, ast.Await) else expression
     if isinstance(inner, ast.Call):
         called = _called(inner)
+        if called in _COLLECTING and len(inner.args) == 1 and not inner.keywords:
+            found = _made(module, line, inner.args[0])
+            if found.span is not None:
+                return replace(found, collected_by=called)
         if not called:
             return Made(unknown="what it calls has no name")
         function = _assigned(module, line, called) if isinstance(inner.func, ast.Name) else ""
@@ -149,6 +159,8 @@ def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
         return Made(_span(inner), called, literals, lambda_line=line_of_lambda)
     if isinstance(inner, ast.Attribute):
         return Made(_span(inner), inner.attr)
+    if isinstance(inner, ast.Subscript):
+        return Made(_span(inner), "__getitem__")
     if isinstance(inner, ast.Constant):
         return Made(unknown="it is written there as it is")
     return Made(unknown="it is not the result of one call")

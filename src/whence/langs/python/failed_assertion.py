@@ -7,6 +7,7 @@ question only if all that it was given is written in the test. Else its input ma
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from whence.langs.python.trace.operands import (
 )
 from whence.model.call import RESULT, Mark, MarkedPart
 from whence.model.origin import Influence, Origin
-from whence.model.symptom import SYMPTOM, Assertion, Symptom
+from whence.model.symptom import SYMPTOM, Assertion, Operand, Symptom
 from whence.model.value import show
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Provenance, Tree
@@ -46,7 +47,7 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
     if failed is None or frame is None or not _is_judged(failed):
         return [test], []
     wrong = [each for each in failed.operands if each.wrong]
-    if not wrong:
+    if all(map(_is_written, wrong)):
         note = "Then the test itself is wrong, in its assertion or in what it does before."
         return [test, Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM)], [note]
     answers, notes = [test], []
@@ -54,7 +55,8 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
         made = trace_operand(tree, symptom, operand)
         if made.position is None:
             text = " ".join(operand.expression.split())
-            notes.append(f"Which call made {text} is not known: {made.unknown}.")
+            why = made.unknown
+            notes.append(f"Which call made {text} is not known ({why}), so all are searched.")
         elif made.is_wrong:
             call = tree.call(made.position)
             notes.append(f"So {call.left()} is wrong: what it was given is written in the test.")
@@ -66,6 +68,15 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
 
 def _is_judged(failed: Assertion) -> bool:
     return any(each.wrong is not None for each in failed.operands)
+
+
+def _is_written(operand: Operand) -> bool:
+    """Whether it is a literal: then nobody made it but the test's author."""
+    try:
+        ast.literal_eval(operand.expression.strip())
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:

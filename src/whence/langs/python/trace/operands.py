@@ -16,6 +16,7 @@ import numpy as np
 
 from whence.langs.python.assertions import Made, decorators, maker
 from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.processes import FamilySource
 from whence.model.call import OutcomeKind
 from whence.model.symptom import Operand, Symptom
@@ -105,10 +106,20 @@ def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
         source = tree.sources[int(tree.source_of[position])]
         if not isinstance(source, TraceSource | FamilySource):
             continue
-        # `ast` counts columns from 0, a trace from 1.
-        if source.site_end(int(tree.details[position])) == (made.span[2], made.span[3] + 1):
+        site = source.site_span(int(tree.details[position]))
+        if site is not None and _is_at(site, made.span):
             return int(position)
     return None
+
+
+def _is_at(site: Span, span: Span) -> bool:
+    """Whether a call was made by an expression.
+
+    What pytest does to explain a failure counts as the whole `assert`, which begins before it and
+    may end with it. Of a chain over several lines a trace knows only the end.
+    """
+    line, column, last, after = span  # `ast` counts columns from 0, a trace from 1
+    return site[2:] == (last, after + 1) and site[:2] >= (line, column + 1)
 
 
 def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> Traced:
@@ -120,8 +131,10 @@ def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> T
         if "<lambda>" in function.qualname and where and where.line == made.lambda_line:
             return Traced(position)
     if function.qualname.rpartition(".")[2] != made.called:
-        return Traced(unknown=f"{made.called} is not the function that ran there")
-    if call.outcome.kind is not OutcomeKind.RETURNED or call.outcome.yielded:
+        ran = function.short()
+        return Traced(unknown=f"what ran there is {ran}, which is not known to be {made.called}")
+    is_run = bool(made.collected_by and call.outcome.yielded)
+    if call.outcome.kind is not OutcomeKind.RETURNED or (call.outcome.yielded and not is_run):
         return Traced(unknown=f"{made.called} gave its result in more than one step")
     where = function.location
     source = read(where.file) if where is not None else None
@@ -132,5 +145,7 @@ def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> T
         return Traced(unknown=f"the source of {made.called} has changed since it was recorded")
     if not _HARMLESS.issuperset(around):
         return Traced(unknown=f"a decorator of {made.called} may have changed its result")
-    is_wrong = made.from_literals and not call.reads
+    # A list of what was yielded is just that; any other value may do more when it is looked at.
+    is_same = not made.collected_by or (is_run and made.collected_by in ("list", "tuple"))
+    is_wrong = made.from_literals and is_same and not call.reads
     return Traced(position, is_wrong=is_wrong)
