@@ -265,7 +265,7 @@ def test_all_that_is_left_can_be_listed_and_judged_by_number(session: Session, c
     seen, _, _ = session(state, "suspects", "n 5", typed=True)
     assert "The fault is in m.top (call 1) or in one of these 7 calls:" in seen
     assert "  5  m.part(n=5) → 5" in seen
-    assert "The fault is in m.part" in seen.partition("n 5")[2]
+    assert "The fault is in m.part (m.py:3), call 5." in seen
 
 
 def test_a_person_with_many_calls_left_is_told_of_the_listing(
