@@ -62,6 +62,9 @@ BOXES = {
             def __iter__(self):
                 return iter(self.items)
 
+            def pair(self):
+                return Box(*self.items, *self.items)
+
             def first(self):
                 return self.items[-1]
 
@@ -80,6 +83,10 @@ BOXES = {
         def test_generator():
             assert list(numbers(3)) == [1, 2, 3]
 
+        def test_attribute():
+            box = Box(1, 2).pair()
+            assert box.items[1] == 1
+
         def test_literal():
             assert Box(1).first() == 2
     """,
@@ -97,6 +104,7 @@ def boxes(make_project: Any) -> Any:
         ("method", "r", " more)\n  Box.first(self=Box(items=(1, 2))) → 2"),
         ("slice", "l", "  Box.__getitem__(self=Box(items=(1, 2, 3)), where=slice(None, 1, None))"),
         ("generator", "l", "So numbers(last=3) is wrong: what it was given is written"),
+        ("attribute", "l", " more)\n  Box.pair(self=Box(items=(1, 2))) → Box(items=(1, 2, 1, 2))"),
         ("literal", "r", "Then the test itself is wrong"),
     ],
 )
@@ -106,6 +114,7 @@ def test_the_call_that_made_the_wrong_side_comes_first(
     done = whence(boxes, "--no-session", "-q", "-k", test, answers=f"{typed}\n")
     assert "The test failed at test_boxes.py:" in done.stdout
     assert said in done.stdout.partition("Question 2")[0]
+    assert "items[1] →" not in done.stdout, "that is not what the call gave"
 
 
 def test_without_answers_the_exit_code_says_that_nothing_was_found(project: Any) -> None:

@@ -121,6 +121,8 @@ class Made:
     """The line of the `lambda` that the test calls by that name."""
     collected_by: str = ""
     """The builtin that makes a list, a length or the like of what it gives, if there is one."""
+    part_of: Made | None = None
+    """What made the thing of which it takes a part; where taking it called nothing, that counts."""
     unknown: str = ""
 
 
@@ -134,6 +136,10 @@ def maker(source: str, line: int, operand: Operand) -> Made:
         or operand.expression != ast.get_source_segment(source, expression)
     ):
         return Made(unknown="its source has changed since it was recorded")
+    return _maker(module, line, expression)
+
+
+def _maker(module: ast.Module, line: int, expression: ast.expr) -> Made:
     if not isinstance(expression, ast.Name):
         return _made(module, line, expression)
     name = expression.id
@@ -157,10 +163,10 @@ def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
         line_of_lambda = function.lineno if isinstance(function, ast.Lambda) else None
         literals = _is_given_literals(module, inner) and line_of_lambda is None
         return Made(_span(inner), called, literals, lambda_line=line_of_lambda)
-    if isinstance(inner, ast.Attribute):
-        return Made(_span(inner), inner.attr)
-    if isinstance(inner, ast.Subscript):
-        return Made(_span(inner), "__getitem__")
+    if isinstance(inner, ast.Attribute | ast.Subscript):
+        name = inner.attr if isinstance(inner, ast.Attribute) else "__getitem__"
+        whole = _maker(module, line, inner.value)
+        return Made(_span(inner), name, part_of=replace(whole, from_literals=False))
     if isinstance(inner, ast.Constant):
         return Made(unknown="it is written there as it is")
     return Made(unknown="it is not the result of one call")

@@ -34,8 +34,9 @@ def shown(tree: ColumnTree, symptom: Symptom) -> tuple[str, list[str]]:
     assert failed is not None
     values = []
     for operand in failed.operands:
-        made = trace_operand(tree, symptom, operand).position
-        outcome = None if made is None else tree.call(made).outcome.value
+        made = trace_operand(tree, symptom, operand)
+        is_known = made.position is not None and made.is_operand
+        outcome = tree.call(made.position or 0).outcome.value if is_known else None
         values.append(operand.value or ("" if outcome is None else show(outcome)))
     return statement_at(read_source(failed.file) or "", failed.line), values
 

@@ -9,7 +9,7 @@ asked about first, or taken to be wrong.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,8 @@ class Traced:
     position: int | None = None
     is_wrong: bool = False
     """If the operand is wrong so is the call: all that it was given is written in the test."""
+    is_operand: bool = True
+    """Whether what the call gave is the operand itself, and nothing that was made of that."""
     unknown: str = ""
 
 
@@ -87,13 +89,18 @@ def trace_operand(
     source = read(failed.file)
     if source is None:
         return Traced(unknown=f"{failed.file} cannot be read")
-    made = maker(source, failed.line, operand)
-    if made.span is None:
-        return Traced(unknown=made.unknown)
-    position = _called_at(tree, frame, made)
-    if position is None:
-        return Traced(unknown=f"no call of {made.called} is recorded there")
-    return _checked(tree, position, made, read)
+    made: Made | None = maker(source, failed.line, operand)
+    unknown = ""
+    while made is not None:
+        if made.span is None:
+            return Traced(unknown=made.unknown)
+        position = _called_at(tree, frame, made)
+        if position is not None:
+            found = _checked(tree, position, made, read)
+            return replace(found, is_operand=not unknown and not made.collected_by)
+        unknown = unknown or f"no call of {made.called} is recorded there"
+        made = made.part_of
+    return Traced(unknown=unknown)
 
 
 def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
