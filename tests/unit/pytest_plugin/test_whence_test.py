@@ -65,6 +65,9 @@ BOXES = {
             def pair(self):
                 return Box(*self.items, *self.items)
 
+            def text(self):
+                return f"{self.items} "
+
             def first(self):
                 return self.items[-1]
 
@@ -87,6 +90,9 @@ BOXES = {
             box = Box(1, 2).pair()
             assert box.items[1] == 1
 
+        def test_text():
+            assert Box(1, 2).pair().text().strip() == "1"
+
         def test_literal():
             assert Box(1).first() == 2
     """,
@@ -105,6 +111,7 @@ def boxes(make_project: Any) -> Any:
         ("slice", "l", "  Box.__getitem__(self=Box(items=(1, 2, 3)), where=slice(None, 1, None))"),
         ("generator", "l", "So numbers(last=3) is wrong: what it was given is written"),
         ("attribute", "l", " more)\n  Box.pair(self=Box(items=(1, 2))) → Box(items=(1, 2, 1, 2))"),
+        ("text", "l", " more)\n  Box.text(self=Box(items=(1, 2, 1, 2))) → '(1, 2, 1, 2) '"),
         ("literal", "r", "Then the test itself is wrong"),
     ],
 )

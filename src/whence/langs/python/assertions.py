@@ -122,7 +122,7 @@ class Made:
     collected_by: str = ""
     """The builtin that makes a list, a length or the like of what it gives, if there is one."""
     part_of: Made | None = None
-    """What made the thing of which it takes a part; where taking it called nothing, that counts."""
+    """What made the thing that it belongs to; where it ran nothing that is recorded, that counts."""
     unknown: str = ""
 
 
@@ -162,7 +162,10 @@ def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
         function = _assigned(module, line, called) if isinstance(inner.func, ast.Name) else ""
         line_of_lambda = function.lineno if isinstance(function, ast.Lambda) else None
         literals = _is_given_literals(module, inner) and line_of_lambda is None
-        return Made(_span(inner), called, literals, lambda_line=line_of_lambda)
+        of: Made | None = None
+        if isinstance(inner.func, ast.Attribute):
+            of = replace(_maker(module, line, inner.func.value), from_literals=False)
+        return Made(_span(inner), called, literals, lambda_line=line_of_lambda, part_of=of)
     if isinstance(inner, ast.Attribute | ast.Subscript):
         name = inner.attr if isinstance(inner, ast.Attribute) else "__getitem__"
         whole = _maker(module, line, inner.value)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from whence.model.call import Binding, Call, Effect, OutcomeKind
 from whence.model.question import Question
-from whence.model.value import Kind, Limits, Value, names_code, show
+from whence.model.value import Kind, Limits, Value, is_opaque, names_code, show
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, changes, equal
 from whence.report.source import NOWHERE, Sources
@@ -190,8 +190,12 @@ def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
 
 
 def _data(call: Call) -> list[Binding]:
-    """The state that a call read, without the functions, classes and modules that it names."""
-    return [each for each in call.reads if not names_code(each.value) and not _is_dunder(each.name)]
+    """The state that a call read, without the code that it names, and what cannot be seen into."""
+    return [
+        each
+        for each in call.reads
+        if not names_code(each.value) and not is_opaque(each.value) and not _is_dunder(each.name)
+    ]
 
 
 def _is_dunder(name: str) -> bool:
