@@ -262,8 +262,8 @@ def _change_lines(target: str, change: Change, width: int, most: int) -> list[st
     if before is None or after is None:
         return [_cut(line, width)]
     out: list[str] = [f"it changed {name}:"]
-    for label, value in (("  from ", before), ("  to   ", after)):
-        out += fitted(value, LIMITS, width, most, before=label)
+    for label, value in (("from ", before), ("to   ", after)):
+        out += fitted(value, LIMITS, width, most, before=label, indent=2)
     return out
 
 
