@@ -122,7 +122,7 @@ class Made:
     collected_by: str = ""
     """The builtin that makes a list, a length or the like of what it gives, if there is one."""
     part_of: Made | None = None
-    """What made the thing that it belongs to; where it ran nothing that is recorded, that counts."""
+    """What made the thing that it belongs to; where it ran nothing recorded, that counts."""
     unknown: str = ""
 
 
