@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -122,6 +124,37 @@ def test_the_call_that_made_the_wrong_side_comes_first(
     assert "The test failed at test_boxes.py:" in done.stdout
     assert said in done.stdout.partition("Question 2")[0]
     assert "items[1] →" not in done.stdout, "that is not what the call gave"
+
+
+SHOP = """
+    __version__ = "{version}"
+
+    def price(item, count):
+        return item["price"] * count
+
+    def total(items, tax):
+        return sum(price(item, {count}) for item in items) * next(tax)
+"""
+
+
+def test_a_released_version_that_passes_leaves_nothing_to_ask(make_project: Any) -> None:
+    test = """
+        from shop import total
+
+        def test_total():
+            assert total([{"price": 5, "count": 3}], iter([2])) == 30
+    """
+    shop = make_project({"shop.py": SHOP.format(version=1, count=1), "test_shop.py": test})
+    kept = shop.folder / "cache" / "whence" / "reference" / "{}.{}".format(*sys.version_info)
+    (kept / "shop__2").mkdir(parents=True)
+    right = dedent(SHOP.format(version=2, count='item["count"]'))
+    (kept / "shop__2" / "shop.py").write_text(right, encoding="utf-8")
+    words = ["-m", "whence", "test", "--no-session", "-q", "--reference", "shop==2"]
+    done = shop.run(*words, XDG_CACHE_HOME=str(shop.folder / "cache"))
+    assert "The test passes with shop==2." in done.stdout
+    assert "Right?" not in done.stdout
+    assert "The fault is in total" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0
 
 
 def test_without_answers_the_exit_code_says_that_nothing_was_found(project: Any) -> None:
