@@ -55,7 +55,11 @@ class Again:
         whole = Bound(depth=50, width=2000, attributes=1000, text=10_000, budget=10_000)
         options = RecordOptions(max_bytes=2 * 2**30)
         if order.whole_values:
-            options = RecordOptions(bound=whole, first_bound=whole, max_bytes=_MOST_BYTES)
+            # Module variables are looked at in every call that names them; tables are large.
+            tables = Bound(depth=10, width=1000, attributes=200, text=2000, budget=2000)
+            options = RecordOptions(
+                bound=whole, first_bound=whole, global_bound=tables, max_bytes=_MOST_BYTES
+            )
         rules = UserCodeRules(tuple(order.user_code), left_out=HOOKS)
         settings = Settings(order.output, options, rules)
         command = [*order.command, _argument(order)]

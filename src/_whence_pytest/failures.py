@@ -50,7 +50,7 @@ class Failures:
         self._most: int = config.getoption("whence_most")
         self._told: Path | None = config.getoption("whence_told")
         self._failures: dict[str, Failure] = {}
-        self._recorded: list[Path] = []
+        self._recorded: list[tuple[str, Path]] = []
 
     # --- the run -------------------------------------------------------------------------------
 
@@ -90,9 +90,10 @@ class Failures:
         if capture is not None:
             capture.suspend_global_capture(in_=True)  # as for `--pdb`: the terminal is a person's
         if os.isatty(0) and os.isatty(1):
-            print(flush=True)
+            test = f"The first test that failed: {self._recorded[0][0]}"
+            print(f"\n{test}" if len(self._recorded) > 1 else "", flush=True)
             subprocess.run(
-                [sys.executable, "-m", "whence", "debug", str(self._recorded[0])],
+                [sys.executable, "-m", "whence", "debug", str(self._recorded[0][1])],
                 cwd=self._folder,
                 check=False,
             )
@@ -113,7 +114,7 @@ class Failures:
             return [f"{test}: not recorded: {problem}"]
         reply = self._run_again(failure, path)
         if reply.failed == place and not reply.problem:
-            self._recorded.append(path)
+            self._recorded.append((test, path))
             self._tell(test, path)
             calls = "1 call" if reply.calls == 1 else f"{reply.calls:,} calls"
             return [f"{test}: {calls} recorded", f"    whence debug {self._shown(path)}"]

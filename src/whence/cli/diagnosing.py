@@ -18,6 +18,7 @@ from whence.cli.opening import reruns_of, sources_of
 from whence.cli.reporting import check_output, write_report
 from whence.cli.waiting import Waiting
 from whence.errors import WhenceError
+from whence.langs.python.trace.provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
 from whence.ports import Provenance, Tree
@@ -232,8 +233,21 @@ def _journal(
         return None
 
 
+def _is_younger(recording: Path, session: Path) -> bool:
+    try:
+        return recording.stat().st_mtime > session.stat().st_mtime
+    except OSError:
+        return False
+
+
 def _own_journal(place: Path, tree: Tree, path: Path, note: Callable[[str], None]) -> Journal:
-    """The session that whence keeps by itself; one about an earlier tree is put aside."""
+    """The session that whence keeps by itself; one about an earlier tree is put aside.
+
+    A program may do the same twice, so that its recordings are alike: the one that is younger than
+    the session was made anew in the place of another, and what was wrong then is not known of it.
+    """
+    if program_of(tree) is not None and _is_younger(path, place):
+        place.unlink()
     try:
         return Journal(place, tree, str(path))
     except OtherTree:

@@ -25,13 +25,14 @@ from whence.langs.python.oracles.type_hints import TypeHints
 from whence.langs.python.symptoms import first_answers
 from whence.langs.python.trace.equations import Equations, NotKnown, is_recorded
 from whence.model.call import Call
+from whence.model.symptom import SYMPTOM
 from whence.model.value import Limits
-from whence.model.verdict import REMEMBERED
+from whence.model.verdict import REMEMBERED, Answer, Scope, Trust, Verdict
 from whence.oracle.answer_file import NAME, AnswerFile, Equation
 from whence.oracle.python_function import load_oracle
 from whence.oracle.remembered import Identify, Remembered, Remembering, identify
 from whence.ports import Oracle, Prior, Tree
-from whence.session.events import Answered, Event, OracleTurned
+from whence.session.events import Answered, Event, OracleTurned, TrustGiven
 
 Note = Callable[[str], None]
 TESTS = "tests"
@@ -120,6 +121,16 @@ def seen(oracles: Sequence[Oracle], tree: Tree, note: Note, waiting: Waiting) ->
     """What the reference says of the run as a whole, as the first answers of a session."""
     for oracle in oracles:
         if isinstance(oracle, ReferenceOracle):
+            if oracle.is_test:
+                # What pytest prints is never the same twice; that the test failed is known.
+                if oracle.passes():
+                    note(f"The test passes with {oracle.reference.name}.")
+                    failed = Answered((Answer(tree.id(0), Verdict.WRONG, by=SYMPTOM),))
+                    trusts = [Trust(Scope.FUNCTION, name) for name in oracle.unchanged()]
+                    return [failed, *map(TrustGiven, trusts)]
+                problem = oracle.equations.problem or "the test does not pass there, either"
+                note(f"What is wrong is not known from the reference: {problem}.")
+                continue
             try:
                 with waiting("running the reference version"):
                     symptom = oracle.symptom()

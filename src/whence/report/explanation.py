@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from whence.errors import WhenceError
 from whence.model.call import Call, OutcomeKind
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
-from whence.model.value import Limits, names_code, show
+from whence.model.value import Limits, Value, names_code, show
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.report.certainty import doubts
 from whence.report.changes import changes
@@ -22,6 +23,7 @@ CALLEES_SHOWN = 8
 CANDIDATES_SHOWN = 10
 _CHANGES = 8
 _BRIEF = Limits(depth=3, parts=6, characters=120)
+_EQUATION = 160
 
 _WRONG = {
     FaultKind.WRONG_RESULT: "Its inputs are right and so is {callees}, yet what it did is wrong.",
@@ -117,11 +119,11 @@ def _given(call: Call) -> list[Row]:
     if call.text:
         return [("It was", [call.text])]
     given = [
-        f"{each.name or f'arg{number}'} = {show(each.value, _BRIEF)}"
+        f"{each.name or f'arg{number}'} = {_short(each.value)}"
         for number, each in enumerate(call.arguments, 1)
     ]
     data = [each for each in call.reads if not names_code(each.value)]
-    read = [f"{each.name} = {show(each.value, _BRIEF)}" for each in data]
+    read = [f"{each.name} = {_short(each.value)}" for each in data]
     return [("It was given", given), ("It read", read)]
 
 
@@ -134,7 +136,7 @@ def _callees(state: State, diagnosis: Diagnosis) -> Row:
         position = tree.position(node)
         said = _SAID[space.verdict(position)]
         giver = f", says {by[node]}" if node in by else ""
-        calls.append(f"{readable_call(tree, position)[0].equation(_BRIEF)}  ({said}{giver})")
+        calls.append(f"{_equation(readable_call(tree, position)[0])}  ({said}{giver})")
     if len(shown) > CALLEES_SHOWN:
         calls.append(f"… and {len(shown) - CALLEES_SHOWN} more")
     return "It called", calls or ["nothing that could be at fault"]
@@ -160,16 +162,35 @@ def _gave_back(call: Call, sources: Sources) -> list[Row]:
 def _outcome(call: Call, sources: Sources) -> Row:
     outcome = call.outcome
     if outcome.kind is not OutcomeKind.RAISED or outcome.yielded or outcome.value is None:
-        return "It gave back", [call.right(_BRIEF).removeprefix("→ ")]
+        return "It gave back", [_right(call).removeprefix("→ ")]
     place = f"  ({sources.shown(outcome.location)})" if outcome.location else ""
-    return "It raised", [show(outcome.value, _BRIEF) + place]
+    return "It raised", [_short(outcome.value) + place]
+
+
+def _short(value: Value) -> str:
+    return _first_fitting(lambda limits: show(value, limits), _BRIEF.characters, 1)
+
+
+def _equation(call: Call) -> str:
+    return _first_fitting(call.equation, _EQUATION, 0)
+
+
+def _right(call: Call) -> str:
+    return _first_fitting(call.right, _EQUATION, 1)
+
+
+def _first_fitting(shown: Callable[[Limits], str], most: int, least: int) -> str:
+    """A text with as much of what is nested in it, `least` levels at least, as there is room."""
+    depths = range(_BRIEF.depth, least - 1, -1)
+    texts = [shown(replace(_BRIEF, depth=depth)) for depth in depths]
+    return next((text for text in texts if len(text) <= most), texts[-1])
 
 
 def _listed(state: State, nodes: tuple[int, ...], sources: Sources) -> list[str]:
     out = []
     for node in nodes[:CANDIDATES_SHOWN]:
         call, _ = readable_call(state.tree, state.tree.position(node))
-        out.append(f"{node}: {call.equation(_BRIEF)}{_place(call, sources)}")
+        out.append(f"{node}: {_equation(call)}{_place(call, sources)}")
     if len(nodes) > CANDIDATES_SHOWN:
         out.append(f"… and {len(nodes) - CANDIDATES_SHOWN} more")
     return out

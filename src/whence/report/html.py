@@ -89,9 +89,9 @@ def _body(state: State, found: Explanation) -> Iterator[str]:
 
 def _source(block: Block) -> Iterator[str]:
     out = []
-    for number, line in enumerate(block.lines[:_MOST_SOURCE], block.first or 0):
+    for number, line in block.told(_MOST_SOURCE):
         ran = block.executed is not None and number in block.executed
-        label = f"<b>{number:>5}  </b>" if block.first is not None else ""
+        label = f"<b>{number or '':>5}  </b>" if block.first is not None else ""
         out.append(f"<span{' class=ran' if ran else ''}>{label}{_text(line)}</span>")
     yield f"<pre>{''.join(out)}</pre>"
     if block.changed:

@@ -372,6 +372,12 @@ def test_without_the_option_nothing_of_whence_is_loaded(make_project: Any) -> No
     assert not (little.folder / ".whence").exists()
 
 
+def test_where_warnings_are_errors_tests_are_recorded_all_the_same(make_project: Any) -> None:
+    little = make_project({**LITTLE, "pytest.ini": "[pytest]\nfilterwarnings = error\n"})
+    said = little.pytest("-W", "error", "--whence", "-k", "double and 1")
+    assert "whence debug " in said, said
+
+
 def test_a_run_that_stops_at_the_first_failure_records_that(make_project: Any) -> None:
     little = make_project(LITTLE)
     little.pytest("--whence", "-x", "--lf", "--junitxml=report.xml")

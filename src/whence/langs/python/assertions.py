@@ -34,6 +34,10 @@ _ABOUT_ARGUMENTS = frozenset(
 _EQUAL = frozenset(
     f"assert{kind}Equal" for kind in ("", "Dict", "List", "MultiLine", "Sequence", "Set", "Tuple")
 )
+_COLLECTING = frozenset(
+    ("dict", "frozenset", "len", "list", "set", "sorted", "str", "sum", "tuple")
+)
+"""Builtins that make of one argument what a test compares: it is the argument that is looked at."""
 _WORDS = frozenset(("msg", "message", "places", "delta", "countEqual"))
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -149,6 +153,10 @@ class Made:
     """The line of the `lambda` that the test calls by that name."""
     parameter: str = ""
     """The parameter of the test that the operand is."""
+    collected_by: str = ""
+    """The builtin that makes a list, a length or the like of what it gives, if there is one."""
+    part_of: Made | None = None
+    """What made the thing that it belongs to; where it ran nothing recorded, that counts."""
     unknown: str = ""
 
 
@@ -162,6 +170,10 @@ def maker(source: str, line: int, operand: Operand) -> Made:
         or operand.expression != ast.get_source_segment(source, expression)
     ):
         return Made(unknown="its source has changed since it was recorded")
+    return _maker(module, line, expression)
+
+
+def _maker(module: ast.Module, line: int, expression: ast.expr) -> Made:
     if not isinstance(expression, ast.Name):
         return _made(module, line, expression)
     name = expression.id
@@ -176,14 +188,23 @@ def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
     inner = expression.value if isinstance(expression, ast.Await) else expression
     if isinstance(inner, ast.Call):
         called = _called(inner)
+        if called in _COLLECTING and len(inner.args) == 1 and not inner.keywords:
+            found = _made(module, line, inner.args[0])
+            if found.span is not None:
+                return replace(found, collected_by=called)
         if not called:
             return Made(unknown="what it calls has no name")
         function = _assigned(module, line, called) if isinstance(inner.func, ast.Name) else ""
         line_of_lambda = function.lineno if isinstance(function, ast.Lambda) else None
         literals = _is_given_literals(module, inner) and line_of_lambda is None
-        return Made(_span(inner), called, literals, lambda_line=line_of_lambda)
-    if isinstance(inner, ast.Attribute):
-        return Made(_span(inner), inner.attr)
+        of: Made | None = None
+        if isinstance(inner.func, ast.Attribute):
+            of = replace(_maker(module, line, inner.func.value), from_literals=False)
+        return Made(_span(inner), called, literals, lambda_line=line_of_lambda, part_of=of)
+    if isinstance(inner, ast.Attribute | ast.Subscript):
+        name = inner.attr if isinstance(inner, ast.Attribute) else "__getitem__"
+        whole = _maker(module, line, inner.value)
+        return Made(_span(inner), name, part_of=replace(whole, from_literals=False))
     if isinstance(inner, ast.Constant):
         return Made(unknown="it is written there as it is")
     return Made(unknown="it is not the result of one call")

@@ -7,6 +7,7 @@ question only if all that it was given is written in the test. Else its input ma
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,8 +34,9 @@ def shown(tree: ColumnTree, symptom: Symptom) -> tuple[str, list[str]]:
     assert failed is not None
     values = []
     for operand in failed.operands:
-        made = trace_operand(tree, symptom, operand).position
-        outcome = None if made is None else tree.call(made).outcome.value
+        made = trace_operand(tree, symptom, operand)
+        is_known = made.position is not None and made.is_operand
+        outcome = tree.call(made.position or 0).outcome.value if is_known else None
         values.append(operand.value or ("" if outcome is None else show(outcome)))
     return statement_at(read_source(failed.file) or "", failed.line), values
 
@@ -46,7 +48,7 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
     if failed is None or frame is None or not _is_judged(failed):
         return [test], []
     wrong = [each for each in failed.operands if each.wrong]
-    if not wrong:
+    if all(map(_is_written, wrong)):
         note = "Then the test itself is wrong, in its assertion or in what it does before."
         return [test, Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM)], [note]
     answers, notes = [test], []
@@ -54,7 +56,8 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
         made = trace_operand(tree, symptom, operand)
         if made.position is None:
             text = " ".join(operand.expression.split())
-            notes.append(f"Which call made {text} is not known: {made.unknown}.")
+            why = made.unknown
+            notes.append(f"Which call made {text} is not known ({why}), so all are searched.")
         elif made.is_wrong:
             call = tree.call(made.position)
             why = (
@@ -81,6 +84,15 @@ def _expected(failed: Assertion, wrong: Operand) -> str:
 
 def _is_judged(failed: Assertion) -> bool:
     return any(each.wrong is not None for each in failed.operands)
+
+
+def _is_written(operand: Operand) -> bool:
+    """Whether it is a literal: then nobody made it but the test's author."""
+    try:
+        ast.literal_eval(operand.expression.strip())
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:

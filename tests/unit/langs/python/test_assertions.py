@@ -145,6 +145,17 @@ def test_what_is_not_certain_is_not_said(body: str, why: str) -> None:
     assert why in found.unknown
 
 
+def test_what_a_builtin_makes_a_list_of_is_looked_at() -> None:
+    found = made("assert list(total(1)) == [1]")
+    assert (found.called, found.collected_by, found.from_literals) == ("total", "list", True)
+    assert made("assert sorted(xs, key=total) == 1").called == "sorted"
+    assert made("assert list(1) == 1").called == "list"
+
+
+def test_a_part_of_an_object_is_taken_by_its_method() -> None:
+    assert made("assert given[1:2] == 30").called == "__getitem__"
+
+
 def test_a_source_that_has_changed_tells_nothing() -> None:
     source = "def test():\n    assert total(cart) == 30\n"
     (operand, _) = operands_at(source, 2)

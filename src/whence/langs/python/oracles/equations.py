@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,8 +122,15 @@ class WholeRun:
 class Equations:
     """What whole runs of the reference say."""
 
-    def __init__(self, version: Version, folder: Path, limit: float) -> None:
+    def __init__(
+        self,
+        version: Version,
+        folder: Path,
+        limit: float,
+        is_own: Callable[[str], bool] = lambda file: False,
+    ) -> None:
         self._version = version
+        self._is_own = is_own
         self._folder = folder
         self._limit = limit
         self._runs: list[WholeRun] | None = None
@@ -139,9 +147,18 @@ class Equations:
                                         self._limit))
                     for seed in ("1", "2")
                 ]  # fmt: skip
+                self._check()
             except WhenceError as problem:
+                self._runs = []
                 self.problem = str(problem)
         return self._runs
+
+    def _check(self) -> None:
+        """What a run did with the program's own files says nothing of the reference."""
+        for run in self._runs or ():
+            for code in place_of(run.tree, 0)[0].tables.codes():
+                if self._is_own(code.file):
+                    raise WhenceError(f"{self._version.name} ran {code.file} all the same")
 
     def compare(self, ours: Equation) -> Compared:
         """What the reference's runs say of a call."""
@@ -185,6 +202,7 @@ def record_run(version: Version, output: Path, seed: str, limit: float) -> Colum
         "program": version.program,
         "arguments": version.arguments,
         "cwd": version.cwd,
+        "paths": version.paths,
         "rules": [version.rules.added, version.rules.only, version.rules.left_out],
     }
     output.unlink(missing_ok=True)

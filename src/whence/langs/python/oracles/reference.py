@@ -17,12 +17,15 @@ whatever else comes to something else was given something else that nobody saw.
 
 from __future__ import annotations
 
+import filecmp
 import shutil
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.checkouts import find_reference
@@ -46,7 +49,7 @@ from whence.langs.python.trace.call_recipes import RecipeSource, place_of
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.recipes import Name, Recipe, why_unknown
 from whence.langs.python.trace.tables import CodeEntry
-from whence.model.call import OutcomeKind
+from whence.model.call import Function, OutcomeKind
 from whence.model.question import Question
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Judgement, Verdict
@@ -93,9 +96,33 @@ class ReferenceOracle:
         )
         self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
         self._workers = [Worker(self.versions.own()), Worker(self.versions.other())]
-        self.equations = Equations(self.versions.other(), self._folder, self.running)
+        self.equations = Equations(
+            self.versions.other(), self._folder, self.running, self._is_replaced
+        )
         self._calls = 0
         self._judged: dict[int, tuple[Verdict, str] | _No] = {}
+
+    def _is_replaced(self, file: str) -> bool:
+        """Whether a whole run by the reference must not have run a file.
+
+        A test is the program's own, which is run against the reference; equal files are as good.
+        """
+        own = self.versions.absolute(file)
+        if not self.reference.replaces(own, self.versions.main):
+            return False
+        if self.is_test and own in self._test_files():
+            return False
+        other = self.reference.file(own, self.versions.main)
+        try:
+            return other is None or not filecmp.cmp(own, other, shallow=False)
+        except OSError:
+            return True
+
+    def _test_files(self) -> set[str]:
+        columns = self.tree.columns
+        numbers = set(columns.function[columns.parent == 0].tolist())
+        places = [self.tree.functions[number].location for number in numbers]
+        return {self.versions.absolute(place.file) for place in places if place is not None}
 
     def judge(self, question: Question) -> Judgement | None:
         """The verdict, or None where the reference cannot tell."""
@@ -106,9 +133,11 @@ class ReferenceOracle:
         try:
             verdict, self.last = self._known(position)
         except _No as problem:
-            self.last = str(problem)
-            self.kept[self.last] += 1
-            return None
+            if not self._is_only_difference(position):
+                self.last = str(problem)
+                self.kept[self.last] += 1
+                return None
+            verdict, self.last = Verdict.WRONG, "nothing else that ran differs, and there it passes"
         self.how[self.last] += 1
         return Judgement(verdict, self.last)
 
@@ -126,6 +155,57 @@ class ReferenceOracle:
             if (verdict is Verdict.WRONG)
             else None
         )
+
+    @property
+    def _run(self) -> Function:
+        """What stands for the run as a whole. It has no code of its own."""
+        return self.tree.functions[int(self.tree.columns.function[0])]
+
+    @property
+    def is_test(self) -> bool:
+        """Whether one test was recorded, and not a program."""
+        return "::" in self._run.name
+
+    def passes(self) -> bool:
+        """Whether what failed in the recording, a test, ends well in the reference."""
+        columns = self.tree.columns
+        raised = (columns.parent == 0) & (columns.outcome == OutcomeKind.RAISED)
+        failed = {self.tree.functions[number] for number in columns.function[raised].tolist()}
+        names = {(function.module, function.qualname) for function in failed}
+        runs = self.equations.runs()
+        for run in runs:
+            there = [(each.module, each.qualname) in names for each in run.tree.functions]
+            calls = np.array(there)[run.tree.columns.function]
+            if not calls.any() or (run.tree.columns.outcome[calls] != OutcomeKind.RETURNED).any():
+                return False
+        return bool(runs)
+
+    def _is_only_difference(self, position: int) -> bool:
+        """Whether a test that passes there differs in this call only, so that this is wrong."""
+        columns = self.tree.columns
+        trusted = set(self.unchanged()) if self.is_test else set()
+        changed = [
+            number for number, each in enumerate(self.tree.functions) if each.name not in trusted
+        ]
+        calls = np.flatnonzero(np.isin(columns.function, changed))
+        return bool(trusted) and calls.tolist() == [position] and self.passes()
+
+    def unchanged(self) -> list[str]:
+        """The functions that are as they are in a version that is right, so not at fault.
+
+        None if more differs than functions: then the same code may do something else there.
+        """
+        if not self.versions.only_functions_differ:
+            return []
+        same: dict[tuple[str, str], bool] = {}
+        for code in self._source.tables.codes():
+            key = code.module, code.qualname
+            same[key] = same.get(key, True) and self.versions.same(code) is True
+        return [
+            each.name
+            for each in self.tree.functions
+            if each == self._run or same.get((each.module, each.qualname))
+        ]
 
     def close(self) -> None:
         """End what was started, and clear up."""

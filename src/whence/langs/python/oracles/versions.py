@@ -9,6 +9,7 @@ the compiler makes the same of it in both versions, wherever it stands in the fi
 
 from __future__ import annotations
 
+import ast
 import filecmp
 import os
 from collections.abc import Iterable, Iterator
@@ -41,19 +42,27 @@ class Reference:
     script: str | None = None
     temporary: bool = False
     """Whether the folder was made for this session."""
+    package: bool = False
+    """Whether it holds a package only: what else is in `anchor`, such as tests, stays as it is."""
+
+    def _stands_in_for(self, own: str) -> bool:
+        if not is_below(own, self.anchor):
+            return False
+        first = os.path.relpath(own, self.anchor).split(os.sep)[0]
+        return not self.package or os.path.exists(os.path.join(self.folder, first))
 
     def file(self, own: str, main: str) -> str | None:
         """The file that stands in for one of the program's; None if there is none."""
         if self.script is not None and own == main:
             return self.script
-        if self.script is not None or not is_below(own, self.anchor):
+        if self.script is not None or not self._stands_in_for(own):
             return own
         found = os.path.join(self.folder, os.path.relpath(own, self.anchor))
         return found if os.path.exists(found) else None
 
     def place(self, folder: str) -> str:
         """The folder that stands in for one of the program's."""
-        if not is_below(folder, self.anchor):
+        if not self._stands_in_for(folder):
             return folder
         return os.path.normpath(os.path.join(self.folder, os.path.relpath(folder, self.anchor)))
 
@@ -61,7 +70,7 @@ class Reference:
         """Whether a file of the program has no place in this version."""
         if self.script is not None:
             return own == main and not _same_path(own, self.script)
-        return is_below(own, self.anchor) and not is_below(own, self.folder)
+        return self._stands_in_for(own) and not is_below(own, self.folder)
 
 
 class Versions:
@@ -178,6 +187,8 @@ class Versions:
             return None
         own_file = self.absolute(entry.file)
         other_file = self.reference.file(own_file, self.main)
+        if other_file == own_file:
+            return True  # it belongs to both; pytest may have compiled it in its own way
         own = self._code(own_file)
         if own is None:
             return None
@@ -223,11 +234,41 @@ class Versions:
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
             try:
-                source = Path(file).read_bytes()
-                self._compiled[file] = compile(source, file, "exec", dont_inherit=True)
+                module = ast.parse(Path(file).read_bytes())
+                for statement in module.body:
+                    _without_label(statement, self._named_in_functions)
+                self._compiled[file] = compile(module, file, "exec", dont_inherit=True)
             except (OSError, SyntaxError, ValueError, RecursionError):
                 self._compiled[file] = None
         return self._compiled[file]
+
+    @cached_property
+    def _named_in_functions(self) -> frozenset[str]:
+        """The names of variables and attributes that functions of the program use."""
+        found: set[str] = set()
+        for file in self.files():
+            try:
+                body = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+            except (OSError, SyntaxError, ValueError, RecursionError):
+                continue
+            for code in _all(body):
+                found.update(code.co_names if code.co_flags & _OPTIMIZED else ())
+        return frozenset(found)
+
+
+def _without_label(statement: ast.stmt, used: frozenset[str]) -> None:
+    """Take the value out of `__version__ = "1.2"`: each release has its own, and it does nothing.
+
+    Only what is a constant, has such a name, and is used in no function of the program.
+    """
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    target = statement.targets[0]
+    name = target.id if isinstance(target, ast.Name) else ""
+    if not (name.startswith("__") and name.endswith("__")) or name in used or name == "__all__":
+        return
+    if isinstance(statement.value, ast.Constant):
+        statement.value = ast.copy_location(ast.Constant(None), statement.value)
 
 
 def is_below(path: str, folder: str) -> bool:

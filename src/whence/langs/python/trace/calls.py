@@ -19,6 +19,7 @@ from whence.errors import CannotExpand
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.effects import UNKNOWN, bound, effects_on
 from whence.langs.python.trace.format import Malformed, read_text, read_v
+from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.pages import TraceError, TraceFile, shown
 from whence.langs.python.trace.standard_output import StandardOutput, in_lines
 from whence.langs.python.trace.tables import CodeEntry, Tables
@@ -226,12 +227,15 @@ class TraceSource:
         """How many threads made calls."""
         return int(self._places.threads[0])
 
-    def site_end(self, detail: int) -> tuple[int, int] | None:
-        """The line and column (from 1) behind the expression in which a call was made."""
+    def site_span(self, detail: int) -> Span | None:
+        """The expression in which a call was made: line, column (from 1), last line, column after.
+
+        What a call begins with may be left out, as Python does for methods on lines of their own.
+        """
         head = self._head(detail) if detail > 0 else None
         if head is None or head.parent <= 0:
             return None
-        return self.tables.code(self._head(head.parent).code).end(head.site)
+        return self.tables.code(self._head(head.parent).code).span(head.site)
 
     def notes(self) -> tuple[str, ...]:
         """What the recorder wanted a person to know."""
