@@ -26,7 +26,7 @@ from itertools import pairwise
 
 from whence.langs.prolog.events import Clause
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import TracedCall, path_to
+from whence.langs.prolog.traced_call import Left, Port, TracedCall, answer_at, path_to
 
 HEAD = 0
 
@@ -90,14 +90,23 @@ def annotate(call: TracedCall, argument: int, before: int | None = None) -> Flow
 class Skeleton:
     """The clauses along the branch of one call, glued at its calls, and how data flows in them."""
 
-    def __init__(self, tree: TraceTree, last: TracedCall, *, by_itself: bool = False) -> None:
+    def __init__(
+        self,
+        tree: TraceTree,
+        last: TracedCall,
+        *,
+        by_itself: bool = False,
+        until: int | None = None,
+    ) -> None:
+        """`until`: what the last call of the branch was at that time."""
         self._positions: dict[Place, _Position] = {}
         self._of_mark: dict[int, list[Place]] = defaultdict(list)
         self._glued: dict[Place, Place] = {}
         path = path_to(last)
         before = last.called if by_itself else None
         clauses = {call.mark: after.via for call, after in pairwise(path)}
-        clauses[last.mark] = last.clause if last.answers else None
+        answer = answer_at(last, until)
+        clauses[last.mark] = answer.clause if answer else None
         for call in path:
             self._add(tree, call, clauses, before)
 
@@ -166,35 +175,94 @@ def _literal(
 # --- the slices ----------------------------------------------------------------------------------
 
 
-def potentially_dependent(tree: TraceTree, *, repaired: bool = True) -> set[int]:
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The part of a trace that an event can have to do with: its branch, and from when to when."""
+
+    branch: tuple[TracedCall, ...]
+    start: int = 0
+    end: int | None = None
+
+    def holds(self, first: int, last: int) -> bool:
+        """Whether something lasted no longer than this."""
+        return self.start <= first and (self.end is None or last <= self.end)
+
+
+def extent_of(left: Left) -> Extent:
+    """What an answer, a failure or an exception can have to do with."""
+    call = left.call
+    if left.port is Port.EXIT:
+        answer = call.answers[left.number]
+        return Extent(tuple(path_to(answer.last)), call.called, answer.time)
+    end = call.failed if left.port is Port.FAIL and call.failed else call.left
+    return Extent((call,), call.called, end)
+
+
+def _whole(tree: TraceTree) -> Extent:
+    return Extent(tuple(tree.success))
+
+
+def failed_leaves(tree: TraceTree, extent: Extent) -> list[TracedCall]:
+    """The calls that failed at once, within an extent."""
+    return [
+        each for each in tree.failed_leaves() if extent.holds(each.called, each.failed or each.left)
+    ]
+
+
+def data_flow(tree: TraceTree, left: Left, argument: int) -> set[Place]:
+    """The data-flow slice of an argument (from 1) of an event: all positions that it depends on."""
+    call = left.call
+    answer = call.answers[left.number] if left.port is Port.EXIT else None
+    skeleton = Skeleton(
+        tree, answer.last if answer else call, until=answer.time if answer else call.called
+    )
+    return skeleton.slice(Place(call.mark, HEAD, argument))
+
+
+def potentially_dependent(
+    tree: TraceTree, extent: Extent | None = None, *, repaired: bool = True
+) -> set[int]:
     """PDPS as marks; `repaired` adds what made negations fail."""
-    refuting = tree.refuting if repaired else []
-    return {each.mark for each in (*tree.success, *tree.failed_leaves(), *refuting)}
+    extent = extent or _whole(tree)
+    refuting = [each for each in tree.refuting if extent.holds(each.called, each.called)]
+    found = (*extent.branch, *failed_leaves(tree, extent), *(refuting if repaired else ()))
+    return {each.mark for each in found}
 
 
-def into_failures(tree: TraceTree, *, by_itself: bool = False) -> set[int]:
+def into_failures(
+    tree: TraceTree, extent: Extent | None = None, *, by_itself: bool = False
+) -> set[int]:
     """S1 as marks: the calls through which data flowed into calls that failed at once."""
     found: set[int] = set()
-    for leaf in tree.failed_leaves():
+    for leaf in failed_leaves(tree, extent or _whole(tree)):
         skeleton = Skeleton(tree, leaf, by_itself=by_itself)
         for argument in range(len(leaf.states)):
-            found |= _heads(skeleton.slice(Place(leaf.mark, HEAD, argument + 1)))
+            found |= marks(skeleton.slice(Place(leaf.mark, HEAD, argument + 1)))
     return found
 
 
-def made_final(tree: TraceTree) -> set[int]:
+def made_final(tree: TraceTree, extent: Extent | None = None) -> set[int]:
     """S2 as marks: the branches of the cuts that were run."""
-    return {each.mark for cut in tree.cuts for each in cut.branch()}
+    extent = extent or _whole(tree)
+    cuts = [each for each in tree.cuts if extent.holds(each.call.called, each.last.called)]
+    return {each.mark for cut in cuts for each in cut.branch()}
 
 
-def debug_slice(tree: TraceTree, *, by_itself: bool = False, repaired: bool = True) -> set[int]:
+def debug_slice(
+    tree: TraceTree,
+    extent: Extent | None = None,
+    *,
+    by_itself: bool = False,
+    repaired: bool = True,
+) -> set[int]:
     """The debug slice as marks."""
     return (
-        potentially_dependent(tree, repaired=repaired)
-        | into_failures(tree, by_itself=by_itself)
-        | made_final(tree)
+        potentially_dependent(tree, extent, repaired=repaired)
+        | into_failures(tree, extent, by_itself=by_itself)
+        | made_final(tree, extent)
     )
 
 
-def _heads(places: Iterable[Place]) -> set[int]:
+def marks(places: Iterable[Place]) -> set[int]:
+    """The calls whose heads the places are arguments of."""
     return {place.mark for place in places if place.literal == HEAD}

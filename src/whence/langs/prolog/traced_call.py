@@ -44,6 +44,8 @@ class Answer:
     time: int
     logged: int
     """How long the call's log was."""
+    last: TracedCall
+    """Where the branch ended: `path_to` it is the branch on which the answer was found."""
 
 
 @dataclass(slots=True)
@@ -127,6 +129,14 @@ class Cut:
         """The calls from the one that cuts to the one selected after it."""
         end = self.selected_after or self.last
         return [each for each in path_to(end) if each.position >= self.call.position]
+
+
+def answer_at(call: TracedCall, time: int | None) -> Answer | None:
+    """The answer that a call had last given at a time (None: at the end)."""
+    for answer in reversed(call.answers):
+        if time is None or answer.time <= time:
+            return answer
+    return None
 
 
 def path_to(call: TracedCall) -> list[TracedCall]:
