@@ -13,7 +13,16 @@ from whence.cli import diagnosing
 from whence.errors import UsageError
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.frontend import MOST_EVENTS, SOLUTIONS, Execution
+from whence.model.call import find_mark
+from whence.model.symptom import SYMPTOM
+from whence.model.verdict import Answer, Verdict
+from whence.ports import Provenance
+from whence.session.engine import apply
+from whence.session.events import Answered, Event
+from whence.session.state import State
 from whence.tree.memory import ColumnTree
+from whence.ui.terminal import telling
+from whence.ui.terminal.screen import Screen
 
 _SAY = "say --wrong N or --missing"
 
@@ -35,6 +44,10 @@ def configure(commands: Any) -> None:
     )
     symptom.add_argument("--missing", action="store_true", help="there should be more answers")
     symptom.add_argument("--raised", action="store_true", help="it should not raise that error")
+    command.add_argument(
+        "--part", metavar="PART",
+        help="which part of the goal is wrong: of a variable, as in X[2], or of an argument, 3[2]",
+    )  # fmt: skip
     limits = command.add_argument_group("the run")
     limits.add_argument(
         "--solutions", type=_number, metavar="N", default=SOLUTIONS,
@@ -65,7 +78,15 @@ def run(options: argparse.Namespace) -> int:
         tree = _tree(options, execution, out)
         if tree is None:
             return 1
-        return diagnosing.diagnose(options, tree, None, options.file, top_is_wrong=True)
+        provenance = execution.provenance(tree)
+        return diagnosing.diagnose(
+            options,
+            tree,
+            provenance,
+            options.file,
+            _marking(options, tree, provenance),
+            top_is_wrong=True,
+        )
 
 
 def _input_of_program() -> int | None:
@@ -107,11 +128,28 @@ def _tree(options: argparse.Namespace, execution: Execution, out: TextIO) -> Col
         return execution.missing()
     if options.answers not in (None, "-"):
         raise UsageError(f"what is wrong with these answers? {_SAY}")
-    return _chosen(execution, out)
+    return _chosen(options, execution, out)
 
 
-def _chosen(execution: Execution, out: TextIO) -> ColumnTree | None:
-    """Ask until it is clear what is wrong."""
+def _marking(
+    options: argparse.Namespace, tree: ColumnTree, provenance: Provenance
+) -> diagnosing.First | None:
+    """What is said first where a part of the goal was named."""
+    if options.part is None:
+        return None
+    mark = find_mark(tree.call(0), options.part, input_side=False).mark
+    answer = Answer(tree.id(0), Verdict.WRONG, mark, SYMPTOM)
+
+    def first(screen: Screen) -> list[Event]:
+        event = Answered((answer,))
+        screen.note(telling.origin(apply(State(tree, provenance), event), answer))
+        return [event]
+
+    return first
+
+
+def _chosen(options: argparse.Namespace, execution: Execution, out: TextIO) -> ColumnTree | None:
+    """Ask until it is clear what is wrong; the part of an answer may be named with it: `1 X[2]`."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     last = ", e: the error" if execution.raised is not None else ", m: one is missing"
@@ -129,8 +167,12 @@ def _chosen(execution: Execution, out: TextIO) -> ColumnTree | None:
                 return execution.missing()
             if word in ("e", "error"):
                 return execution.raising()
-            if word.isdecimal():
-                return execution.wrong(int(word))
+            number, _, part = word.partition(" ")
+            if number.isdecimal():
+                tree = execution.wrong(int(number))
+                if part:
+                    options.part = str(find_mark(tree.call(0), part, input_side=False).mark)
+                return tree
         except UsageError as problem:
             print(problem, file=out)
 

@@ -3,7 +3,8 @@
 Citation: Szilágyi, Harmath & Gyimóthy, "The debug slicing of logic programs".
 Three sets make the slice:
 - PDPS, the potentially dependent part: the success branch and the calls that failed at once. The
-  paper's lemma overlooks negation, so the branches on which negated goals succeeded are added.
+  paper's lemma overlooks negation, so the branches on which negated goals succeeded are added; and
+  so are those of the goals that predicates of the library called back (`findall/3`).
 - S1: the calls through which data flowed into the arguments of calls that failed at once.
 - S2: for every cut that was run, the branch that it made final.
 
@@ -53,7 +54,6 @@ _WITHIN = {
     (Side.IN, Side.OUT), (Side.DUAL, Side.OUT), (Side.IN, Side.DUAL), (Side.DUAL, Side.DUAL)
 }  # fmt: skip
 _ACROSS = {(Side.OUT, Side.IN), (Side.DUAL, Side.DUAL)}
-_THROUGH = {(Side.IN, Side.OUT), (Side.DUAL, Side.OUT), (Side.IN, Side.DUAL)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +117,16 @@ class Skeleton:
         if clause is not None and len(clause.head) != len(call.states):
             clause = None
         literal, variables = _literal(tree, call, clauses)
+        is_shown = len(variables) == len(call.states)
+        if not is_shown:  # as `call(P, X)` is written: any variable may be in any argument
+            variables = (frozenset[int]().union(*variables),) * len(call.states)
         for argument in range(len(call.states)):
-            flow = annotate(call, argument, before)
-            own = variables[argument] if argument < len(variables) else frozenset()
+            flow = annotate(call, argument, before) if is_shown else Flow.DUAL
+            own = variables[argument]
             head = Place(call.mark, HEAD, argument + 1)
             shown = clause.head[argument] if clause else own
             self._put(head, _Position(_OF_HEAD[flow], shown, is_pseudo=clause is None))
-            if literal and call.caller and argument < len(variables):
+            if literal and call.caller:
                 place = Place(call.caller.mark, literal, argument + 1)
                 self._put(place, _Position(_OF_LITERAL[flow], own))
                 self._glued[head] = place
@@ -143,17 +146,23 @@ class Skeleton:
                     todo.append(before)
         return seen
 
+    def mentioning(self, mark: int, variable: int) -> list[Place]:
+        """The arguments of the goals of a call's clause in which a variable stands."""
+        return [
+            place
+            for place in self._of_mark[mark]
+            if place.literal != HEAD and variable in self._positions[place].variables
+        ]
+
     def _before(self, place: Place) -> Iterator[Place]:
         here = self._positions[place]
         for other in self._of_mark[place.mark]:
             there = self._positions[other]
             if other == place:
                 continue
-            sides = (there.side, here.side)
-            if there.is_pseudo and here.is_pseudo and other.literal == place.literal == HEAD:
-                if sides in _THROUGH:
-                    yield other
-            elif not there.is_pseudo and there.variables & here.variables and sides in _WITHIN:
+            through = there.is_pseudo and here.is_pseudo and other.literal == place.literal == HEAD
+            shared = not there.is_pseudo and bool(there.variables & here.variables)
+            if (through or shared) and (there.side, here.side) in _WITHIN:
                 yield other
         glued = self._glued.get(place)
         if glued is not None and (self._positions[glued].side, here.side) in _ACROSS:
@@ -209,24 +218,51 @@ def failed_leaves(tree: TraceTree, extent: Extent) -> list[TracedCall]:
     ]
 
 
-def data_flow(tree: TraceTree, left: Left, argument: int) -> set[Place]:
-    """The data-flow slice of an argument (from 1) of an event: all positions that it depends on."""
+def data_flow(
+    tree: TraceTree, left: Left, argument: int, variable: int | None = None
+) -> set[Place]:
+    """The data-flow slice of an argument (from 1) of an event: all positions that it depends on.
+
+    With a `variable` of the event's clause, only what depends on that: a goal that is not one call
+    has all its variables in one argument.
+    """
     call = left.call
     answer = call.answers[left.number] if left.port is Port.EXIT else None
     skeleton = Skeleton(
         tree, answer.last if answer else call, until=answer.time if answer else call.called
     )
-    return skeleton.slice(Place(call.mark, HEAD, argument))
+    found = {Place(call.mark, HEAD, argument)}
+    starts = found if variable is None else skeleton.mentioning(call.mark, variable)
+    found = found.union(*(skeleton.slice(start) for start in starts))
+    return found | _behind_library(tree.calls[mark - 1] for mark in marks(found))
+
+
+def _behind_library(calls: Iterable[TracedCall]) -> set[Place]:
+    """What predicates of the library called back, out of sight: all of it counts."""
+    found: set[Place] = set()
+    for call in calls:
+        for left in call.log if not call.predicate.is_user else ():
+            if isinstance(left, Left) and left.port is Port.EXIT:
+                found |= {
+                    Place(each.mark, HEAD, argument)
+                    for each in path_to(left.call.answers[left.number].last, call)
+                    for argument in range(1, len(each.states) + 1)
+                }
+    return found
 
 
 def potentially_dependent(
     tree: TraceTree, extent: Extent | None = None, *, repaired: bool = True
 ) -> set[int]:
-    """PDPS as marks; `repaired` adds what made negations fail."""
+    """PDPS as marks; `repaired` adds what made negations fail, and what `findall/3` and the like
+    called back, which is on no branch either."""
     extent = extent or _whole(tree)
+    found = {each.mark for each in (*extent.branch, *failed_leaves(tree, extent))}
+    if not repaired:
+        return found
     refuting = [each for each in tree.refuting if extent.holds(each.called, each.called)]
-    found = (*extent.branch, *failed_leaves(tree, extent), *(refuting if repaired else ()))
-    return {each.mark for each in found}
+    called_back = _behind_library((*extent.branch, *refuting))
+    return found | {each.mark for each in refuting} | marks(called_back)
 
 
 def into_failures(

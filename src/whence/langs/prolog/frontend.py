@@ -16,6 +16,7 @@ from whence.errors import UsageError, WhenceError
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.events import Run, run_goal
+from whence.langs.prolog.provenance import PrologProvenance
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port
 from whence.tree.memory import ColumnTree
@@ -108,6 +109,10 @@ class Execution:
         if self.trace.root.raised is None:
             raise WhenceError("the exception was raised outside of what was recorded")
         return self._tree(Left(Port.RAISE, self.trace.root))
+
+    def provenance(self, tree: ColumnTree) -> PrologProvenance:
+        """Where the terms of the last tree that was asked for came from."""
+        return PrologProvenance(self.source, tree)
 
     def _tree(self, root: Left) -> ColumnTree:
         """Each tree has a source of its own, which numbers its nodes."""

@@ -139,11 +139,16 @@ def answer_at(call: TracedCall, time: int | None) -> Answer | None:
     return None
 
 
-def path_to(call: TracedCall) -> list[TracedCall]:
-    """The branch from the goal to a call, as it was when the call was made."""
-    path = [call]
-    while path[-1].parent is not None:
-        path.append(path[-1].parent)
+def path_to(call: TracedCall, after: TracedCall | None = None) -> list[TracedCall]:
+    """The branch from the goal to a call, as it was when the call was made.
+
+    With `after` only what comes after that call, which is on the branch.
+    """
+    path = []
+    each: TracedCall | None = call
+    while each is not None and each is not after:
+        path.append(each)
+        each = each.parent
     return path[::-1]
 
 
