@@ -13,6 +13,15 @@ from whence.cli import diagnosing
 from whence.errors import UsageError
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.frontend import MOST_EVENTS, SOLUTIONS, Execution
+from whence.langs.prolog.provenance import slices_of
+from whence.langs.prolog.slice_picture import (
+    GRAPHVIZ,
+    Picture,
+    as_text,
+    has_graphviz,
+    pictured,
+    write_svg,
+)
 from whence.model.call import find_mark
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Verdict
@@ -48,6 +57,17 @@ def configure(commands: Any) -> None:
         "--part", metavar="PART",
         help="which part of the goal is wrong: of a variable, as in X[2], or of an argument, 3[2]",
     )  # fmt: skip
+    slices = command.add_argument_group("slices, instead of a session")
+    slices.add_argument(
+        "--slice", metavar="ARG",
+        help="print the calls, and which of them an argument (2) or a variable (X) of the goal can "
+        "depend on: the data-flow slice and the debug slice",
+    )  # fmt: skip
+    slices.add_argument(
+        "--picture", metavar="FILE", type=Path,
+        help="draw the calls and the slices into FILE, an SVG (needs Graphviz; else a text is "
+        "written)",
+    )  # fmt: skip
     limits = command.add_argument_group("the run")
     limits.add_argument(
         "--solutions", type=_number, metavar="N", default=SOLUTIONS,
@@ -75,6 +95,8 @@ def run(options: argparse.Namespace) -> int:
             most_events=options.max_events,
         )
         print("\n".join(_listed(execution)), file=out, flush=True)
+        if options.slice is not None or options.picture is not None:
+            return _slice(options, execution)
         tree = _tree(options, execution, out)
         if tree is None:
             return 1
@@ -87,6 +109,39 @@ def run(options: argparse.Namespace) -> int:
             _marking(options, tree, provenance),
             top_is_wrong=True,
         )
+
+
+def _slice(options: argparse.Namespace, execution: Execution) -> int:
+    """Print the slices of an argument of the goal, and draw them."""
+    if options.missing or not execution.answers:
+        tree = execution.raising() if execution.raised is not None else execution.missing()
+    else:
+        tree = execution.wrong(options.wrong or 1)
+    source, left = execution.source, execution.source.event(tree.id(0))
+    path = None
+    if options.slice is not None:
+        part = find_mark(tree.call(0), options.slice, input_side=True)
+        path = execution.provenance(tree).path(left, part)
+    flow, debug = slices_of(source, left, path)
+    picture = pictured(source, left, flow, debug or set())
+    if options.slice is not None:
+        print("\n".join(as_text(picture)))
+    calls = len(execution.trace.calls)
+    known = f"the debug slice {len(debug)}" if debug is not None else "the debug slice is too large"
+    print(f"Of {calls} calls the data-flow slice has {len(flow)}, {known}.", flush=True)
+    if options.picture is not None:
+        _draw(picture, options.picture)
+    return 0
+
+
+def _draw(picture: Picture, file: Path) -> None:
+    if has_graphviz():
+        write_svg(picture, file)
+        print(f"The picture is in {file}.")
+        return
+    instead = file.with_suffix(".txt")
+    instead.write_text("\n".join(as_text(picture)) + "\n", encoding="utf-8")
+    print(f"Graphviz (dot) is not installed, so the calls are in {instead}: {GRAPHVIZ}")
 
 
 def _input_of_program() -> int | None:

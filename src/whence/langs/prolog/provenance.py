@@ -41,13 +41,17 @@ MOST_STEPS = 5_000_000
 """A debug slice looks at the branch of each failed call; beyond so many steps it is left out."""
 
 
-def slices_of(source: EvaluationTree, left: Left, path: Path) -> tuple[set[int], set[int] | None]:
-    """The data-flow slice of a part of an event, and the debug slice, as marks of calls.
+def slices_of(
+    source: EvaluationTree, left: Left, path: Path | None
+) -> tuple[set[int], set[int] | None]:
+    """The data-flow slice of a part (None: of nothing) of an event, and the debug slice, as marks.
 
     A debug slice that would take too long is None.
     """
     trace, extent = source.trace, extent_of(left)
-    flow = marks(data_flow(trace, left, path[0], source.variable(left, path)))
+    flow: set[int] = set()
+    if path is not None:
+        flow = marks(data_flow(trace, left, path[0], source.variable(left, path)))
     if sum(leaf.position for leaf in failed_leaves(trace, extent)) > MOST_STEPS:
         return flow, None
     return flow, flow | debug_slice(trace, extent)
@@ -67,7 +71,7 @@ class PrologProvenance:
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The event of the call that made a part of an argument."""
         left = self.source.event(node)
-        path = self._path(left, part)
+        path = self.path(left, part)
         if path is None:
             return Origin(None, unknown=f"{part.mark} is no part of an argument")
         walk = _Walk(self, node, left)
@@ -87,7 +91,7 @@ class PrologProvenance:
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """The data-flow slice of an argument, and then the debug slice."""
         left = self.source.event(node)
-        path = self._path(left, part)
+        path = self.path(left, part)
         if path is None:
             return None
         narrow, wide = slices_of(self.source, left, path)
@@ -98,7 +102,7 @@ class PrologProvenance:
         """The same trace, of which the tree shows more."""
         return replace(self, tree=tree)
 
-    def _path(self, left: Left, part: MarkedPart) -> Path | None:
+    def path(self, left: Left, part: MarkedPart) -> Path | None:
         """The marked part as a path in the arguments of its call."""
         if part.position < 0:
             return None
