@@ -14,7 +14,6 @@ from prolog_reference import debugged
 
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.frontend import Execution
-from whence.model.call import find_mark
 
 need_swipl()
 
@@ -126,7 +125,7 @@ def test_what_has_nothing_to_do_with_the_failure_is_outside_of_the_debug_slice(
     with Engine() as engine:
         execution = Execution(engine, tmp_path / "wrong.pl", bug.goal)
         tree = execution.wrong(1)
-        part = find_mark(tree.call(0), "S", input_side=False)
+        part = execution.part(tree, "S")
         influence = execution.provenance(tree).influence(tree.id(0), part)
         assert influence is not None
         every = {tree.id(position) for position in range(len(tree.columns))}

@@ -25,7 +25,6 @@ from whence.langs.prolog.subterm_origin import (
     SubtermOrigin,
 )
 from whence.langs.prolog.traced_call import Left, Port, TracedCall
-from whence.model.call import find_mark
 
 need_swipl()
 
@@ -145,7 +144,7 @@ def test_the_chain_of_average_is_the_papers() -> None:
     numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     with ran("average", f"average({numbers}, 0.0, 0, A)") as execution:
         tree = execution.wrong(1)
-        part = find_mark(tree.call(0), "4", input_side=False)
+        part = execution.part(tree, "4")
         found = execution.provenance(tree).origin(tree.id(0), part)
         texts = [tree.call(tree.position(node)).text for node in reversed(found.chain)]
         nodes = DATA["average"]["nodes"]
@@ -164,5 +163,5 @@ def test_the_papers_path_leads_to_its_subterm(tmp_path: Path) -> None:
         execution = Execution(engine, file, "one(X)")
         tree = execution.wrong(1)
         steps = "".join(f"[{step}]" for step in example["path"])
-        part = find_mark(tree.call(0), f"X{steps}", input_side=False)
+        part = execution.part(tree, f"X{steps}")
         assert part.value.text + f"({part.value.parts[0][1].text})" == example["subterm"]

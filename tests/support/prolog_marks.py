@@ -13,13 +13,12 @@ from prolog_reference import HELPERS, SOLUTIONS, Reference, symptom
 
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.frontend import Execution
-from whence.langs.prolog.kept_terms import TAIL
+from whence.langs.prolog.kept_terms import steps_of
 from whence.langs.prolog.provenance import PrologProvenance
 from whence.langs.prolog.traced_call import Left, Port
 from whence.model.call import Call, Mark, find_mark
 from whence.model.origin import Influence, Origin
 from whence.model.question import Question
-from whence.model.value import Kind, Value
 from whence.model.verdict import Answer, Verdict
 from whence.search.registry import DEFAULT
 from whence.search.space import Switches
@@ -75,25 +74,8 @@ def wrong_part(reference: Reference, execution: Execution, left: Left, call: Cal
     argument, *rest = map(int, found[1].split(","))
     if argument > len(call.arguments) or not call.arguments[argument - 1].came_of_call:
         return None
-    text = f"arg{argument}" + steps(call.arguments[argument - 1].value, rest)
+    text = f"arg{argument}" + "".join(steps_of(call.arguments[argument - 1].value, tuple(rest)))
     return find_mark(call, text, input_side=False).mark
-
-
-def steps(value: Value, path: list[int]) -> str:
-    """A path as the steps of a value, as far as there are any."""
-    text = ""
-    while path and value.parts:
-        if value.kind is Kind.LIST:
-            ones = [n for n, each in enumerate(path) if each == 1]
-            if not ones or ones[0] >= len(value.parts):
-                return text
-            step, path = f"[{ones[0] + 1}]", path[ones[0] + 1 :]
-        else:
-            step, path = f"[{path[0]}]", path[1:]
-        if step not in dict(value.parts) or step == TAIL:
-            return text
-        text, value = text + step, value.part((step,))
-    return text
 
 
 def debugged_with_marks(

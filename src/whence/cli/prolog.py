@@ -22,7 +22,6 @@ from whence.langs.prolog.slice_picture import (
     pictured,
     write_svg,
 )
-from whence.model.call import find_mark
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Provenance
@@ -106,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
             tree,
             provenance,
             options.file,
-            _marking(options, tree, provenance),
+            _marking(options, execution, tree, provenance),
             top_is_wrong=True,
         )
 
@@ -120,8 +119,7 @@ def _slice(options: argparse.Namespace, execution: Execution) -> int:
     source, left = execution.source, execution.source.event(tree.id(0))
     path = None
     if options.slice is not None:
-        part = find_mark(tree.call(0), options.slice, input_side=True)
-        path = execution.provenance(tree).path(left, part)
+        path = execution.provenance(tree).path(left, execution.part(tree, options.slice))
     flow, debug = slices_of(source, left, path)
     picture = pictured(source, left, flow, debug or set())
     if options.slice is not None:
@@ -187,12 +185,12 @@ def _tree(options: argparse.Namespace, execution: Execution, out: TextIO) -> Col
 
 
 def _marking(
-    options: argparse.Namespace, tree: ColumnTree, provenance: Provenance
+    options: argparse.Namespace, execution: Execution, tree: ColumnTree, provenance: Provenance
 ) -> diagnosing.First | None:
     """What is said first where a part of the goal was named."""
     if options.part is None:
         return None
-    mark = find_mark(tree.call(0), options.part, input_side=False).mark
+    mark = execution.part(tree, options.part).mark
     answer = Answer(tree.id(0), Verdict.WRONG, mark, SYMPTOM)
 
     def first(screen: Screen) -> list[Event]:
@@ -226,7 +224,8 @@ def _chosen(options: argparse.Namespace, execution: Execution, out: TextIO) -> C
             if number.isdecimal():
                 tree = execution.wrong(int(number))
                 if part:
-                    options.part = str(find_mark(tree.call(0), part, input_side=False).mark)
+                    execution.part(tree, part)
+                    options.part = part
                 return tree
         except UsageError as problem:
             print(problem, file=out)

@@ -26,11 +26,11 @@ from pathlib import Path
 
 from whence.langs.prolog.engine import Engine, plain
 from whence.langs.prolog.events import GOAL, Clause, Predicate
-from whence.langs.prolog.kept_terms import KeptTerms
+from whence.langs.prolog.kept_terms import KeptTerms, steps_of
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, LogEntry, Port, TracedCall, completed, in_vain
 from whence.model.call import Binding, Call, Function, Location, Outcome, OutcomeKind, Rule
-from whence.model.value import Value, atom
+from whence.model.value import Value, atom, parse_path
 from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, assembled
 
@@ -136,28 +136,36 @@ class EvaluationTree:
     # --- arguments -------------------------------------------------------------------------------
 
     def arguments(self, left: Left) -> tuple[Binding, ...]:
-        """The arguments as the event left them; the goal's are named as its variables are.
+        """The arguments as the event left them; of a goal that is not one call, its variables.
 
         What an argument lacked when it was called may have come of the call.
         """
-        call, named = left.call, self._variables(left.call)
+        call = left.call
         if call.predicate.name == GOAL:
             return tuple(
                 Binding(name, self.argument(left, nth)[1], came_of_call=True)
-                for nth, name in enumerate(named)
+                for nth, name in enumerate(self.trace.run.names)
             )
-        names = {place: name for name, places in named.items() for place in places}
         values = self.terms.arguments(_term(left))
         return tuple(
-            Binding(names.get((nth,), ""), value, came_of_call=state != "g")
-            for nth, (value, state) in enumerate(zip(values, call.states, strict=False), 1)
+            Binding("", value, came_of_call=state != "g")
+            for value, state in zip(values, call.states, strict=False)
         )
+
+    def part_of_goal(self, left: Left, text: str) -> str:
+        """A part of the goal by its arguments, where it was named by a variable of it."""
+        name, _ = parse_path(text)
+        place = self.trace.run.names.get(name, ((),))[0]
+        if left.call.predicate.name == GOAL or not place:
+            return text
+        _, value = self.argument(left, place[0] - 1)
+        return f"arg{place[0]}{''.join(steps_of(value, place[1:]))}{text.strip()[len(name) :]}"
 
     def argument(self, left: Left, position: int) -> tuple[tuple[int, ...], Value]:
         """An argument (from 0): its path in the call's, and its value."""
         if left.call.predicate.name != GOAL:
             return (position + 1,), self.terms.arguments(_term(left))[position]
-        path = list(self._variables(left.call).values())[position][0]
+        path = list(self.trace.run.names.values())[position][0]
         return (1, *path), self.terms.part(_term(left), path)
 
     def variable(self, left: Left, path: tuple[int, ...]) -> int | None:
@@ -168,10 +176,6 @@ class EvaluationTree:
         places = self.terms.places(clause)
         found = None if places is None else places.text_at((), path)
         return None if found is None else found[0]
-
-    def _variables(self, call: TracedCall) -> dict[str, tuple[tuple[int, ...], ...]]:
-        """Where the named variables of the goal stand, for the goal itself."""
-        return self.trace.run.names if call is self.trace.root else {}
 
     # --- texts -----------------------------------------------------------------------------------
 

@@ -131,3 +131,19 @@ def path_of(value: Value, steps: Steps) -> Path:
             path += [_REST] * (int(step[1:-1]) - 1) + [_HEAD]
         value = value.part((step,))
     return tuple(path)
+
+
+def steps_of(value: Value, path: Path) -> Steps:
+    """The steps from a value along a path, as far as they lead to parts of it."""
+    steps: list[str] = []
+    while path:
+        if value.kind is Kind.LIST:
+            item = next((n for n, nth in enumerate(path) if nth == _HEAD), None)
+            step, path = ("", ()) if item is None else (f"[{item + 1}]", path[item + 1 :])
+        else:
+            step, path = f"[{path[0]}]", path[1:]
+        if step not in dict(value.parts):
+            break
+        steps.append(step)
+        value = value.part((step,))
+    return tuple(steps)

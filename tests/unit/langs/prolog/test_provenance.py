@@ -71,7 +71,7 @@ def origin(file: Path, goal: str, mark: str) -> tuple[str | None, Origin]:
     with Engine() as engine:
         execution = Execution(engine, file, goal)
         tree = execution.wrong(1)
-        part = find_mark(tree.call(0), mark, input_side=False)
+        part = execution.part(tree, mark)
         found = execution.provenance(tree).origin(tree.id(0), part)
         text = None if found.node is None else tree.call(tree.position(found.node)).text
         return text, found
@@ -136,7 +136,7 @@ def test_the_chain_runs_from_the_origin_to_the_mark(file: Path) -> None:
     with Engine() as engine:
         execution = Execution(engine, file, "passed(1, Y)")
         tree = execution.wrong(1)
-        part = find_mark(tree.call(0), "2", input_side=False)
+        part = execution.part(tree, "2")
         found = execution.provenance(tree).origin(tree.id(0), part)
         texts = [tree.call(tree.position(node)).text for node in found.chain]
         assert texts == ["given(1, z)", "same(z, z)"]
@@ -183,7 +183,7 @@ def test_a_part_that_was_made_out_of_the_tree_is_known_once_the_tree_has_grown(f
         answer = Left(Port.EXIT, execution.trace.root, 0)
         small = execution.source.tree(answer, most=3)
         provenance = execution.provenance(small)
-        part = find_mark(small.call(0), "L[2]", input_side=False)
+        part = execution.part(small, "L[2]")
         found = provenance.origin(small.id(0), part)
         assert "was not looked into yet" in found.unknown
         hidden = next(p for p in range(len(small.columns)) if small.columns.implicit[p])
