@@ -7,6 +7,7 @@ slice, is in the debug slice, and is asked about as soon as the debug slice is.
 from dataclasses import dataclass
 from pathlib import Path
 
+import papers
 import pytest
 from prolog import need_swipl
 from prolog_marks import Marked, debugged_with_marks
@@ -79,6 +80,21 @@ BUGS = {
         2,
     ),
 }
+
+
+def test_the_cut_of_the_papers_example_3_is_found_by_the_answers_that_it_cut_away(
+    tmp_path: Path,
+) -> None:
+    """Without the cut the answers are 2, 1 and 3; with it, 3 alone (`data/PROLOG.md`)."""
+    wrong = (papers.DATA / "prolog" / "ex3.pl").read_text()
+    session = debugged_with_marks(wrong.replace("!, ", ""), wrong, "a(X)", tmp_path)
+    assert session is not None
+    assert (session.predicate, session.line) == ("b/1", 3)
+    first = session.marks[0]
+    assert first.influence is not None
+    narrow, wide = first.influence.slices()
+    assert session.nodes[0] not in narrow
+    assert session.nodes[0] in wide
 
 
 @pytest.mark.parametrize("kind", BUGS)

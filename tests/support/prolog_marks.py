@@ -1,6 +1,7 @@
 """Debugging with marks: whoever says that an answer is wrong says which part of it is.
 
-The right program knows: the part is the first at which the answer differs from one of its own.
+The right program knows: the part is the first at which the answer differs from one of its own. Of a
+call that lacks answers, the first argument that they would tell is marked.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class Session:
 def wrong_part(reference: Reference, execution: Execution, left: Left, call: Call) -> Mark | None:
     """The first part of an answer that the right program has otherwise, if it can be marked."""
     if left.port is not Port.EXIT:
-        return None
+        unknown = [nth for nth, each in enumerate(call.arguments, 1) if each.came_of_call]
+        return find_mark(call, f"arg{unknown[0]}", input_side=False).mark if unknown else None
     source = execution.source
     goal, atom = source.texts([left.call.term, left.call.answers[left.number].term])
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in (goal, atom)]

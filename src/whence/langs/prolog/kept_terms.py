@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from whence.langs.prolog.engine import Engine, plain
@@ -70,7 +71,8 @@ class KeptTerms:
     def slot(self, term: int, path: Path) -> Slot | None:
         """What a term has at a path; None if the path leads nowhere."""
         if (term, path) not in self._slots:
-            [[_, how, depth, places, name, arity]] = self._engine.do(f"slot({term}, {list(path)})")
+            request = f"slot({term}, {_shortened(path)})"
+            [[_, how, depth, places, name, arity]] = self._engine.do(request)
             found = tuple(tuple(each) for each in json.loads(places))
             slot = Slot(how == "bound", int(depth), found, plain(name), int(arity))
             self._slots[term, path] = None if how == "gone" else slot
@@ -94,10 +96,15 @@ class KeptTerms:
 
     def _told(self, term: int, path: Path | None) -> tuple[Value, ...]:
         if (term, path) not in self._values:
-            which = "all" if path is None else list(path)
+            which = "all" if path is None else _shortened(path)
             [[_, told]] = self._engine.do(f"values({term}, {which})")
             self._values[term, path] = tuple(_value(each) for each in json.loads(plain(told)))
         return self._values[term, path]
+
+
+def _shortened(path: Path) -> str:
+    """A path as Prolog reads it: which argument, how often in a row."""
+    return f"[{','.join(f'{nth}-{len(list(same))}' for nth, same in groupby(path))}]"
 
 
 def _places(told: str, goals: str) -> Places:

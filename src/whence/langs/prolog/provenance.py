@@ -37,7 +37,7 @@ from whence.model.call import MarkedPart
 from whence.model.origin import Influence, Origin
 from whence.ports import Tree
 
-MOST_STEPS = 5_000_000
+MOST_STEPS = 100_000
 """A debug slice looks at the branch of each failed call; beyond so many steps it is left out."""
 
 

@@ -5,7 +5,8 @@
     names of variables, which the garbage collector changes, cannot say.
 */
 
-/*  Whether a kept term has something at a path, or a variable there or on the way to it. */
+/*  Whether a kept term has something at a path, or a variable there or on the way to it. Paths come
+    as Nth-Times, since those into long lists are long. */
 tell_slot(Number, Path) :-
     out(Out),
     (   term_of(Number, Term0), bare(Term0, Term), slot(Path, Term, 0, Depth, Found)
@@ -33,10 +34,12 @@ bare_argument(Kind, Argument, Bare) :-
 bare_argument(_, Argument, Argument).
 
 slot([], Found, Depth, Depth, Found).
-slot([Nth|Path], Term, Depth0, Depth, Found) :-
+slot([Nth-Times|Path], Term, Depth0, Depth, Found) :-
     (   var(Term) -> Depth = Depth0, Found = Term
+    ;   Times =:= 0 -> slot(Path, Term, Depth0, Depth, Found)
     ;   compound(Term), arg(Nth, Term, Part),
-        Depth1 is Depth0 + 1, slot(Path, Part, Depth1, Depth, Found) ).
+        Depth1 is Depth0 + 1, Less is Times - 1,
+        slot([Nth-Less|Path], Part, Depth1, Depth, Found) ).
 
 place_of(Term, Variable, [Nth|Place]) :-
     compound(Term), arg(Nth, Term, Part), \+ ground(Part), variable_at(Part, Variable, Place).
