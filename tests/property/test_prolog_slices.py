@@ -16,6 +16,13 @@ need_swipl()
 
 SEEDS = range(20)
 _TRIES = 30
+STRATEGIES = (
+    "auto",
+    "subterm-tracking",
+    "subterm-tracking-bisect",
+    "dynamic-weighting",
+    "optimal-divide-and-query",
+)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -25,7 +32,13 @@ def test_the_search_ends_at_the_slip_whatever_is_marked(seed: int, tmp_path: Pat
         program = random_program(numbers)
         wrong = slip(program, numbers)
         goal = f"top({numbers.randint(0, 5)}, T)"
-        session = debugged_with_marks(program.text(), wrong.program.text(), goal, tmp_path)
+        session = debugged_with_marks(
+            program.text(),
+            wrong.program.text(),
+            goal,
+            tmp_path,
+            strategy=STRATEGIES[seed % len(STRATEGIES)],
+        )
         if session is not None:
             break
     else:
