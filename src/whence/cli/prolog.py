@@ -13,7 +13,24 @@ from whence.cli import diagnosing
 from whence.errors import UsageError
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.frontend import MOST_EVENTS, SOLUTIONS, Execution
+from whence.langs.prolog.provenance import slices_of
+from whence.langs.prolog.slice_picture import (
+    GRAPHVIZ,
+    Picture,
+    as_text,
+    has_graphviz,
+    pictured,
+    write_svg,
+)
+from whence.model.symptom import SYMPTOM
+from whence.model.verdict import Answer, Verdict
+from whence.ports import Provenance
+from whence.session.engine import apply
+from whence.session.events import Answered, Event
+from whence.session.state import State
 from whence.tree.memory import ColumnTree
+from whence.ui.terminal import telling
+from whence.ui.terminal.screen import Screen
 
 _SAY = "say --wrong N or --missing"
 
@@ -35,6 +52,21 @@ def configure(commands: Any) -> None:
     )
     symptom.add_argument("--missing", action="store_true", help="there should be more answers")
     symptom.add_argument("--raised", action="store_true", help="it should not raise that error")
+    command.add_argument(
+        "--part", metavar="PART",
+        help="which part of the goal is wrong: of a variable, as in X[2], or of an argument, 3[2]",
+    )  # fmt: skip
+    slices = command.add_argument_group("slices, instead of a session")
+    slices.add_argument(
+        "--slice", metavar="ARG",
+        help="print the calls, and which of them an argument (2) or a variable (X) of the goal can "
+        "depend on: the data-flow slice and the debug slice",
+    )  # fmt: skip
+    slices.add_argument(
+        "--picture", metavar="FILE", type=Path,
+        help="draw the calls and the slices into FILE, an SVG (needs Graphviz; else a text is "
+        "written)",
+    )  # fmt: skip
     limits = command.add_argument_group("the run")
     limits.add_argument(
         "--solutions", type=_number, metavar="N", default=SOLUTIONS,
@@ -62,10 +94,52 @@ def run(options: argparse.Namespace) -> int:
             most_events=options.max_events,
         )
         print("\n".join(_listed(execution)), file=out, flush=True)
+        if options.slice is not None or options.picture is not None:
+            return _slice(options, execution)
         tree = _tree(options, execution, out)
         if tree is None:
             return 1
-        return diagnosing.diagnose(options, tree, None, options.file, top_is_wrong=True)
+        provenance = execution.provenance(tree)
+        return diagnosing.diagnose(
+            options,
+            tree,
+            provenance,
+            options.file,
+            _marking(options, execution, tree, provenance),
+            top_is_wrong=True,
+        )
+
+
+def _slice(options: argparse.Namespace, execution: Execution) -> int:
+    """Print the slices of an argument of the goal, and draw them."""
+    if options.missing or not execution.answers:
+        tree = execution.raising() if execution.raised is not None else execution.missing()
+    else:
+        tree = execution.wrong(options.wrong or 1)
+    source, left = execution.source, execution.source.event(tree.id(0))
+    path = None
+    if options.slice is not None:
+        path = execution.provenance(tree).path(left, execution.part(tree, options.slice))
+    flow, debug = slices_of(source, left, path)
+    picture = pictured(source, left, flow, debug or set())
+    if options.slice is not None:
+        print("\n".join(as_text(picture)))
+    calls = len(execution.trace.calls)
+    known = f"the debug slice {len(debug)}" if debug is not None else "the debug slice is too large"
+    print(f"Of {calls} calls the data-flow slice has {len(flow)}, {known}.", flush=True)
+    if options.picture is not None:
+        _draw(picture, options.picture)
+    return 0
+
+
+def _draw(picture: Picture, file: Path) -> None:
+    if has_graphviz():
+        write_svg(picture, file)
+        print(f"The picture is in {file}.")
+        return
+    instead = file.with_suffix(".txt")
+    instead.write_text("\n".join(as_text(picture)) + "\n", encoding="utf-8")
+    print(f"Graphviz (dot) is not installed, so the calls are in {instead}: {GRAPHVIZ}")
 
 
 def _input_of_program() -> int | None:
@@ -107,11 +181,28 @@ def _tree(options: argparse.Namespace, execution: Execution, out: TextIO) -> Col
         return execution.missing()
     if options.answers not in (None, "-"):
         raise UsageError(f"what is wrong with these answers? {_SAY}")
-    return _chosen(execution, out)
+    return _chosen(options, execution, out)
 
 
-def _chosen(execution: Execution, out: TextIO) -> ColumnTree | None:
-    """Ask until it is clear what is wrong."""
+def _marking(
+    options: argparse.Namespace, execution: Execution, tree: ColumnTree, provenance: Provenance
+) -> diagnosing.First | None:
+    """What is said first where a part of the goal was named."""
+    if options.part is None:
+        return None
+    mark = execution.part(tree, options.part).mark
+    answer = Answer(tree.id(0), Verdict.WRONG, mark, SYMPTOM)
+
+    def first(screen: Screen) -> list[Event]:
+        event = Answered((answer,))
+        screen.note(telling.origin(apply(State(tree, provenance), event), answer))
+        return [event]
+
+    return first
+
+
+def _chosen(options: argparse.Namespace, execution: Execution, out: TextIO) -> ColumnTree | None:
+    """Ask until it is clear what is wrong; the part of an answer may be named with it: `1 X[2]`."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     last = ", e: the error" if execution.raised is not None else ", m: one is missing"
@@ -129,8 +220,13 @@ def _chosen(execution: Execution, out: TextIO) -> ColumnTree | None:
                 return execution.missing()
             if word in ("e", "error"):
                 return execution.raising()
-            if word.isdecimal():
-                return execution.wrong(int(word))
+            number, _, part = word.partition(" ")
+            if number.isdecimal():
+                tree = execution.wrong(int(number))
+                if part:
+                    execution.part(tree, part)
+                    options.part = part
+                return tree
         except UsageError as problem:
             print(problem, file=out)
 

@@ -64,7 +64,8 @@ def _trusted(state: State, diagnosis: Diagnosis) -> Iterator[str]:
 
 def _unseen(call: Call) -> Iterator[str]:
     """Values of the call that are known in part only."""
-    values = [(each.name or f"arg{n}", each.value) for n, each in enumerate(call.arguments, 1)]
+    given = () if call.text else call.arguments  # the text has them in full
+    values = [(each.name or f"arg{n}", each.value) for n, each in enumerate(given, 1)]
     values += [(each.name, each.value) for each in call.reads]
     values += [(each.target, each.after) for each in call.effects if each.after is not None]
     if call.outcome.value is not None:

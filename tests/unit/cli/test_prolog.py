@@ -1,6 +1,8 @@
 """`whence prolog` as scripts use it."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +141,45 @@ def test_a_clause_that_was_added_at_run_time_is_said_to_be(file: Path) -> None:
     assert "This clause was added while the program ran" in done.stdout
 
 
+def test_a_marked_part_leads_to_the_call_that_made_it(file: Path) -> None:
+    words = ("--wrong", "1", "--part", "X", "--format", "json")
+    done = whence(file, "quadruple(2, X)", *words, typed="n\n")
+    assert "Wrong: arg2. It was made in call 3: triple(4, 12)" in done.stderr.replace("\n", " ")
+    found = report(done)
+    assert found["at_fault"]["equation"] == "triple(4, 12)"
+    assert [each.get("mark") for each in found["answers"]] == ["arg2", None]
+
+
+def test_the_part_may_be_named_with_the_answer(file: Path) -> None:
+    done = whence(file, "quadruple(2, X), Y = f(X)", typed="1 Z[1]\n1 Y[1]\nn\n")
+    assert "there is no Z here; there is X, Y" in done.stdout
+    assert "It was made in call" in done.stdout
+    assert "The fault is in triple/2" in done.stdout
+
+
+def test_the_slices_of_an_argument_are_printed_and_drawn(file: Path, tmp_path: Path) -> None:
+    words = ("quadruple(2, X)", "--slice", "X", "--picture", "calls.svg")
+    done = whence(file, *words, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-7:-2] == [
+        "1 + fd  quadruple(2, 12)",
+        "2 + fd    double(2, 4)",
+        "3 + fd      4 is 2+2",
+        "4 + fd    triple(4, 12)",
+        "5 + fd      12 is 4*3",
+    ]
+    assert (
+        done.stdout.splitlines()[-2] == "Of 5 calls the data-flow slice has 5, the debug slice 5."
+    )
+    path = Path(shutil.which("swipl") or "").parent
+    alone = tmp_path / "bin"
+    alone.mkdir()
+    (alone / "swipl").symlink_to(path / "swipl")
+    done = whence(file, *words, cwd=tmp_path, env={**os.environ, "PATH": str(alone)})
+    assert "Graphviz (dot) is not installed, so the calls are in calls.txt" in done.stdout
+    assert "triple(4, 12)" in (tmp_path / "calls.txt").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
@@ -146,6 +187,8 @@ def test_a_clause_that_was_added_at_run_time_is_said_to_be(file: Path) -> None:
         (("numbers.pl", "double(X"), "yntax"),
         (("numbers.pl", "double(1, X)", "--wrong", "2"), "its answers are 1 to 1"),
         (("numbers.pl", "double(1, X)", "--raised"), "the goal raised nothing"),
+        (("numbers.pl", "double(1, X)", "--slice", "Y"), "there is no Y here; there is arg1, arg2"),
+        (("numbers.pl", "double(1, X)", "--wrong", "1", "--part", "X[1]"), "has no part [1]"),
         (("numbers.pl", "greet(X)", "--max-events", "5"), "did not end within 5 events"),
     ],
 )

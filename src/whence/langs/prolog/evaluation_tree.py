@@ -26,10 +26,11 @@ from pathlib import Path
 
 from whence.langs.prolog.engine import Engine, plain
 from whence.langs.prolog.events import GOAL, Clause, Predicate
+from whence.langs.prolog.kept_terms import KeptTerms, steps_of
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, LogEntry, Port, TracedCall, completed, in_vain
-from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
-from whence.model.value import atom
+from whence.model.call import Binding, Call, Function, Location, Outcome, OutcomeKind, Rule
+from whence.model.value import Value, atom, parse_path
 from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, assembled
 
@@ -83,7 +84,8 @@ class EvaluationTree:
     def __init__(self, engine: Engine, trace: TraceTree, names: dict[str, str], goal: str) -> None:
         """`names` says how files are written whose resolved names are known."""
         self._engine = engine
-        self._trace = trace
+        self.trace = trace
+        self.terms = KeptTerms(engine)
         self._names = names
         self._goal = goal
         self._nodes: list[Left] = []
@@ -108,7 +110,13 @@ class EvaluationTree:
         value = None
         if left.port is Port.RAISE and left.call.raised is not None:
             value = atom(self.texts([left.call.raised])[0])
-        return Call(function, rule, Outcome(kind, value), text=self.equation(left))
+        return Call(
+            function,
+            rule,
+            Outcome(kind, value),
+            arguments=self.arguments(left),
+            text=self.equation(left),
+        )
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
         """More levels below an implicit event."""
@@ -117,6 +125,57 @@ class EvaluationTree:
     def event(self, node: int) -> Left:
         """The event that a node of the tree, known by its id, stands for."""
         return self._nodes[node - 1]
+
+    def child(self, node: int, left: Left) -> int | None:
+        """The id of the node that stands for an event below another node."""
+        for nth, each in enumerate(children_of(self.event(node))):
+            if each == left:
+                return self._ids.get((node, nth))
+        return None
+
+    # --- arguments -------------------------------------------------------------------------------
+
+    def arguments(self, left: Left) -> tuple[Binding, ...]:
+        """The arguments as the event left them; of a goal that is not one call, its variables.
+
+        What an argument lacked when it was called may have come of the call.
+        """
+        call = left.call
+        if call.predicate.name == GOAL:
+            return tuple(
+                Binding(name, self.argument(left, nth)[1], came_of_call=True)
+                for nth, name in enumerate(self.trace.run.names)
+            )
+        values = self.terms.arguments(_term(left))
+        return tuple(
+            Binding("", value, came_of_call=state != "g")
+            for value, state in zip(values, call.states, strict=False)
+        )
+
+    def part_of_goal(self, left: Left, text: str) -> str:
+        """A part of the goal by its arguments, where it was named by a variable of it."""
+        name, _ = parse_path(text)
+        place = self.trace.run.names.get(name, ((),))[0]
+        if left.call.predicate.name == GOAL or not place:
+            return text
+        _, value = self.argument(left, place[0] - 1)
+        return f"arg{place[0]}{''.join(steps_of(value, place[1:]))}{text.strip()[len(name) :]}"
+
+    def argument(self, left: Left, position: int) -> tuple[tuple[int, ...], Value]:
+        """An argument (from 0): its path in the call's, and its value."""
+        if left.call.predicate.name != GOAL:
+            return (position + 1,), self.terms.arguments(_term(left))[position]
+        path = list(self.trace.run.names.values())[position][0]
+        return (1, *path), self.terms.part(_term(left), path)
+
+    def variable(self, left: Left, path: tuple[int, ...]) -> int | None:
+        """Which variable of the goal's clause a part is of, where the goal is not one call."""
+        clause = left.call.tried[-1] if left.call.tried else None
+        if left.call.predicate.name != GOAL or clause is None:
+            return None
+        places = self.terms.places(clause)
+        found = None if places is None else places.text_at((), path)
+        return None if found is None else found[0]
 
     # --- texts -----------------------------------------------------------------------------------
 
@@ -233,7 +292,7 @@ class EvaluationTree:
     def _rule(self, predicate: Predicate, number: int | None, function: Function) -> Rule:
         if predicate.name == GOAL:
             return Rule("the goal", function.name, source=self._goal)
-        clause = self._trace.clause(number)
+        clause = self.trace.clause(number)
         if clause is None:
             return Rule(function.name, function.name, function.location)
         if not clause.line:
@@ -247,6 +306,11 @@ class EvaluationTree:
 
     def _location(self, file: str, line: int) -> Location | None:
         return Location(self._names.get(file, file), line) if file and line else None
+
+
+def _term(left: Left) -> int:
+    """The term that an event leaves: an answer, or the call that it was."""
+    return left.call.answers[left.number].term if left.port is Port.EXIT else left.call.term
 
 
 def _terms(left: Left) -> list[int]:

@@ -163,6 +163,8 @@ class Run:
     predicates: dict[int, Predicate] = field(default_factory=dict)
     clauses: dict[int, Clause] = field(default_factory=dict)
     answers: list[str] = field(default_factory=list)
+    names: dict[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """At which paths in the goal its named variables stand."""
     raised: int | None = None
     exhausted: bool = False
     """Whether the last answer was the last there is."""
@@ -209,6 +211,8 @@ def read(lines: Iterable[list[str]], run: Run) -> Iterator[Event]:
                 run.predicates[int(rest[0])] = _predicate(rest)
             case ["clause", *rest]:
                 run.clauses[int(rest[0])] = _clause(rest)
+            case ["name", name, places]:
+                run.names[plain(name)] = tuple(tuple(each) for each in json.loads(places))
             case ["answer", text]:
                 run.answers.append(plain(text))
             case ["raised", term]:

@@ -16,8 +16,10 @@ from whence.errors import UsageError, WhenceError
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.events import Run, run_goal
+from whence.langs.prolog.provenance import PrologProvenance
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port
+from whence.model.call import MarkedPart, find_mark
 from whence.tree.memory import ColumnTree
 
 MOST_EVENTS = 2_000_000
@@ -108,6 +110,15 @@ class Execution:
         if self.trace.root.raised is None:
             raise WhenceError("the exception was raised outside of what was recorded")
         return self._tree(Left(Port.RAISE, self.trace.root))
+
+    def provenance(self, tree: ColumnTree) -> PrologProvenance:
+        """Where the terms of the last tree that was asked for came from."""
+        return PrologProvenance(self.source, tree)
+
+    def part(self, tree: ColumnTree, text: str) -> MarkedPart:
+        """A part of the goal, of an argument (`2[1]`) or a variable (`X[1]`) of it."""
+        left = self.source.event(tree.id(0))
+        return find_mark(tree.call(0), self.source.part_of_goal(left, text), input_side=False)
 
     def _tree(self, root: Left) -> ColumnTree:
         """Each tree has a source of its own, which numbers its nodes."""

@@ -47,6 +47,7 @@ from whence.langs.prolog.traced_call import (
     evaluation,
     in_vain,
     is_inside,
+    path_to,
     place_of,
     reopen,
 )
@@ -61,8 +62,6 @@ class TraceTree:
         self.run = run
         self.calls: list[TracedCall] = []
         self.cuts: list[Cut] = []
-        self.success: list[TracedCall] = []
-        """The branch of the last answer of the goal; empty where there is none."""
         self.refuting: list[TracedCall] = []
         """The branches on which negated goals succeeded, so that the negations failed."""
         self.unknown_frames = 0
@@ -83,6 +82,11 @@ class TraceTree:
 
     def clause(self, number: int | None) -> Clause | None:
         return None if number is None else self.run.clauses.get(number)
+
+    @property
+    def success(self) -> list[TracedCall]:
+        """The branch of the last answer of the goal; empty where there is none."""
+        return path_to(self.root.answers[-1].last) if self.root.answers else []
 
     def failed_leaves(self) -> list[TracedCall]:
         """Calls that failed at once."""
@@ -177,15 +181,20 @@ class TraceTree:
         self._settle(call, None)
         children = (*call.guards, *because(call, call.body))
         answer = Answer(
-            event.term, event.states, event.more, call.clause, children, self._time, len(call.log)
+            event.term,
+            event.states,
+            event.more,
+            call.clause,
+            children,
+            self._time,
+            len(call.log),
+            self._last_call() or call,
         )
         call.answers.append(answer)
         call.is_open = False
         call.end_on_branch = len(self._branch)
         if call.caller is not None:
             call.caller.log.append(Left(Port.EXIT, call, len(call.answers) - 1))
-        if call.mark == 1:
-            self.success = [each for each in self._branch if isinstance(each, TracedCall)]
 
     def _fail(self, call: TracedCall) -> None:
         self._cut_off(call.position + 1, call, None)

@@ -44,6 +44,8 @@ class Answer:
     time: int
     logged: int
     """How long the call's log was."""
+    last: TracedCall
+    """Where the branch ended: `path_to` it is the branch on which the answer was found."""
 
 
 @dataclass(slots=True)
@@ -129,11 +131,24 @@ class Cut:
         return [each for each in path_to(end) if each.position >= self.call.position]
 
 
-def path_to(call: TracedCall) -> list[TracedCall]:
-    """The branch from the goal to a call, as it was when the call was made."""
-    path = [call]
-    while path[-1].parent is not None:
-        path.append(path[-1].parent)
+def answer_at(call: TracedCall, time: int | None) -> Answer | None:
+    """The answer that a call had last given at a time (None: at the end)."""
+    for answer in reversed(call.answers):
+        if time is None or answer.time <= time:
+            return answer
+    return None
+
+
+def path_to(call: TracedCall, after: TracedCall | None = None) -> list[TracedCall]:
+    """The branch from the goal to a call, as it was when the call was made.
+
+    With `after` only what comes after that call, which is on the branch.
+    """
+    path = []
+    each: TracedCall | None = call
+    while each is not None and each is not after:
+        path.append(each)
+        each = each.parent
     return path[::-1]
 
 

@@ -63,10 +63,17 @@ def opening(top: Call | None, *, known: bool, answers: int, width: int) -> list[
         *first,
         Line("Which call is to blame? Judge some: y right, n wrong, ? don't know,", Tone.QUIET),
         Line(
-            "i should never get such input; n result[2] marks a wrong part; help lists more.",
+            f"i should never get such input; n {_part(top)} marks a wrong part; help lists more.",
             Tone.QUIET,
         ),
     ]
+
+
+def _part(call: Call | None) -> str:
+    """An example of what can be marked."""
+    if call is None or not (call.text and call.arguments):
+        return "result[2]"
+    return f"{len(call.arguments)}[1]"
 
 
 def header(question: Question, number: int) -> str:
@@ -169,7 +176,7 @@ def _differing(call: Call, last: Call | None) -> list[str]:
 
     Of a single argument one sees by oneself that it differs.
     """
-    if last is None or last.function.name != call.function.name:
+    if last is None or last.function.name != call.function.name or call.text:
         return []
     before = {each.name: each.value for each in (*last.arguments, *last.reads)}
     inputs = [each for each in (*call.arguments, *call.reads) if each.name]
@@ -209,7 +216,7 @@ def _is_cut(call: Call) -> bool:
     """Whether some value is not shown in full although all of it is there."""
     if len(_data(call)) > _READS or len(call.effects) > _EFFECTS:
         return True
-    values = [each.value for each in (*call.arguments, *_data(call))]
+    values = [each.value for each in (*(() if call.text else call.arguments), *_data(call))]
     values += [*call.outcome.yielded, *([call.outcome.value] if call.outcome.value else [])]
     for effect in call.effects:
         values += [each for each in (effect.before, effect.after) if each is not None]

@@ -50,6 +50,9 @@ request(run(Text, Solutions)) :- run(Text, Solutions, traced).
 request(plain(Text, Solutions)) :- run(Text, Solutions, plain).
 request(terms(Numbers)) :- forall(member(N, Numbers), tell_term(N)).
 request(digests(Numbers)) :- forall(member(N, Numbers), tell_digest(N)).
+request(values(Number, Which)) :- tell_values(Number, Which).
+request(slot(Number, Path)) :- tell_slot(Number, Path).
+request(places(Number)) :- tell_places(Number).
 
 out(Out) :- current_prolog_flag(whence_out, Out).
 
@@ -61,6 +64,8 @@ message_to_codes(Problem, Text) :-
     with_output_to(string(Text), print_message_lines(current_output, '', Lines)).
 message_to_lines(Problem, Lines) :- phrase(prolog:message(Problem), Lines), !.
 message_to_lines(Problem, Lines) :- '$messages':translate_message(Problem, Lines, []).
+
+:- include(subterms).
 
 % --- running a goal -----------------------------------------------------------------------------
 
@@ -74,12 +79,12 @@ run(Text, Solutions, Mode) :-
     nb_setval(whence_walk, none),
     visible(+all), visible(+cut_call), visible(+exception), leash(-all),
     out(Out),
+    tell_names(Bindings, Goal2, Out),
     Ended = ended(exhausted),
     State = state(0),
     (   solve(M:Goal, Mode, Bindings, Solutions, State, Out, Ended), fail ; true ),
     arg(1, Ended, How),
-    line(Out, [end, How]),
-    forall(retract(chosen_root(Ref)), erase(Ref)).
+    line(Out, [end, How]).
 
 /*  The goal itself is the root where it calls one predicate of the user; any other goal becomes
     the body of a clause, whose head has the goal as its argument. */
@@ -148,6 +153,7 @@ one_text(Goal, Names, Text) :- strip_module(Goal, _, Plain), text_of(Plain, Name
 
 /*  Each run tells of predicates and clauses anew; terms of earlier runs can still be asked for. */
 forget :-
+    forall(retract(chosen_root(Ref)), erase(Ref)),
     retractall(root(_)), retractall(running),
     retractall(known_predicate(_, _, _, _, _)), retractall(known_clause(_, _)),
     flag(whence_predicates, _, 0), flag(whence_clauses, _, 0).
