@@ -185,6 +185,12 @@ class Debugging:
 
     def _ran(self, reruns: Reruns, node: int) -> Executed:
         try:
+            return self._found_out(reruns, node)
+        except KeyboardInterrupt:
+            return Executed(unknown="that was stopped")
+
+    def _found_out(self, reruns: Reruns, node: int) -> Executed:
+        try:
             with self.waiting("finding out which lines ran"):
                 return Executed(reruns.lines_alone(node))
         except WhenceError as problem:

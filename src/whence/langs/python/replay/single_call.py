@@ -33,9 +33,9 @@ from whence.langs.python.trace.tables import CodeEntry
 from whence.model.call import OutcomeKind
 from whence.tree.memory import ColumnTree
 
-LOADING = 3.0
+LOADING = 10.0
 """Seconds that the program's modules may take to be loaded."""
-CALLING = 2.0
+CALLING = 5.0
 
 
 _TOO_DEEP = Name("builtins", "RecursionError")
