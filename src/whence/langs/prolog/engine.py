@@ -75,6 +75,11 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def load(self, file: Path) -> None:
         """Load a program as swipl does: what is wrong in it is said on standard error."""
         if not file.is_file():

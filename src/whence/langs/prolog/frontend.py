@@ -33,7 +33,7 @@ _LIMITS: dict[str, Callable[[RunLimits], str]] = {
 
 
 @contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """A trace is many objects that stay; a third of the time would go into looking for cycles."""
     was_on = gc.isenabled()
     gc.disable()
@@ -155,7 +155,7 @@ class Execution:
 
     def _traced(self, goal: str, run: Run) -> TraceTree:
         events = run_goal(self._engine, goal, run, solutions=self._solutions, limits=self._limits)
-        with _without_collector():
+        with without_collector():
             trace = TraceTree(events, run)
         if not trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")

@@ -85,7 +85,7 @@ def test_a_program_may_write_what_looks_like_the_protocol(tmp_path: Path) -> Non
 def test_ctrl_c_at_a_terminal_does_not_end_it(tmp_path: Path) -> None:
     with Engine() as engine:
         engine.load(program(tmp_path, "p(1)."))
-        os.kill(engine._process.pid, signal.SIGINT)
+        os.kill(engine.pid, signal.SIGINT)
         run = Run()
         assert list(run_goal(engine, "p(X)", run, solutions=1))
 
