@@ -69,7 +69,7 @@ class Execution:
         self._names = {str(file.resolve()): str(file)}
         self.run = Run()
         self.trace = self._traced(goal, self.run)
-        self.source = self._new_source(self.trace)
+        self.source = self._new_source(self.trace, goal)
         if self.run.stopped:
             mark_repeats(self.trace, self.source)
 
@@ -125,7 +125,7 @@ class Execution:
             return None
         if not run.exhausted:
             raise UsageError(f"whether {text} is missing cannot be told: {goal} did not end")
-        self.source = self._new_source(trace)
+        self.source = self._new_source(trace, goal)
         return self.source.tree(Left(Port.FAIL, trace.root))
 
     def raising(self) -> ColumnTree:
@@ -166,10 +166,10 @@ class Execution:
             )
         return trace
 
-    def _new_source(self, trace: TraceTree) -> EvaluationTree:
-        program = Program(self._file, self._goal, self._solutions, self._limits)
+    def _new_source(self, trace: TraceTree, goal: str) -> EvaluationTree:
+        program = Program(self._file, goal, self._solutions, self._limits)
         reruns = Reruns(self._engines, program, trace) if self._limits.skip_below else None
-        return EvaluationTree(self._engines, trace, self._names, self._goal, reruns)
+        return EvaluationTree(self._engines, trace, self._names, goal, reruns)
 
     def part(self, tree: ColumnTree, text: str) -> MarkedPart:
         """A part of the goal, of an argument (`2[1]`) or a variable (`X[1]`) of it."""
@@ -178,7 +178,7 @@ class Execution:
 
     def _tree(self, root: Left) -> ColumnTree:
         """Each tree has a source of its own, which numbers its nodes."""
-        self.source = self._new_source(self.trace)
+        self.source = self._new_source(self.trace, self._goal)
         return self.source.tree(root)
 
 

@@ -111,6 +111,14 @@ def test_a_call_that_comes_to_something_else_is_not_looked_into(tmp_path: Path) 
             tree.expand(1, 1)
 
 
+def test_a_call_of_what_does_not_exist_is_found_at_every_depth(tmp_path: Path) -> None:
+    text = "p(X) :- q(X).\nq(X) :- r(X).\n"
+    for depth in (0, 1, 2, 3):
+        with run(tmp_path, text, "p(X)", depth) as execution:
+            lines = shown(expanded(execution.raising()))
+            assert [line.split()[0] for line in lines] == ["p(_A)", "q(_A)", "r(_A)"]
+
+
 def test_an_error_below_what_is_looked_at_is_found(tmp_path: Path) -> None:
     text = "p(X) :- q(X).\nq(X) :- r(X).\nr(X) :- X is foo + 1.\n"
     with run(tmp_path, text, "p(X)", 1) as execution:

@@ -106,7 +106,7 @@ run_item(Goal, Constraints, Solutions) :-
 run_goal(Goal1, Bindings, Solutions, Mode) :-
     strip_module(Goal1, M, Goal2),
     root_goal(M, Goal2, Goal),
-    nb_setval(whence_walk, none),
+    nb_setval(whence_walk, none), nb_setval(whence_called, 0),
     visible(+all), visible(+cut_call), visible(+exception), leash(-all),
     out(Out),
     tell_names(Bindings, Goal2, Out),
@@ -269,7 +269,7 @@ event(Port, Frame, Choice, Action) :-
     number_of(PI, Number, Is),
     (   Is == library -> called_by_user(Frame) ; true ), !,
     flag(whence_events, Events, Events + 1),
-    (   skipped_from(_), Port \== call, \+ told(Frame, _)
+    (   skipped_from(Skip), Port \== call, \+ told(Frame, _), \+ is_unknown_call(Port, Frame, Skip)
     ->  Action = skip
     ;   tell(Port, Frame, Number, Is, Choice, Action)
     ),
@@ -373,21 +373,25 @@ tell(unify, Frame, _, Is, _, continue) :- !,
     ;   true ).
 tell(exit, Frame, _, Is, Choice, continue) :- !,
     prolog_frame_attribute(Frame, goal, Goal),
+    nb_setval(whence_called, 0),
     (   choice_within(Choice, Frame) -> More = 1 ; More = 0 ),
     keep(Goal, Term, States),
     out(Out),
     skipped_inferences(Is, Frame),
     format(Out, "x\t~d\t~d\t~d\t~d\n", [Frame, More, Term, States]).
 tell(fail, Frame, _, Is, _, continue) :- !,
+    nb_setval(whence_called, 0),
     out(Out), skipped_inferences(Is, Frame), format(Out, "f\t~d\n", [Frame]).
 tell(redo(PC), Frame, _, _, _, Action) :- !,
     out(Out), format(Out, "r\t~d\t~d\n", [Frame, PC]),
     (   skipped_from(Skip), told(Frame, Skip) -> Action = skip ; Action = continue ).
 tell(exception(Error), Frame, Number, Is, _, continue) :- !,
-    (   Error = error(existence_error(procedure, _), _), is_undefined(Frame)
-    ->  visible_parent(Frame, -1, Parent, PC0),   % it was never entered
+    (   Error = error(existence_error(procedure, _), _), is_undefined(Frame),
+        \+ nb_getval(whence_called, Frame)
+    ->  visible_parent(Frame, -1, Parent, PC0),   % where it is not known yet, it has no call port
         nearest(Parent, PC0, Caller, PC),
-        tell_call(Frame, Number, Caller, PC)
+        tell_call(Frame, Number, Caller, PC),
+        flag(whence_calls, Calls, Calls + 1)
     ;   true ),
     keep(Error, Term, _), out(Out), skipped_inferences(Is, Frame), line(Out, [e, Frame, Term]).
 tell(cut_call(PC), Frame, _, _, Choice, continue) :- !,
@@ -395,19 +399,24 @@ tell(cut_call(PC), Frame, _, _, Choice, continue) :- !,
 tell(_, _, _, _, _, continue).
 
 tell_call(Frame, Number, Caller, PC) :-
+    nb_setval(whence_called, Frame),
     prolog_frame_attribute(Frame, goal, Goal),
     keep(Goal, Term, States),
-    flag(whence_calls, Calls, Calls + 1),
     out(Out),
     format(Out, "c\t~d\t~d\t~d\t~d\t~d\t~d\n", [Frame, Caller, PC, Number, Term, States]).
 
 skipping(Frame, Is, Depth0, Skip, Action) :-
-    flag(whence_calls, Nth, Nth),
+    flag(whence_calls, Before, Before + 1), Nth is Before + 1,
     (   to_open(Nth) -> Depth = 0 ; Depth = Depth0 ),
     now_told(Frame, Depth),
     (   Is == tabled -> Action = skip
     ;   Depth =:= Skip, can_hide(Is, Frame) -> Action = skip, tell_inferences(Frame)
     ;   Action = continue ).
+
+is_unknown_call(exception(error(existence_error(procedure, _), _)), Frame, Skip) :-
+    is_undefined(Frame),
+    visible_parent(Frame, -1, Parent, PC), nearest(Parent, PC, Caller, _),
+    told_depth(Caller, Skip, _).
 
 is_undefined(Frame) :-
     predicate_of(Frame, M:Name/Arity), functor(Head, Name, Arity),
