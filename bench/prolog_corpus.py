@@ -30,7 +30,7 @@ SETS = ("complete_tree", "success_branch", "failed_branches", "data_flow_slice",
 INTRODUCTION = """\
 # The Prolog corpus
 
-Written by `python bench/prolog_corpus.py > docs/prolog-corpus.md`; the programs are in
+Written by `python bench/prolog_corpus.py{words}`; the programs are in
 `tests/corpus_prolog/programs`. In each program a machine makes slips: arguments are swapped,
 constants and comparisons are changed, goals are dropped, cuts are moved, clauses are left out. A
 slip that changes an answer of one of the program's goals is debugged with the original as the
@@ -95,7 +95,7 @@ def main() -> None:
     every = Row("all", *(sum(getattr(row, n) for row in rows) for n in ("slips", "seen", "named")))
     for name in STRATEGIES:
         every.questions[name] = [number for row in rows for number in row.questions[name]]
-    print(INTRODUCTION)
+    print(INTRODUCTION.format(words="".join(f" {word}" for word in sys.argv[1:])))
     print("## Questions\n\nFor each slip that is seen, on average.\n")
     head = ["program", "slips", "seen", "predicate named", *STRATEGIES]
     cells = [
