@@ -173,6 +173,8 @@ class Skeleton:
             if call.caller is not None:
                 self._goals[call.caller.mark].append(call)
         self._made: dict[int, _Positions] = {}
+        self._hidden: dict[int, list[TracedCall]] = defaultdict(list)
+        """The goals of a clause that are not in its text: put together at run time, and called."""
 
     def _positions(self, mark: int) -> _Positions:
         """The positions of the clause of a call: of its head, and of its goals on the branch."""
@@ -181,8 +183,15 @@ class Skeleton:
             call, clause = self._calls[mark], self._clauses[mark]
             outer = self._clauses.get(call.caller.mark) if call.caller is not None else None
             made = dict(self._known.of_head(call, clause, outer))
-            for goal in self._goals.get(mark, ()):
-                made.update(self._known.of_goal(goal, clause))
+            goals = self._goals.get(mark, ())
+            paths = [goal.path for goal in goals]
+            is_repeated = len(set(paths)) < len(paths)
+            for goal in goals:
+                positions = self._known.of_goal(goal, clause)
+                made.update(positions)
+                is_shown = positions and not (is_repeated and paths.count(goal.path) > 1)
+                if goal.states and not is_shown and call.predicate.is_user:
+                    self._hidden[mark].append(goal)
             self._made[mark] = made
         return made
 
@@ -212,6 +221,8 @@ class Skeleton:
             there = self._positions(here.glued.mark)[here.glued]
             if there.side is _FACING[here.side]:
                 yield here.glued
+        elif place.literal == HEAD and here.side is not Side.OUT:
+            yield from self._into_hidden(self._calls[place.mark])
 
     def _within(self, place: Place, here: _Position) -> Iterator[Place]:
         """The positions of the same clause that data can come from: by a variable, or, where there
@@ -224,6 +235,24 @@ class Skeleton:
                 if is_pseudo_head and other.literal == HEAD:
                     yield other
             elif not there.variables.isdisjoint(here.variables):
+                yield other
+        for goal in self._hidden.get(place.mark, ()):
+            yield from self._given_by(goal)
+
+    def _into_hidden(self, call: TracedCall) -> Iterator[Place]:
+        """What a call can have been given that stands in no text: all that its caller had."""
+        if call.caller is not None:
+            for other, there in self._positions(call.caller.mark).items():
+                if there.side is not Side.OUT:
+                    yield other
+            for goal in self._goals[call.caller.mark]:
+                if goal.mark < call.mark:
+                    yield from self._given_by(goal)
+
+    def _given_by(self, goal: TracedCall) -> Iterator[Place]:
+        """What a call can have given back."""
+        for other, there in self._positions(goal.mark).items():
+            if other.literal == HEAD and there.side is not Side.IN:
                 yield other
 
 
@@ -276,7 +305,7 @@ def data_flow(
     answer = call.answers[left.number] if left.port is Port.EXIT else None
     last, until = (answer.last, answer.time) if answer else (call, call.called)
     skeleton = Skeleton(Annotated(tree), last, until)
-    found = {Place(call.mark, HEAD, argument)}
+    found: set[Place] = {Place(call.mark, HEAD, argument)}
     starts = found if variable is None else skeleton.mentioning(call.mark, variable)
     found |= skeleton.slice(*starts)
     return found | _behind_library(tree.calls[mark - 1] for mark in marks(found))
@@ -348,3 +377,9 @@ def debug_slice(
 def marks(places: Iterable[Place]) -> set[int]:
     """The calls whose heads the places are arguments of."""
     return {place.mark for place in places if place.literal == HEAD}
+
+
+def through(places: Iterable[Place]) -> set[int]:
+    """The calls whose clauses the places are in, be it in goals of their bodies only: what a clause
+    gives to a goal may stand in its text."""
+    return {place.mark for place in places}

@@ -20,7 +20,7 @@ from whence.langs.prolog.debug_slice import (
     debug_slice,
     extent_of,
     failed_leaves,
-    marks,
+    through,
 )
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.kept_terms import Path, path_of
@@ -51,7 +51,7 @@ def slices_of(
     trace, extent = source.trace, extent_of(left)
     flow: set[int] = set()
     if path is not None:
-        flow = marks(data_flow(trace, left, path[0], source.variable(left, path)))
+        flow = through(data_flow(trace, left, path[0], source.variable(left, path)))
     if sum(leaf.position for leaf in failed_leaves(trace, extent)) > MOST_STEPS:
         return flow, None
     return flow, flow | debug_slice(trace, extent)

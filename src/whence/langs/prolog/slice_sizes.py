@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from whence.langs.prolog.debug_slice import HEAD, data_flow, debug_slice, extent_of, marks
+from whence.langs.prolog.debug_slice import HEAD, data_flow, debug_slice, extent_of, through
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall
 
@@ -64,7 +64,7 @@ def slice_sizes(
         _size(tree.calls),
         _size(success),
         _size([each for each in tree.calls if each.mark not in on_branch]),
-        Size(len(marks(places)), sum(each.literal == HEAD for each in places)),
+        Size(len(through(places)), sum(each.literal == HEAD for each in places)),
         _size([each for each in tree.calls if each.mark in sliced]),
     )
 

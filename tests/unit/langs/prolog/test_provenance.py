@@ -177,6 +177,33 @@ def test_the_laws_of_the_port_hold(file: Path, goal: str) -> None:
             check_provenance(failure, execution.provenance(failure))
 
 
+@pytest.mark.parametrize(
+    ("goal", "mark", "inside", "outside"),
+    [
+        ("together(3, Y)", "Y", {"twice(3, 6)", "twice(6, 12)"}, set()),
+        ("built(3, Y)", "Y", {"twice(3, 6)"}, set()),
+        ("called(3, Y)", "Y", {"twice(3, 6)"}, set()),
+        ("open_list(L)", "L[1]", {"b(q)", "fill([q])"}, set()),
+        ("all([1,2], D)", "D[1]", {"twice(1, 2)", "twice(2, 4)"}, set()),
+        ("pairs(L)", "L[1]", {"pair(1, 2)", "pair(3, 4)"}, set()),
+        ("passed(1, Y)", "Y", {"given(1, z)", "same(z, z)"}, set()),
+        ("rev([1], R), all([2], S)", "S", {"twice(2, 4)"}, {"rev([1], [1])", "rev([], [])"}),
+    ],
+)
+def test_the_data_flow_slice_has_what_the_part_can_depend_on(
+    file: Path, goal: str, mark: str, inside: set[str], outside: set[str]
+) -> None:
+    with Engine() as engine:
+        execution = Execution(engine, file, goal)
+        tree = execution.wrong(1)
+        part = execution.part(tree, mark)
+        influence = execution.provenance(tree).influence(tree.id(0), part)
+        assert influence is not None
+        texts = {tree.call(tree.position(node)).text for node in influence.nodes}
+        assert inside <= texts
+        assert outside.isdisjoint(texts)
+
+
 def test_a_part_that_was_made_out_of_the_tree_is_known_once_the_tree_has_grown(file: Path) -> None:
     with Engine() as engine:
         execution = Execution(engine, file, "open_list(L)")
