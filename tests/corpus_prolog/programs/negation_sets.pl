@@ -3,11 +3,11 @@
 % goal: only_in([1,2,3],[2], X)
 % goal: subset_of([1],[2,1])
 % goal: bachelor(X)
-in(X, [X|_]).
-in(X, [_|Xs]) :- in(X, Xs).
-disjoint(A, B) :- \+ ( in(X, A), in(X, B) ).
-only_in(A, B, X) :- in(X, A), \+ in(X, B).
-subset_of(A, B) :- \+ ( in(X, A), \+ in(X, B) ).
+within(X, [X|_]).
+within(X, [_|Xs]) :- within(X, Xs).
+disjoint(A, B) :- \+ ( within(X, A), within(X, B) ).
+only_in(A, B, X) :- within(X, A), \+ within(X, B).
+subset_of(A, B) :- \+ ( within(X, A), \+ within(X, B) ).
 male(tom). male(tim). male(jim).
 married(tom, ann).
 married(eve, jim).
