@@ -21,7 +21,7 @@ from whence.errors import WhenceError
 from whence.langs.python.trace.provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
-from whence.ports import Provenance, Tree
+from whence.ports import Oracle, Provenance, Tree
 from whence.report.record import exit_code
 from whence.search.registry import DEFAULT, find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
@@ -105,14 +105,16 @@ def diagnose(
     first: First | None = None,
     *,
     top_is_wrong: bool = False,
+    brought: Sequence[Oracle] = (),
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code.
 
-    `top_is_wrong`: the person has said so already, by naming what is wrong.
+    `top_is_wrong`: the person has said so already, by naming what is wrong. `brought`: oracles that
+    the tree's language has made.
     """
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
-    asked = oracles.gather(options, tree, path)
+    asked = oracles.gather(options, tree, path, brought)
     wishes += oracles.turned_off(options, asked)
     check_output(options.output)
     answers, opened = _answers(options.answers)

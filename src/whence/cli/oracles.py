@@ -15,6 +15,7 @@ from pathlib import Path
 
 from whence.cli.waiting import Waiting
 from whence.errors import UsageError, WhenceError
+from whence.langs.prolog.reference import ReferenceOracle as PrologReference
 from whence.langs.python import recordings
 from whence.langs.python.learned import FILE, LearnedPrior
 from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
@@ -64,8 +65,13 @@ def add_options(without: argparse._ArgumentGroup, keeping: argparse._ArgumentGro
     )  # fmt: skip
 
 
-def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
-    """The oracles of a session about the tree in a file, in the order in which they are asked."""
+def gather(
+    options: argparse.Namespace, tree: Tree, path: Path, brought: Sequence[Oracle] = ()
+) -> list[Oracle]:
+    """The oracles of a session about the tree in a file, in the order in which they are asked.
+
+    `brought` are those that the tree's language has made itself.
+    """
     found: list[Oracle] = []
     place = project_folder(path)
     if place is not None:
@@ -74,7 +80,8 @@ def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
         contracts = contracts_of(tree)
         found += [] if contracts is None else [contracts]
         found.append(TypeHints(tree))
-    if options.reference is not None:
+    found += brought
+    if options.reference is not None and not any(each.name == "reference" for each in brought):
         found.append(oracle_of(tree, options.reference))
     found += [load_oracle(text) for text in options.oracle]
     if is_recorded(tree) and options.reference is None:
@@ -143,7 +150,8 @@ def seen(oracles: Sequence[Oracle], tree: Tree, note: Note, waiting: Waiting) ->
 @contextmanager
 def ended(oracles: Sequence[Oracle], note: Note) -> Iterator[None]:
     """At the end say what the reference could not tell, and end what oracles have started."""
-    mine = [each for each in oracles if isinstance(each, ReferenceOracle | ContractOracle)]
+    kinds = ReferenceOracle | ContractOracle | PrologReference
+    mine = [each for each in oracles if isinstance(each, kinds)]
     try:
         yield
         for oracle in mine:

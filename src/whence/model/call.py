@@ -57,6 +57,8 @@ class OutcomeKind(IntEnum):
     RAISED = 1
     YIELDED = 2
     NOT_TERMINATED = 3
+    FAILED = 4
+    """Of logic programs: it has no answer, or none but those that it gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,8 @@ class Call:
             words.append("raised" + ending)
         elif outcome.kind is OutcomeKind.YIELDED:
             words.append("and was left there" if words else "yielded nothing")
+        elif outcome.kind is OutcomeKind.FAILED:
+            words.append("then failed" if words else "failed")
         else:
             words.append("did not end" + (":" + ending if ending else ""))
         return " ".join(words)

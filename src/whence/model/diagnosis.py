@@ -22,6 +22,7 @@ class FaultKind(Enum):
     BAD_INPUT_PASSED = "bad input passed"
     RAISED = "raised"
     DID_NOT_END = "did not end"
+    MISSING_ANSWER = "missing answer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ _WRONG = {
     "been passed.",
     FaultKind.RAISED: "It raised, although its inputs are right and so is {callees}.",
     FaultKind.DID_NOT_END: "It did not end, although its inputs are right and so is {callees}.",
+    FaultKind.MISSING_ANSWER: "It lacks an answer, although its inputs are right and so is "
+    "{callees}.",
 }
 _ALL_CALLEES = "all that it called"
 _CALLEES_IN_SLICE = "all that it called that could have made what was marked"

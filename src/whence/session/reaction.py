@@ -216,6 +216,8 @@ def _at_fault(state: State, space: SearchSpace, *, single_rule: bool) -> Diagnos
         kind = FaultKind.RAISED
     elif outcome is OutcomeKind.NOT_TERMINATED:
         kind = FaultKind.DID_NOT_END
+    elif outcome is OutcomeKind.FAILED:
+        kind = FaultKind.MISSING_ANSWER
     top = tree.id(space.top)
     return Diagnosis(
         status=Status.FOUND,

@@ -316,6 +316,7 @@ def test_an_answer_about_an_unknown_call_is_refused() -> None:
     [
         (OutcomeKind.RAISED, FaultKind.RAISED),
         (OutcomeKind.NOT_TERMINATED, FaultKind.DID_NOT_END),
+        (OutcomeKind.FAILED, FaultKind.MISSING_ANSWER),
         (OutcomeKind.YIELDED, FaultKind.WRONG_RESULT),
     ],
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from whence.langs.prolog.engine import Engine, plain
+from whence.langs.prolog.engine import Engines, plain
 from whence.model.value import Kind, Steps, Value, atom
 
 Path = tuple[int, ...]
@@ -62,8 +62,8 @@ class Places:
 class KeptTerms:
     """Asks Prolog, and remembers what it said."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engines: Engines) -> None:
+        self._engines = engines
         self._slots: dict[tuple[int, Path], Slot | None] = {}
         self._places: dict[int, Places | None] = {}
         self._values: dict[tuple[int, Path | None], tuple[Value, ...]] = {}
@@ -72,7 +72,7 @@ class KeptTerms:
         """What a term has at a path; None if the path leads nowhere."""
         if (term, path) not in self._slots:
             request = f"slot({term}, {_shortened(path)})"
-            [[_, how, depth, places, name, arity]] = self._engine.do(request)
+            [[_, how, depth, places, name, arity]] = self._engines.of(term).do(request)
             found = tuple(tuple(each) for each in json.loads(places))
             slot = Slot(how == "bound", int(depth), found, plain(name), int(arity))
             self._slots[term, path] = None if how == "gone" else slot
@@ -81,7 +81,7 @@ class KeptTerms:
     def places(self, clause: int) -> Places | None:
         """Where the variables of a clause stand; None if it is there no more."""
         if clause not in self._places:
-            [[_, told, goals]] = self._engine.do(f"places({clause})")
+            [[_, told, goals]] = self._engines.of(clause).do(f"places({clause})")
             is_gone = told == "gone"
             self._places[clause] = None if is_gone else _places(told, plain(goals))
         return self._places[clause]
@@ -97,7 +97,7 @@ class KeptTerms:
     def _told(self, term: int, path: Path | None) -> tuple[Value, ...]:
         if (term, path) not in self._values:
             which = "all" if path is None else _shortened(path)
-            [[_, told]] = self._engine.do(f"values({term}, {which})")
+            [[_, told]] = self._engines.of(term).do(f"values({term}, {which})")
             self._values[term, path] = tuple(_value(each) for each in json.loads(plain(told)))
         return self._values[term, path]
 

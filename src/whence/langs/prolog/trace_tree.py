@@ -25,6 +25,7 @@ from whence.langs.prolog.events import (
     Construct,
     ConstructKind,
     CutEvent,
+    EffortEvent,
     Event,
     ExitEvent,
     FailEvent,
@@ -69,12 +70,18 @@ class TraceTree:
         self._branch: list[TracedCall | Marker] = []
         self._of_frame: dict[int, TracedCall] = {}
         self._new_cuts: list[Cut] = []
+        self._has_raised = False
         self._time = 0
         for event in events:
             self._time += 1
             self._take(event)
         if run.exhausted and self.calls:
             self._cut_off(0, None, None)
+
+    @property
+    def length(self) -> int:
+        """How many events there were."""
+        return self._time
 
     @property
     def root(self) -> TracedCall:
@@ -110,19 +117,21 @@ class TraceTree:
         if isinstance(event, RaiseEvent):
             self._raise(call, event)
             return
+        if isinstance(event, EffortEvent):
+            call.note_effort(event.inferences)
+            return
         self._forget_raised()
         call.left = self._time
-        match event:
-            case UnifyEvent(_, clause):
-                self._unify(call, clause)
-            case ExitEvent():
-                self._exit(call, event)
-            case FailEvent():
-                self._fail(call)
-            case RedoEvent(_, pc):
-                self._redo(call, pc)
-            case CutEvent():
-                self._cut(call, event)
+        if isinstance(event, ExitEvent):
+            self._exit(call, event)
+        elif isinstance(event, UnifyEvent):
+            self._unify(call, event.clause)
+        elif isinstance(event, FailEvent):
+            self._fail(call)
+        elif isinstance(event, RedoEvent):
+            self._redo(call, event.pc)
+        else:
+            self._cut(call, event)
 
     def _call(self, event: CallEvent) -> None:
         caller = self._of_frame.get(event.caller) if event.caller else None
@@ -233,6 +242,7 @@ class TraceTree:
 
     def _raise(self, call: TracedCall, event: RaiseEvent) -> None:
         call.left = self._time
+        self._has_raised = True
         if call.raised is not None:
             return
         call.raised = event.term
@@ -295,6 +305,9 @@ class TraceTree:
 
     def _forget_raised(self) -> None:
         """After an exception was caught: what it left is on no branch any more."""
+        if not self._has_raised:
+            return
+        self._has_raised = False
         while self._branch:
             last = self._branch[-1]
             if not isinstance(last, TracedCall) or last.raised is None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from prolog import need_swipl
+from prolog_debugging import debugged
 from prolog_marks import debugged_with_marks
-from prolog_reference import debugged
 
 need_swipl()
 

@@ -20,6 +20,7 @@ tell_slot(Number, Path) :-
 
 /*  A goal without the modules that Prolog puts before the goals among its arguments, which it does
     while the goal runs, so that the call and its answer would differ. */
+bare(Goal, Bare) :- nonvar(Goal), Goal = '$whence_constrained'(Plain, _), !, bare(Plain, Bare).
 bare(Goal, Bare) :-
     compound(Goal), \+ Goal = '$whence_text'(_),
     catch(predicate_property(user:Goal, meta_predicate(Modes)), _, fail), !,
