@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,8 @@ CANDIDATES_SHOWN = 10
 _CHANGES = 8
 _BRIEF = Limits(depth=3, parts=6, characters=120)
 _EQUATION = 160
+_BROKEN_OFF = re.compile(r"[\w=]…")
+"""Where a value was cut off in the middle of something."""
 
 _WRONG = {
     FaultKind.WRONG_RESULT: "Its inputs are right and so is {callees}, yet what it did is wrong.",
@@ -138,7 +141,7 @@ def _callees(state: State, diagnosis: Diagnosis) -> Row:
         position = tree.position(node)
         said = _SAID[space.verdict(position)]
         giver = f", says {by[node]}" if node in by else ""
-        calls.append(f"{_equation(readable_call(tree, position)[0])}  ({said}{giver})")
+        calls.append(f"{short_equation(readable_call(tree, position)[0])}  ({said}{giver})")
     if len(shown) > CALLEES_SHOWN:
         calls.append(f"… and {len(shown) - CALLEES_SHOWN} more")
     return "It called", calls or ["nothing that could be at fault"]
@@ -173,8 +176,11 @@ def _short(value: Value) -> str:
     return _first_fitting(lambda limits: show(value, limits), _BRIEF.characters, 1)
 
 
-def _equation(call: Call) -> str:
-    return _first_fitting(call.equation, _EQUATION, 0)
+def short_equation(call: Call) -> str:
+    """A call and its outcome on a line or two; of the outcome one level is always shown."""
+    if call.text:
+        return call.text
+    return f"{_first_fitting(call.left, _EQUATION, 0)} {_right(call)}"
 
 
 def _right(call: Call) -> str:
@@ -185,14 +191,15 @@ def _first_fitting(shown: Callable[[Limits], str], most: int, least: int) -> str
     """A text with as much of what is nested in it, `least` levels at least, as there is room."""
     depths = range(_BRIEF.depth, least - 1, -1)
     texts = [shown(replace(_BRIEF, depth=depth)) for depth in depths]
-    return next((text for text in texts if len(text) <= most), texts[-1])
+    fitting = (text for text in texts if len(text) <= most and not _BROKEN_OFF.search(text))
+    return next(fitting, texts[-1])
 
 
 def _listed(state: State, nodes: tuple[int, ...], sources: Sources) -> list[str]:
     out = []
     for node in nodes[:CANDIDATES_SHOWN]:
         call, _ = readable_call(state.tree, state.tree.position(node))
-        out.append(f"{node}: {_equation(call)}{_place(call, sources)}")
+        out.append(f"{node}: {short_equation(call)}{_place(call, sources)}")
     if len(nodes) > CANDIDATES_SHOWN:
         out.append(f"… and {len(nodes) - CANDIDATES_SHOWN} more")
     return out

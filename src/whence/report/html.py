@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from html import escape
 
 from whence.model.diagnosis import Diagnosis
-from whence.model.value import Limits
-from whence.report.explanation import NOT_ASKED, Explanation, explain
+from whence.report.explanation import NOT_ASKED, Explanation, explain, short_equation
 from whence.report.source import Block, Executed, Sources
 from whence.session.state import State
 from whence.tree.reading import readable_call
 
 _MOST_SOURCE = 400
 _ANSWERS = 200
-_EQUATION = Limits(depth=3, parts=8, characters=200)
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fff; --quiet: #666; --line: #ddd;
@@ -37,6 +35,13 @@ ul { margin: 0; padding-left: 1.2rem; }
 li, td, th { overflow-wrap: anywhere; vertical-align: top; }
 table { border-collapse: collapse; width: 100%; }
 td, th { border-top: 1px solid var(--line); padding: .25rem .5rem .25rem 0; text-align: left; }
+td + td, th + th { overflow-wrap: normal; min-width: 4.5rem; }
+@media (max-width: 40rem) {
+  th { display: none; }
+  td { display: block; border: 0; padding: 0; }
+  td + td { display: inline-block; color: var(--quiet); padding-right: .7rem; }
+  tr { display: block; border-top: 1px solid var(--line); padding: .4rem 0; }
+}
 .quiet { color: var(--quiet); }
 """
 
@@ -115,7 +120,7 @@ def _answers(state: State, asked: str) -> Iterator[str]:
         if answer.expected is not None:
             said += f", should be {answer.expected}"
         why = f": {answer.reason}" if answer.reason else ""
-        cells = (f"{answer.node}: {call.equation(_EQUATION)}", said, answer.by + why)
+        cells = (f"{answer.node}: {short_equation(call)}", said, answer.by + why)
         yield "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>"
     yield "</table>"
     if len(answers) > _ANSWERS:
