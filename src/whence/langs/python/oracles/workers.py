@@ -65,6 +65,8 @@ class Worker:
 
     version: Version
     loading: float = LOADING
+    seed: str | None = None
+    """The seed of hashes, if it has to be a certain one."""
     problems: tuple[str, ...] = ()
     """What could not be loaded of it."""
     _process: subprocess.Popen[bytes] | None = None
@@ -148,7 +150,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=version.environment(),
+                env=version.environment(self.seed or _HASH_SEED),
                 pass_fds=(orders_in, answers_out),
                 start_new_session=True,
             )

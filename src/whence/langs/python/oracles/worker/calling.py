@@ -49,7 +49,7 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
     unset = _set_variables(order["variables"], maker)
     arguments = {name: maker.make(spec) for name, spec in order["arguments"]}
     function = declared or _function(code, order, maker)
-    positional, named = _passed(code, arguments)
+    positional, named = passed(code, arguments)
     recording = Recording(Settings(order["trace"], WHOLE, rules), (code.co_name,))
     before = hidden_state(order["modules"])
     stay_inside(say)
@@ -76,13 +76,19 @@ def _function(code: CodeType, order: dict[str, Any], maker: Maker) -> FunctionTy
 
 def _disturb(seed: int) -> None:
     """What is by chance shall differ: where objects lie, and random numbers."""
+    disturb_memory(seed)
     chance = random.Random(seed)
-    _pads.append([bytearray(chance.randrange(1, 600)) for _ in range(chance.randrange(200))])
     random.seed(chance.random())
     numpy = sys.modules.get("numpy")
     with contextlib.suppress(Exception):
         if numpy is not None:
             numpy.random.seed(chance.randrange(2**32))
+
+
+def disturb_memory(seed: int) -> None:
+    """Objects shall lie elsewhere than in other processes."""
+    chance = random.Random(seed)
+    _pads.append([bytearray(chance.randrange(1, 600)) for _ in range(chance.randrange(200))])
 
 
 _pads: list[list[bytearray]] = []
@@ -102,7 +108,7 @@ def _set_variables(variables: list[tuple[str, str, Any]], maker: Maker) -> list[
     return unset
 
 
-def _passed(code: CodeType, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def passed(code: CodeType, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Each argument in the way in which the code takes it."""
     names = list(arguments)
     count, only = code.co_argcount, code.co_kwonlyargcount
