@@ -8,6 +8,7 @@ somebody must have said that the top is wrong. What cannot be dealt with is name
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -208,14 +209,7 @@ def _at_fault(state: State, space: SearchSpace, *, single_rule: bool) -> Diagnos
     callees = space.led_to(space.top)
     bad_input = np.intersect1d(callees, space.judged(Verdict.INADMISSIBLE))
     others = space.same_rule() if single_rule else space.folded_into_top()
-    outcome = OutcomeKind(int(tree.columns.outcome[space.top]))
-    kind = FaultKind.WRONG_RESULT
-    if len(bad_input):
-        kind = FaultKind.BAD_INPUT_PASSED
-    elif outcome is OutcomeKind.RAISED:
-        kind = FaultKind.RAISED
-    elif outcome is OutcomeKind.NOT_TERMINATED:
-        kind = FaultKind.DID_NOT_END
+    kind = FaultKind.BAD_INPUT_PASSED if len(bad_input) else _kind(state, space.top)
     top = tree.id(space.top)
     return Diagnosis(
         status=Status.FOUND,
@@ -225,6 +219,48 @@ def _at_fault(state: State, space: SearchSpace, *, single_rule: bool) -> Diagnos
         callees=_ids(state, callees[:CALLEES_NAMED]),
         bad_input=_ids(state, bad_input),
         within_slice=space.is_sliced,
+    )
+
+
+def _kind(state: State, position: int) -> FaultKind:
+    outcome = OutcomeKind(int(state.tree.columns.outcome[position]))
+    if outcome is OutcomeKind.RAISED:
+        return FaultKind.RAISED
+    return (
+        FaultKind.DID_NOT_END
+        if outcome is OutcomeKind.NOT_TERMINATED
+        else FaultKind.WRONG_RESULT
+    )
+
+
+def narrowed(state: State, diagnosis: Diagnosis, acquitted: Callable[[int], str | None]) -> Diagnosis:
+    """What is left of a diagnosis if some calls cannot be at fault, whatever was said of them.
+
+    The fault is in one of the candidates. If only one of them can be at fault, it is; if all that
+    can are of one function, that one is.
+    """
+    is_found = diagnosis.status is Status.FOUND and diagnosis.node is not None
+    nodes = (diagnosis.node,) if is_found else diagnosis.candidates
+    reasons = {node: acquitted(node) for node in nodes if node is not None}
+    left = tuple(node for node, reason in reasons.items() if reason is None)
+    if len(left) == len(nodes) or diagnosis.group:
+        return diagnosis
+    if not left:
+        called = "all that it called is right, but " if is_found else ""
+        why = called + "; ".join(dict.fromkeys(filter(None, reasons.values())))
+        return Diagnosis(Status.UNDETERMINED, candidates=tuple(reasons), reason=why)
+    columns = state.tree.columns
+    positions = [state.tree.position(node) for node in left]
+    one_function = len({int(columns.function[position]) for position in positions}) == 1
+    if diagnosis.status is not Status.CANDIDATES or not one_function:
+        return replace(diagnosis, candidates=left)
+    return Diagnosis(
+        Status.FOUND,
+        node=left[0],
+        kind=_kind(state, positions[0]),
+        group=left if len(left) > 1 else (),
+        reason="no other call that is left can be at fault: "
+        + "; ".join(dict.fromkeys(filter(None, reasons.values()))),
     )
 
 

@@ -11,7 +11,7 @@ Invariant: nothing is said of a call of which the second run contradicts the rec
 from __future__ import annotations
 
 import filecmp
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -161,5 +161,5 @@ def _compared(name: str, own: list[State], reference: list[State]) -> Compared:
     return Compared(Match.DIFFERENT, f"{name} is another")
 
 
-def _unknown(*sides: list[str] | None) -> Iterable[str]:
-    return iter(side[2] for side in sides if side is not None and side[2])
+def _unknown(*sides: list[str] | None) -> Iterator[str]:
+    return (side[2] for side in sides if side is not None and side[2])

@@ -53,6 +53,7 @@ from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
 from whence.tree.memory import ColumnTree
 
+IN_PLACE = "made again in its place"
 REPEATED = 3
 """How often a call is made before it is called wrong."""
 RUNNING = 120.0
@@ -113,6 +114,18 @@ class ReferenceOracle:
             return None
         self.how[self.last] += 1
         return Judgement(verdict, self.last)
+
+    def acquits(self, node: int) -> str | None:
+        """Code that is the same in both versions is not at fault, if only functions differ."""
+        position = self.tree.position(node)
+        source, number = place_of(self.tree, position)
+        if not self.versions.only_functions_differ or number < 0:
+            return None
+        if number > 0:
+            code = source.tables.code(RecipeSource(source).code_of(number))
+            if self.versions.same(code) is not True:
+                return None
+        return "its code is the same in the reference version"
 
     def symptom(self) -> Symptom | None:
         """What is wrong about the run as a whole: where the reference's differs; None if nowhere.
@@ -178,7 +191,7 @@ class ReferenceOracle:
             raise _No(str(problem)) from None
         if ours.call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             raise _No("it did not end")
-        compared, how = self.in_place.compare(position, ours.call), "made again in its place"
+        compared, how = self.in_place.compare(position, ours.call), IN_PLACE
         if compared.match is Match.UNKNOWN:
             in_place = compared.why
             compared, how = self._made_again(source, number, ours)
@@ -193,7 +206,8 @@ class ReferenceOracle:
             raise _No(
                 "it comes to something else there, though no code that ran in it is known to differ"
             )
-        self._doubt(position, code)
+        if how != IN_PLACE:
+            self._doubt(position, code)
         return Verdict.WRONG, how
 
     def _known(self, position: int) -> tuple[Verdict, str]:

@@ -39,6 +39,8 @@ def main() -> None:
     say({"said": "loaded", "problems": loading.load(kind, name, config["modules"])})
     for line in orders:
         order = json.loads(line)
+        if order["do"] == "in place":
+            in_place.prepare(order)
         process = os.fork()
         if process == 0:
             _answer(order, say, rules)

@@ -9,6 +9,7 @@ Invariant: what is not told in full is said to be `known` in part only.
 
 from __future__ import annotations
 
+import _random
 import _thread
 import collections
 import functools
@@ -275,7 +276,7 @@ def _referring(value: Any) -> Content:
 
 
 def _of_items(kind: type) -> Teller:
-    items = kind.__iter__
+    items: Any = vars(kind)["__iter__"]
 
     def told(value: Any) -> Content:
         parts = list(items(value))
@@ -285,7 +286,7 @@ def _of_items(kind: type) -> Teller:
 
 
 def _of_members(kind: type) -> Teller:
-    items = kind.__iter__
+    items: Any = vars(kind)["__iter__"]
 
     def told(value: Any) -> Content:
         parts = list(items(value))
@@ -312,7 +313,7 @@ def _reducing(kind: Any) -> Teller:
 
 def _iterators() -> dict[type, Teller]:
     """Iterators of C, all of which tell what they hold and how far they are (up to 3.13)."""
-    kinds = [
+    kinds: list[Any] = [
         map, filter, zip, enumerate, reversed, type(iter([])), type(iter(())), type(iter("")),
         type(iter("\xff")), type(iter(b"")), type(iter(bytearray())), type(iter(range(0))),
         type(iter(range(2**70))), type(iter({})), type(iter({}.items())), type(iter({}.values())),
@@ -345,14 +346,13 @@ _BASES.update(
         bytearray: _of_text(bytearray), int: _of_text(int), float: _of_text(float),
         complex: _of_text(complex), collections.OrderedDict: _ordered,
         collections.defaultdict: _defaulting, collections.deque: _queue,
-        **_written(), random.Random.__base__: _chance, types.ModuleType: lambda value: Content(f"module {value.__name__}"),
+        **_written(), _random.Random: _chance, types.ModuleType: lambda value: Content(f"module {value.__name__}"),
     }
 )  # fmt: skip
 _TELLERS: dict[type, Teller] = {
-    **dict.fromkeys((type(None), bool, float, complex, str, bytes, type(...), type(NotImplemented)),
-                    _atom),
-    **_BASES, **_iterators(), str: _atom, bytes: _atom, int: _number, bool: _atom, float: _atom, complex: _atom,
+    **_BASES, type(None): _atom, type(...): _atom, type(NotImplemented): _atom, **_iterators(), str: _atom, bytes: _atom, int: _number, bool: _atom, float: _atom, complex: _atom,
     types.MethodType: _bound, types.BuiltinFunctionType: _builtin,
+    type(re.compile("").match): _builtin,  # of C, too, and another type
     types.MethodWrapperType: _wrapped,
     types.CellType: _cell, re.Match: _match, io.StringIO: _stream, io.BytesIO: _stream,
     weakref.ref: _weak, functools.partial: _referring, types.MappingProxyType: _referring,
@@ -363,9 +363,9 @@ _TELLERS: dict[type, Teller] = {
     _thread.RLock: lambda value: Content("lock"),
     struct.Struct: lambda value: Content(f"struct {value.format}"), slice: _referring, memoryview: lambda value: Content("memoryview", [value.tobytes()]),
     property: _referring, staticmethod: _referring, classmethod: _referring,
-    **dict.fromkeys((types.MethodDescriptorType, types.WrapperDescriptorType,
-                     types.GetSetDescriptorType, types.MemberDescriptorType,
-                     types.ClassMethodDescriptorType), _named),
+    types.MethodDescriptorType: _named, types.WrapperDescriptorType: _named,
+    types.GetSetDescriptorType: _named, types.MemberDescriptorType: _named,
+    types.ClassMethodDescriptorType: _named,
     types.TracebackType: lambda value: Content("traceback"),
     types.CodeType: lambda value: Content(f"code {value.co_qualname}"),
     type(object()): lambda value: Content("object"),

@@ -46,6 +46,18 @@ PRINTED, ERRORS = "what it printed", "what it wrote to standard error"
 VARIABLE = "the variable "
 
 
+_exchanges: list[Exchange] = []
+"""That of the one program that this process is for, made before the first fork."""
+
+
+def prepare(order: dict[str, Any]) -> None:
+    """Do once what all calls need. Nothing of the program is run."""
+    if not _exchanges:
+        # What is wrong about the files is said when the first call is made.
+        with contextlib.suppress(CannotMake):
+            _exchanges.append(Exchange(order["files"]))
+
+
 def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> None:
     """Say what becomes of the call in both versions, or why that cannot be known."""
     stdin = os.open(order["stdin"] or os.devnull, os.O_RDONLY)
@@ -222,7 +234,7 @@ class _Side:
     def made(self, say: calling.Say) -> dict[str, Any]:
         """Make the call; digests of all that can be reached after it, by name."""
         order = self._order
-        exchange = Exchange(order["files"])
+        exchange = _exchanges[0] if _exchanges else Exchange(order["files"])
         function = frame_values.function(self._frame)
         if function is None:
             raise CannotMake("which function it is a call of cannot be seen")

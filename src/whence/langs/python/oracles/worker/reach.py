@@ -18,6 +18,8 @@ from whence.langs.python.oracles.worker.contents import Content, Contents
 MOST = 400_000
 """More objects are not looked at."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,}\b")
+_SHORTEST = 9
+"""Of a text with an address in it, with its type and quotes."""
 _SIZE = 12
 
 
@@ -62,6 +64,9 @@ class Reach:
                 number += 1
                 self._seen[id(value)] = f"#{name}/{number};", b"around"
                 self._alive.append(value)
+            if not content.parts:
+                self._leave(value, content, loose, len(loose))
+                continue
             parts = self._sorted(content) if content.unordered else content.parts
             self._alive.append(parts)
             work.append((value, content, len(loose)))
@@ -73,17 +78,21 @@ class Reach:
         return Reach(self._contents, self._most).digest("", value)
 
     def _leave(self, value: Any, content: Content, loose: list[bytes], place: int) -> None:
-        text = _ADDRESS.sub("", content.label).encode("utf-8", "surrogatepass")
-        found = blake2b(b"%d:" % len(text) + text, digest_size=_SIZE)
-        for part in loose[place:]:
-            found.update(part)
+        label = content.label
+        if len(label) > _SHORTEST:
+            label = _ADDRESS.sub("", label)
+        text = label.encode("utf-8", "surrogatepass")
+        parts = b"".join(loose[place:])
+        found = blake2b(b"%d:" % len(text) + text + parts, digest_size=_SIZE).digest()
         del loose[place:]
-        loose.append(found.digest())
+        loose.append(found)
         if content.shared:
-            self._seen[id(value)] = self._seen[id(value)][0], found.digest()
+            self._seen[id(value)] = self._seen[id(value)][0], found
 
     def _sorted(self, content: Content) -> list[Any]:
         """The members of a set in an order that is the same everywhere."""
+        if all(type(part) in (str, int, bytes) for part in content.parts):
+            return sorted(content.parts, key=repr)
         keys = []
         for part in content.parts:
             inner = Reach(self._contents, max(0, self._most - self.count))
