@@ -34,7 +34,7 @@ _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent / "tests" / "support")]
 
 import mutation
-from questions import END, put, table
+from questions import put, table
 
 from whence.errors import WhenceError
 

@@ -227,13 +227,13 @@ def _kind(state: State, position: int) -> FaultKind:
     if outcome is OutcomeKind.RAISED:
         return FaultKind.RAISED
     return (
-        FaultKind.DID_NOT_END
-        if outcome is OutcomeKind.NOT_TERMINATED
-        else FaultKind.WRONG_RESULT
+        FaultKind.DID_NOT_END if outcome is OutcomeKind.NOT_TERMINATED else FaultKind.WRONG_RESULT
     )
 
 
-def narrowed(state: State, diagnosis: Diagnosis, acquitted: Callable[[int], str | None]) -> Diagnosis:
+def narrowed(
+    state: State, diagnosis: Diagnosis, acquitted: Callable[[int], str | None]
+) -> Diagnosis:
     """What is left of a diagnosis if some calls cannot be at fault, whatever was said of them.
 
     The fault is in one of the candidates. If only one of them can be at fault, it is; if all that

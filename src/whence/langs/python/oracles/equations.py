@@ -126,22 +126,34 @@ class Equations:
         self._folder = folder
         self._limit = limit
         self._runs: list[WholeRun] | None = None
+        self._endings: list[ColumnTree] | None = None
         self.problem = ""
         """Why there is none."""
 
     def runs(self) -> list[WholeRun]:
-        """Two runs, recorded when they are first needed; none if that failed."""
+        """Two runs with whole values, recorded when they are first needed; none if that failed."""
         if self._runs is None:
-            self._runs = []
-            try:
-                self._runs = [
-                    WholeRun(record_run(self._version, self._folder / f"run-{seed}.whence", seed,
-                                        self._limit))
-                    for seed in ("1", "2")
-                ]  # fmt: skip
-            except WhenceError as problem:
-                self.problem = str(problem)
+            self._runs = [WholeRun(tree) for tree in self._recorded(whole=True)]
         return self._runs
+
+    def endings(self) -> list[ColumnTree]:
+        """Two runs of which no more is known than what they printed and how they ended."""
+        if self._endings is None:
+            self._endings = self._recorded(whole=False)
+        return self._endings
+
+    def _recorded(self, whole: bool) -> list[ColumnTree]:
+        try:
+            return [
+                record_run(
+                    self._version, self._folder / f"run-{seed}-{whole}.whence", seed, self._limit,
+                    whole,
+                )
+                for seed in ("1", "2")
+            ]  # fmt: skip
+        except WhenceError as problem:
+            self.problem = str(problem)
+            return []
 
     def compare(self, ours: Equation) -> Compared:
         """What the reference's runs say of a call."""
@@ -177,9 +189,12 @@ class Equations:
         return compare_equations(ours, theirs)
 
 
-def record_run(version: Version, output: Path, seed: str, limit: float) -> ColumnTree:
-    """Run a whole program by a version and record it with whole values."""
+def record_run(
+    version: Version, output: Path, seed: str, limit: float, whole: bool = True
+) -> ColumnTree:
+    """Run a whole program by a version and record it, with whole values or with none."""
     config = {
+        "whole": whole,
         "output": str(output),
         "kind": version.kind,
         "program": version.program,

@@ -11,6 +11,7 @@ Invariant: nothing is said of a call of which the second run contradicts the rec
 from __future__ import annotations
 
 import filecmp
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy as np
 from whence.errors import WhenceError
 from whence.langs.python.oracles.comparing import Compared, Match, contradiction, first_difference
 from whence.langs.python.oracles.versions import Versions
-from whence.langs.python.oracles.worker.in_place import ERRORS, OWN, REFERENCE, VARIABLE
+from whence.langs.python.oracles.worker.in_place import BEFORE, ERRORS, OWN, REFERENCE, VARIABLE
 from whence.langs.python.oracles.workers import Failed, Worker
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
@@ -29,6 +30,8 @@ from whence.langs.python.trace.opening import open_trace
 from whence.model.call import OutcomeKind
 from whence.tree.memory import ColumnTree
 
+SLOW = 5.0
+"""Seconds that a call may take on average before other ways are tried first."""
 _SAME = Compared(Match.SAME)
 
 
@@ -52,6 +55,14 @@ class InPlace:
         self._files: list[tuple[str, str]] | None = None
         self._calls = 0
         self._begins: dict[int, list[int]] = {}
+        self._barred: tuple[int, str] | None = None
+        """Where a call begins that could not be come to, and why."""
+        self._seconds = 0.0
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether other ways should be tried first."""
+        return self._seconds > SLOW * self._calls
 
     def close(self) -> None:
         """End what was started."""
@@ -62,14 +73,21 @@ class InPlace:
         obstacle = self._obstacle(position, ours)
         if obstacle:
             return Compared(Match.UNKNOWN, obstacle)
+        begin = self._source.begins(self._tree.details[position : position + 1], ours.code)[0]
+        if self._barred is not None and begin >= self._barred[0]:
+            return Compared(Match.UNKNOWN, self._barred[1])
         self._calls += 1
+        began = time.monotonic()
         trace = self._folder / f"place-{self._calls}.whence"
         try:
-            said = self._worker.call(self._order(position, ours, trace), self._running)
+            said = self._worker.call(self._order(begin, position, ours, trace), self._running)
             again = RecipeSource(place_of(open_trace(trace), 1)[0]).call_recipe(1)
         except (Failed, WhenceError) as problem:
+            if str(problem).startswith(BEFORE):
+                self._barred = begin, str(problem)
             return Compared(Match.UNKNOWN, str(problem))
         finally:
+            self._seconds += time.monotonic() - began
             trace.unlink(missing_ok=True)
         different = contradiction(ours, again)
         if different:
@@ -91,7 +109,7 @@ class InPlace:
             return "how the program was started was not recorded"
         return ours.disturbed
 
-    def _order(self, position: int, ours: CallRecipe, trace: Path) -> dict[str, Any]:
+    def _order(self, begin: int, position: int, ours: CallRecipe, trace: Path) -> dict[str, Any]:
         own, code, outcome = self._own, ours.code, ours.outcome
         file = code.file if code.file.startswith("<") else self._versions.absolute(code.file)
         ended_itself = outcome.kind in (OutcomeKind.RETURNED, OutcomeKind.RAISED)
@@ -100,7 +118,7 @@ class InPlace:
             "target": [own.kind, own.program, own.arguments],
             "stdin": own.stdin if Path(own.stdin).exists() else "",
             "identity": bool(self._repeatable.get("identity")),
-            "wanted": [file, code.first_line, code.qualname, self._count(position, ours)],
+            "wanted": [file, code.first_line, code.qualname, self._count(begin, position, ours)],
             "files": self._different(),
             "modules": ["__main__", *own.modules],
             "flags": code.flags,
@@ -109,14 +127,13 @@ class InPlace:
             "trace": str(trace),
         }
 
-    def _count(self, position: int, ours: CallRecipe) -> int:
+    def _count(self, begin: int, position: int, ours: CallRecipe) -> int:
         """The how manieth call of its code it is, in the order in which they begin to run."""
         tree = self._tree
         function = int(tree.columns.function[position])
         if function not in self._begins:
             numbers = tree.details[tree.columns.function == function]
             self._begins[function] = self._source.begins(np.sort(numbers), ours.code)
-        begin = self._source.begins(tree.details[position : position + 1], ours.code)[0]
         return sum(0 <= each <= begin for each in self._begins[function])
 
     def _different(self) -> list[tuple[str, str]]:

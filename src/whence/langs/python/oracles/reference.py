@@ -19,10 +19,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.checkouts import find_reference
@@ -42,7 +46,7 @@ from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import CALLING, Failed, Worker
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import format as f
-from whence.langs.python.trace.call_recipes import RecipeSource, place_of
+from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.recipes import Name, Recipe, Unbound, why_unknown
 from whence.langs.python.trace.tables import CodeEntry
@@ -94,9 +98,7 @@ class ReferenceOracle:
         self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
         self._workers = [Worker(self.versions.own()), Worker(self.versions.other())]
         self.equations = Equations(self.versions.other(), self._folder, self.running)
-        self.in_place = InPlace(
-            self.tree, self.versions, self._folder, self.limit, self.running
-        )
+        self.in_place = InPlace(self.tree, self.versions, self._folder, self.limit, self.running)
         self._calls = 0
         self._judged: dict[int, tuple[Verdict, str] | _No] = {}
 
@@ -137,7 +139,7 @@ class ReferenceOracle:
         except _No as problem:
             raise WhenceError(str(problem)) from None
         return (
-            symptom_of(self.tree, self.equations.runs()[0].tree)
+            symptom_of(self.tree, self.equations.endings()[0])
             if (verdict is Verdict.WRONG)
             else None
         )
@@ -185,21 +187,10 @@ class ReferenceOracle:
             if code.module == "__main__" and code.qualname == "<module>":
                 return self._judge_run()
             raise _No(f"it is the body of a {'module' if code.qualname == '<module>' else 'class'}")
-        try:
-            ours = equation_at(self.tree, position)
-        except NotWhole as problem:
-            raise _No(str(problem)) from None
-        if ours.call.outcome.kind is OutcomeKind.NOT_TERMINATED:
+        call = RecipeSource(source).call_recipe(number)
+        if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             raise _No("it did not end")
-        compared, how = self.in_place.compare(position, ours.call), IN_PLACE
-        if compared.match is Match.UNKNOWN:
-            in_place = compared.why
-            compared, how = self._made_again(source, number, ours)
-        if compared.match is Match.UNKNOWN:
-            by_equation = self.equations.compare(ours)
-            if by_equation.match is Match.UNKNOWN:
-                raise _No(f"{in_place}; {compared.why}; {by_equation.why}")
-            compared, how = by_equation, "an equal call of the reference's run"
+        compared, how = self._compared(position, source, number, call)
         if compared.match is Match.SAME:
             return Verdict.RIGHT, how
         if False not in known:
@@ -209,6 +200,36 @@ class ReferenceOracle:
         if how != IN_PLACE:
             self._doubt(position, code)
         return Verdict.WRONG, how
+
+    def _compared(
+        self, position: int, source: Any, number: int, call: CallRecipe
+    ) -> tuple[Compared, str]:
+        """How the call compares, by the first way that can tell; `_No` if none can."""
+        ways: list[Callable[[], tuple[Compared, str]]] = [
+            lambda: (self.in_place.compare(position, call), IN_PLACE),
+            lambda: self._elsewhere(position, source, number),
+        ]
+        unknown = []
+        for way in reversed(ways) if self.in_place.is_slow else ways:
+            compared, how = way()
+            if compared.match is not Match.UNKNOWN:
+                return compared, how
+            unknown.append(compared.why)
+        raise _No("; ".join(unknown))
+
+    def _elsewhere(self, position: int, source: Any, number: int) -> tuple[Compared, str]:
+        """How the call compares where it is not made in its place."""
+        try:
+            ours = equation_at(self.tree, position)
+        except NotWhole as problem:
+            return Compared(Match.UNKNOWN, str(problem)), ""
+        compared, how = self._made_again(source, number, ours)
+        if compared.match is not Match.UNKNOWN:
+            return compared, how
+        by_equation = self.equations.compare(ours)
+        if by_equation.match is Match.UNKNOWN:
+            return Compared(Match.UNKNOWN, f"{compared.why}; {by_equation.why}"), ""
+        return by_equation, "an equal call of the reference's run"
 
     def _known(self, position: int) -> tuple[Verdict, str]:
         """What is known of a call; each is judged once."""
@@ -242,28 +263,40 @@ class ReferenceOracle:
 
     def _judge_run(self) -> tuple[Verdict, str]:
         """The run as a whole: how it ended, and what it printed."""
-        runs = self.equations.runs()
+        runs = self.equations.endings()
         if not runs:
             raise _No(self.equations.problem)
-        between = compare_runs(runs[0].tree, runs[1].tree)
+        between = compare_runs(runs[0], runs[1])
         if between.match is not Match.SAME:
             raise _No(f"runs of the reference are not alike ({between.why})")
-        compared = compare_runs(self.tree, runs[0].tree)
+        compared = compare_runs(self.tree, runs[0])
         if compared.match is Match.UNKNOWN:
             raise _No(compared.why)
         same = compared.match is Match.SAME
         return (Verdict.RIGHT if same else Verdict.WRONG), "the whole run"
 
     def _codes_below(self, position: int) -> list[CodeEntry]:
-        end = int(self.tree.columns.end[position])
-        found = {}
-        for at in range(position, end):
-            source, number = place_of(self.tree, at)
-            if number > 0:
-                recipes = RecipeSource(source)
-                code = recipes.code_of(number)
-                found[id(source), code] = source.tables.code(code)
+        """The code that ran in a call."""
+        columns = self.tree.columns
+        functions = np.unique(columns.function[position : int(columns.end[position])])
+        found = {id(code): code for number in functions for code in self._codes[int(number)]}
         return list(found.values())
+
+    @cached_property
+    def _codes(self) -> dict[int, list[CodeEntry]]:
+        """The code of each function; of one name there may be several."""
+        known: dict[tuple[int, int, int], CodeEntry] = {}
+        recipes: dict[int, RecipeSource] = {}
+        for position, function in enumerate(self.tree.columns.function.tolist()):
+            source, number = place_of(self.tree, position)
+            if number > 0:
+                reader = recipes.setdefault(id(source), RecipeSource(source))
+                code = reader.code_of(number)
+                known.setdefault((function, id(source), code), source.tables.code(code))
+        found: dict[int, list[CodeEntry]] = defaultdict(list)
+        for (function, _, _), entry in known.items():
+            found[function].append(entry)
+        return found
 
     def _is_whole(self, position: int) -> bool:
         end = int(self.tree.columns.end[position])

@@ -211,14 +211,8 @@ class Versions:
         one, two = self._code(file), self._code(other)
         if one is None or two is None:
             return False
-        ours, theirs = list(_all(one)), list(_all(two))
-        if [code.co_qualname for code in ours] != [code.co_qualname for code in theirs]:
-            return False
-        return all(
-            _digest(mine) == _digest(yours)
-            for mine, yours in zip(ours, theirs, strict=True)
-            if not mine.co_flags & _OPTIMIZED
-        )
+        ours, theirs = list(_bodies(one)), list(_bodies(two))
+        return list(map(_digest, ours)) == list(map(_digest, theirs))
 
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
@@ -256,6 +250,14 @@ def _all(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _all(constant)
+
+
+def _bodies(code: CodeType) -> Iterator[CodeType]:
+    """The body of a module, and those of its classes. What functions hold is their own business."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and not constant.co_flags & _OPTIMIZED:
+            yield from _bodies(constant)
 
 
 def _is(code: CodeType, entry: CodeEntry) -> bool:

@@ -150,10 +150,14 @@ class Inside:
     """Whether what is done here may reach beyond this process."""
 
     over = False
+    say: Say
+    """Whom to tell that it would."""
 
 
 def stay_inside(say: Say) -> None:
     """End the process as soon as something would reach beyond it."""
+
+    Inside.say = say
 
     def hook(event: str, details: tuple[Any, ...]) -> None:
         if Inside.over:
@@ -167,7 +171,7 @@ def stay_inside(say: Say) -> None:
             reason = f"it reaches outside of its process ({event})"
         if reason:
             Inside.over = True
-            say({"said": "cannot", "why": reason})
+            Inside.say({"said": "cannot", "why": reason})
             os._exit(0)
 
     sys.addaudithook(hook)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import _random
 import _thread
 import collections
+import contextlib
 import functools
 import gc
 import io
@@ -48,7 +49,7 @@ Teller = Callable[[Any], Content]
 
 
 class Contents:
-    """Tells what objects hold. `modules` are the program's; `place` tells code of one name apart."""
+    """Tells what objects hold. `modules` are the program's; `place` tells code of a name apart."""
 
     def __init__(self, modules: Iterable[str], place: Callable[[types.CodeType], str]) -> None:
         self._modules = frozenset(modules)
@@ -68,7 +69,7 @@ class Contents:
             return teller(value)
         if isinstance(value, type):
             return self._class(value)
-        base = _base(kind)
+        base = _shape(kind)[0]
         if base is object or base in _BASES or issubclass(base, BaseException):
             return _instance(value, base)
         return _of_c(value)
@@ -120,9 +121,24 @@ def _is_new(value: types.GeneratorType[Any, Any, Any]) -> bool:
 _BASES: dict[type, Teller] = {}
 
 
-def _base(kind: type) -> type:
-    """The class that a class of Python stands on: one of C."""
-    return next(each for each in _raw_mro(kind) if not _is_of_python(each))
+_shapes: dict[int, tuple[type, list[tuple[str, Any]]]] = {}
+"""Of classes by their address, for a class may have a hash of its own."""
+
+
+def _shape(kind: type) -> tuple[type, list[tuple[str, Any]]]:
+    """The class of C that a class stands on, and the slots that it has."""
+    known = _shapes.get(id(kind))
+    if known is None:
+        above = [each for each in _raw_mro(kind) if _is_of_python(each)]
+        base = next(each for each in _raw_mro(kind) if not _is_of_python(each))
+        slots = [
+            (name, each)
+            for held in above
+            for name, each in _raw_dict(held).items()
+            if isinstance(each, types.MemberDescriptorType)
+        ]
+        known = _shapes[id(kind)] = (base, slots)
+    return known
 
 
 def _is_of_python(kind: type) -> bool:
@@ -157,13 +173,9 @@ def _attributes(value: Any) -> dict[str, Any]:
     except AttributeError:
         held = {}
     found = {str(name): each for name, each in dict.items(held)} if type(held) is dict else {}
-    for each in _raw_mro(type(value)):
-        for name, slot in _raw_dict(each).items():
-            if isinstance(slot, types.MemberDescriptorType) and _is_of_python(each):
-                try:
-                    found[name] = slot.__get__(value, each)
-                except AttributeError:
-                    continue
+    for name, slot in _shape(type(value))[1]:
+        with contextlib.suppress(AttributeError):
+            found[name] = slot.__get__(value)
     return found
 
 
@@ -199,13 +211,11 @@ def _atom(value: Any) -> Content:
     return Content(f"{type(value).__name__} {value!r}", shared=False)
 
 
-def _number(value: int) -> Content:
-    return Content(f"int {value:x}", shared=False)
-
-
 def _named(value: Any) -> Content:
     owner = getattr(value, "__objclass__", None) or type(value)
-    return Content(f"{type(value).__name__} {owner.__module__}.{owner.__qualname__}.{value.__name__}")
+    return Content(
+        f"{type(value).__name__} {owner.__module__}.{owner.__qualname__}.{value.__name__}"
+    )
 
 
 def _builtin(value: Any) -> Content:
@@ -346,27 +356,30 @@ _BASES.update(
         bytearray: _of_text(bytearray), int: _of_text(int), float: _of_text(float),
         complex: _of_text(complex), collections.OrderedDict: _ordered,
         collections.defaultdict: _defaulting, collections.deque: _queue,
-        **_written(), _random.Random: _chance, types.ModuleType: lambda value: Content(f"module {value.__name__}"),
+        **_written(), _random.Random: _chance,
+        types.ModuleType: lambda value: Content(f"module {value.__name__}"),
     }
 )  # fmt: skip
 _TELLERS: dict[type, Teller] = {
-    **_BASES, type(None): _atom, type(...): _atom, type(NotImplemented): _atom, **_iterators(), str: _atom, bytes: _atom, int: _number, bool: _atom, float: _atom, complex: _atom,
-    types.MethodType: _bound, types.BuiltinFunctionType: _builtin,
-    type(re.compile("").match): _builtin,  # of C, too, and another type
-    types.MethodWrapperType: _wrapped,
-    types.CellType: _cell, re.Match: _match, io.StringIO: _stream, io.BytesIO: _stream,
-    weakref.ref: _weak, functools.partial: _referring, types.MappingProxyType: _referring,
-    types.SimpleNamespace: _referring, functools._lru_cache_wrapper: _cached,
-    re.Pattern: lambda value: Content(f"re {value.pattern!r} {value.flags}", shared=False),
-    type({}.keys()): _referring, type({}.values()): _referring, type({}.items()): _referring,
-    _thread.LockType: lambda value: Content(f"lock {value.locked()}"),
-    _thread.RLock: lambda value: Content("lock"),
-    struct.Struct: lambda value: Content(f"struct {value.format}"), slice: _referring, memoryview: lambda value: Content("memoryview", [value.tobytes()]),
-    property: _referring, staticmethod: _referring, classmethod: _referring,
+    **_BASES, **_iterators(),
+    types.EllipsisType: _atom, types.NotImplementedType: _atom,
+    types.MethodType: _bound, types.MethodWrapperType: _wrapped,
+    types.BuiltinFunctionType: _builtin, type(re.compile("").match): _builtin,
     types.MethodDescriptorType: _named, types.WrapperDescriptorType: _named,
     types.GetSetDescriptorType: _named, types.MemberDescriptorType: _named,
     types.ClassMethodDescriptorType: _named,
+    functools.partial: _referring, types.MappingProxyType: _referring,
+    types.SimpleNamespace: _referring, slice: _referring, property: _referring,
+    staticmethod: _referring, classmethod: _referring,
+    type({}.keys()): _referring, type({}.values()): _referring, type({}.items()): _referring,
+    functools._lru_cache_wrapper: _cached, types.CellType: _cell, weakref.ref: _weak,
+    re.Match: _match, io.StringIO: _stream, io.BytesIO: _stream,
+    re.Pattern: lambda value: Content(f"re {value.pattern!r} {value.flags}", shared=False),
+    memoryview: lambda value: Content("memoryview", [value.tobytes()]),
+    struct.Struct: lambda value: Content(f"struct {value.format}"),
+    _thread.LockType: lambda value: Content(f"lock {value.locked()}"),
+    _thread.RLock: lambda value: Content("lock"),
     types.TracebackType: lambda value: Content("traceback"),
     types.CodeType: lambda value: Content(f"code {value.co_qualname}"),
-    type(object()): lambda value: Content("object"),
+    object: lambda value: Content("object"),
 }  # fmt: skip

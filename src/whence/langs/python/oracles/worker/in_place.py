@@ -6,30 +6,28 @@ has the reference's code put in the place of its own, in every function that the
 leaves behind is told as digests (`reach.py`), and by a recording of the own call, which shows
 whether it is the one that was recorded.
 
-Invariant: nothing that a call does here reaches beyond its process; what the program does before it
-is done once more.
+Invariant: nothing that the program does here reaches beyond its process.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import inspect
 import json
 import os
+import random
 import select
 import signal
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from hashlib import blake2b
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from whence.langs.python.oracles.worker import calling
 from whence.langs.python.oracles.worker.contents import Contents
-from whence.langs.python.oracles.worker.loading import all_codes
+from whence.langs.python.oracles.worker.exchange import Exchange
 from whence.langs.python.oracles.worker.making import CannotMake
 from whence.langs.python.oracles.worker.reach import Reach
 from whence.langs.python.record import frame_values
@@ -44,6 +42,8 @@ from whence.langs.python.trace import format as f
 OWN, REFERENCE = "own", "reference"
 PRINTED, ERRORS = "what it printed", "what it wrote to standard error"
 VARIABLE = "the variable "
+BEFORE = "before the program, run again, comes to this call"
+"""Then it was stopped."""
 
 
 _exchanges: list[Exchange] = []
@@ -63,10 +63,16 @@ def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> No
     stdin = os.open(order["stdin"] or os.devnull, os.O_RDONLY)
     os.dup2(stdin, 0)
     os.close(stdin)
+    random.seed()  # as in a process of its own
     kind, name, arguments = order["target"]
     if order["identity"]:
         make_repeatable("own")
     watch = _Watch(order["wanted"], lambda frame: _reached(frame, order, say, rules))
+
+    def say_before(answer: dict[str, Any]) -> None:
+        say({**answer, "why": f"{BEFORE}, {answer['why']}"})
+
+    calling.stay_inside(say_before)
     try:
         launch(Target(Kind(kind), name, tuple(arguments)), watch.start, lambda how, value: None)
     except SystemExit:
@@ -112,7 +118,7 @@ class _Watch:
             sys.monitoring.free_tool_id(self._tool)
 
     def _is_wanted(self, code: CodeType) -> bool:
-        return (
+        return bool(
             code.co_firstlineno == self._line
             and code.co_qualname == self._name
             and os.path.abspath(code.co_filename) == self._file
@@ -125,10 +131,13 @@ class _Watch:
         return None
 
     def _profiled(self, frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and self._is_wanted(frame.f_code):
-            # A generator that goes on is told as a call, too; but it does not resume at 0.
-            if frame.f_code.co_code[frame.f_lasti + 1] == 0:
-                self._count_one(frame)
+        # A generator that goes on is told as a call, too; but it does not resume at 0.
+        if (
+            event == "call"
+            and self._is_wanted(frame.f_code)
+            and frame.f_code.co_code[frame.f_lasti + 1] == 0
+        ):
+            self._count_one(frame)
 
     def _count_one(self, frame: FrameType) -> None:
         self._seen += 1
@@ -145,13 +154,14 @@ def _reached(
     frame: FrameType, order: dict[str, Any], say: calling.Say, rules: UserCodeRules
 ) -> None:
     """Have the call made by both versions, each in a process of its own; does not come back."""
+    calling.Inside.over = True
     try:
         if threading.active_count() > 1:
             raise CannotMake("other threads are running")
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
-        sides = []
+        sides: list[dict[str, Any]] = []
         # Twice, since what is by chance must not be called different.
         for number, version in enumerate((OWN, REFERENCE, OWN, REFERENCE)):
             if number == 2 and sides[0] == sides[1]:
@@ -250,7 +260,8 @@ class _Side:
             tempfile.TemporaryFile() as errors,
             self._recorded(function),
         ):
-            calling.stay_inside(say)
+            calling.Inside.say = say
+            calling.Inside.over = False
             with _output_to(printed.fileno(), errors.fileno()):
                 outcome = self._outcome(function, positional, named)
             calling.Inside.over = True
@@ -328,65 +339,3 @@ def _output_to(output: int, errors: int) -> Iterator[None]:
         for each in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 each.flush()
-
-
-# --- the code of the reference -------------------------------------------------------------------
-
-_Key = tuple[str, str, int, bytes]
-
-
-class Exchange:
-    """The code of both versions of some files, which differ in functions only.
-
-    Code that runs may have been changed by those who watch it, so it is known by its place.
-    """
-
-    def __init__(self, files: list[tuple[str, str]]) -> None:
-        self._theirs: dict[_Key, CodeType] = {}
-        self._places: dict[_Key, int] = {}
-        for own, other in files:
-            ours, theirs = (list(all_codes(_compiled(file, own))) for file in (own, other))
-            for number, (one, two) in enumerate(zip(ours, theirs, strict=True)):
-                self._places[_key(one)] = self._places[_key(two)] = number
-                if one != two:
-                    self._theirs[_key(one)] = two
-
-    def place(self, code: CodeType) -> str:
-        """What tells code apart from other code of its name, in both versions."""
-        number = self._places.get(_key(code))
-        if number is not None:
-            return str(number)
-        return blake2b(b"%d " % code.co_firstlineno + code.co_linetable, digest_size=8).hexdigest()
-
-    def made(self, function: FunctionType, theirs: bool) -> FunctionType:
-        """A function like one, with the reference's code if there is any."""
-        code = self._theirs.get(_key(function.__code__)) if theirs else None
-        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        code = code or function.__code__
-        if {*code.co_freevars} - {*cells}:
-            raise CannotMake(f"{code.co_qualname} has other free variables there")
-        closure = tuple(cells[name] for name in code.co_freevars) or None
-        return FunctionType(code, function.__globals__, function.__name__, None, closure)
-
-    def everywhere(self) -> None:
-        """Give all functions that there are the reference's code."""
-        for each in gc.get_objects():
-            if type(each) is FunctionType:
-                code = self._theirs.get(_key(each.__code__))
-                if code is None:
-                    continue
-                if code.co_freevars != each.__code__.co_freevars:
-                    raise CannotMake(f"{code.co_qualname} has other free variables there")
-                each.__code__ = code
-
-
-def _compiled(file: str, name: str) -> CodeType:
-    try:
-        with open(file, "rb") as source:
-            return compile(source.read(), name, "exec", dont_inherit=True)
-    except (OSError, SyntaxError, ValueError) as problem:
-        raise CannotMake(f"{file} cannot be compiled ({problem})") from None
-
-
-def _key(code: CodeType) -> _Key:
-    return os.path.abspath(code.co_filename), code.co_qualname, code.co_firstlineno, code.co_linetable

@@ -10,6 +10,7 @@ Invariant: equal digests of values that are known in full mean equal values.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -17,10 +18,23 @@ from whence.langs.python.oracles.worker.contents import Content, Contents
 
 MOST = 400_000
 """More objects are not looked at."""
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,}\b")
+_ADDRESS = re.compile(rb"0x[0-9a-fA-F]{4,}|\b\d{9,}\b")
 _SHORTEST = 9
-"""Of a text with an address in it, with its type and quotes."""
+"""Of a text with an address in it."""
 _SIZE = 12
+
+
+class _Open:
+    """An object whose parts are being looked at."""
+
+    __slots__ = ("content", "exact", "loose", "parts", "value")
+
+    def __init__(self, value: Any, content: Content, parts: Iterator[Any]) -> None:
+        self.value = value
+        self.content = content
+        self.parts = parts
+        self.exact: list[bytes] = []
+        self.loose: list[bytes] = []
 
 
 class Reach:
@@ -29,70 +43,66 @@ class Reach:
     def __init__(self, contents: Contents, most: int = MOST) -> None:
         self._contents = contents
         self._most = most
-        self._seen: dict[int, tuple[str, bytes]] = {}
+        self._seen: dict[int, tuple[bytes, bytes]] = {}
         """Of each object by its address: what it is called, and its loose digest."""
         self._alive: list[Any] = []
         self.count = 0
 
     def digest(self, name: str, value: Any) -> tuple[str, str, str]:
         """Of one value: its digest, its loose digest, and what is not known of it."""
-        exact = blake2b(digest_size=_SIZE)
+        whole = _Open(None, Content(""), iter((value,)))
+        work = [whole]
         unknown = ""
-        work: list[tuple[Any, Content | None, int]] = [(value, None, 0)]
-        loose: list[bytes] = []
-        number = 0
+        first = self.count
         while work:
-            value, content, place = work.pop()
-            if content is not None:
-                self._leave(value, content, loose, place)
-                continue
-            known = self._seen.get(id(value))
-            if known is not None:
-                exact.update(known[0].encode())
-                loose.append(known[1])
-                continue
-            self.count += 1
-            if self.count > self._most:
-                unknown = unknown or f"more than {self._most:,} objects can be reached from it"
+            top = work[-1]
+            for part in top.parts:
+                kind = type(part)
+                if kind in _PLAIN:
+                    text = _PLAIN[kind](part)
+                    top.exact.append(text)
+                    top.loose.append(_without_addresses(text))
+                    continue
+                known = self._seen.get(id(part))
+                if known is not None:
+                    top.exact.append(known[0])
+                    top.loose.append(known[1])
+                    continue
+                self.count += 1
+                if self.count > self._most:
+                    return "", "", f"more than {self._most:,} objects can be reached from it"
+                content = self._contents.of(part)
+                if not content.known:
+                    unknown = unknown or f"it reaches an object of {content.label[:80]}"
+                if content.shared:
+                    self._seen[id(part)] = f"#{name}/{self.count - first};".encode(), b"around;"
+                parts = self._sorted(content) if content.unordered else content.parts
+                self._alive.append((part, parts))
+                work.append(_Open(part, content, iter(parts)))
                 break
-            content = self._contents.of(value)
-            if not content.known:
-                unknown = unknown or f"it reaches an object of {content.label[:80]}"
-            text = content.label.encode("utf-8", "surrogatepass")
-            exact.update(b"%d:%d:" % (len(text), len(content.parts)) + text)
-            if content.shared:
-                number += 1
-                self._seen[id(value)] = f"#{name}/{number};", b"around"
-                self._alive.append(value)
-            if not content.parts:
-                self._leave(value, content, loose, len(loose))
-                continue
-            parts = self._sorted(content) if content.unordered else content.parts
-            self._alive.append(parts)
-            work.append((value, content, len(loose)))
-            work += [(part, None, 0) for part in reversed(parts)]
-        return exact.hexdigest(), b"".join(loose).hex(), unknown
+            else:
+                work.pop()
+                if work:
+                    self._leave(top, work[-1])
+        exact, loose = _digest(b"".join(whole.exact)), _digest(b"".join(whole.loose))
+        return exact.hex(), loose.hex(), unknown
 
     def alone(self, value: Any) -> tuple[str, str, str]:
         """Of a value that nothing else refers to by its digest."""
         return Reach(self._contents, self._most).digest("", value)
 
-    def _leave(self, value: Any, content: Content, loose: list[bytes], place: int) -> None:
-        label = content.label
-        if len(label) > _SHORTEST:
-            label = _ADDRESS.sub("", label)
-        text = label.encode("utf-8", "surrogatepass")
-        parts = b"".join(loose[place:])
-        found = blake2b(b"%d:" % len(text) + text + parts, digest_size=_SIZE).digest()
-        del loose[place:]
-        loose.append(found)
-        if content.shared:
-            self._seen[id(value)] = self._seen[id(value)][0], found
+    def _leave(self, left: _Open, above: _Open) -> None:
+        text = _measured(b"o", left.content.label.encode("utf-8", "surrogatepass"))
+        above.exact.append(_digest(text + b"".join(left.exact)))
+        loose = _digest(_without_addresses(text) + b"".join(left.loose))
+        above.loose.append(loose)
+        if left.content.shared:
+            self._seen[id(left.value)] = self._seen[id(left.value)][0], loose
 
-    def _sorted(self, content: Content) -> list[Any]:
+    def _sorted(self, content: Content) -> Sequence[Any]:
         """The members of a set in an order that is the same everywhere."""
-        if all(type(part) in (str, int, bytes) for part in content.parts):
-            return sorted(content.parts, key=repr)
+        if all(type(part) in _PLAIN for part in content.parts):
+            return sorted(content.parts, key=lambda part: _PLAIN[type(part)](part))
         keys = []
         for part in content.parts:
             inner = Reach(self._contents, max(0, self._most - self.count))
@@ -100,3 +110,27 @@ class Reach:
             self.count += inner.count
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return [content.parts[at] for at in order]
+
+
+def _digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=_SIZE).digest()
+
+
+def _measured(kind: bytes, data: bytes) -> bytes:
+    return b"%b%d:%b;" % (kind, len(data), data)
+
+
+def _without_addresses(text: bytes) -> bytes:
+    return _ADDRESS.sub(b"", text) if len(text) > _SHORTEST else text
+
+
+_PLAIN: dict[type, Callable[[Any], bytes]] = {
+    str: lambda value: _measured(b"s", value.encode("utf-8", "surrogatepass")),
+    bytes: lambda value: _measured(b"b", value),
+    int: lambda value: b"i%x;" % value,
+    bool: lambda value: b"t;" if value else b"f;",
+    type(None): lambda value: b"n;",
+    # By their writing: -0.0 is not 0.0, and nan is nan.
+    float: lambda value: _measured(b"d", repr(value).encode()),
+    complex: lambda value: _measured(b"c", repr(value).encode()),
+}
