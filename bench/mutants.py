@@ -23,15 +23,15 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from itertools import groupby
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-_HERE = Path(__file__).parent
-sys.path[:0] = [str(_HERE), str(_HERE.parent / "tests" / "support")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import mutation
 from questions import put, table
@@ -39,7 +39,7 @@ from questions import put, table
 from whence.errors import WhenceError
 
 BEGIN = "<!-- begin: written by `whence bench mutants --write docs/mutants.md` -->"
-RESULTS = _HERE / "results" / "mutants.jsonl"
+RESULTS = Path(__file__).parent / "results" / "mutants.jsonl"
 LATE = "late"
 MOST_REASONS = 12
 
@@ -97,10 +97,6 @@ def _too_late(number: int, frame: object) -> None:
 def tried(subject: mutation.Subject, mutant: mutation.Mutant, number: int, limit: int) -> Line:
     """What comes of a mutant, within so many seconds. Runs in a process of its own."""
     began = time.monotonic()
-    about = {
-        "package": subject.package, "version": version_of(subject.package), "key": key_of(mutant),
-        "mutant": str(mutant), "function": mutant.function,
-    }  # fmt: skip
     signal.signal(signal.SIGALRM, _too_late)
     signal.alarm(limit)
     try:
@@ -114,7 +110,14 @@ def tried(subject: mutation.Subject, mutant: mutation.Mutant, number: int, limit
         told = {"how": mutation.MISTAKEN, "why": f"whence failed: {problem}"}
     finally:
         signal.alarm(0)
-    return Line(**about, **told, seconds=round(time.monotonic() - began, 2))
+    return Line(**_about(subject, mutant), **told, seconds=round(time.monotonic() - began, 2))
+
+
+def _about(subject: mutation.Subject, mutant: mutation.Mutant) -> dict[str, str]:
+    return {
+        "package": subject.package, "version": version_of(subject.package), "key": key_of(mutant),
+        "mutant": str(mutant), "function": mutant.function,
+    }  # fmt: skip
 
 
 def key_of(mutant: mutation.Mutant) -> str:
@@ -148,22 +151,36 @@ def run(
     with tempfile.TemporaryDirectory(prefix="whence-mutants-") as folder:
         subject = mutation.Subject(package, Path(folder) / "subject")
         wanted = [each for each in enumerate(subject.mutants(10**6)) if key_of(each[1]) not in done]
-        context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(options.parallel, mp_context=context) as pool:
-            running: set[Future[Line]] = set()
-            while (wanted or running) and left > 0:
-                while wanted and len(running) < min(options.parallel, left):
-                    number, mutant = wanted.pop(0)
-                    running.add(pool.submit(tried, subject, mutant, number, options.seconds))
-                ended, running = wait(running, return_when=FIRST_COMPLETED)
-                for each in ended:
-                    line = each.result()
-                    left -= line.differs
-                    if line.differs:
-                        say(f"{line.seconds:6.1f} {line.how:8} {line.package} {line.mutant}")
-                    yield line
-            for each in running:
-                yield each.result()
+        running: dict[Connection, mutation.Mutant] = {}
+        while running or (wanted and left > 0):
+            while wanted and len(running) < min(options.parallel, left):
+                number, mutant = wanted.pop(0)
+                running[_started(subject, mutant, number, options.seconds)] = mutant
+            for ended in wait(list(running)):
+                mutant = running.pop(ended)
+                try:
+                    line = Line(**ended.recv())
+                except EOFError:
+                    line = Line(**_about(subject, mutant), how=mutation.MISTAKEN, why="it crashed")
+                left -= line.differs
+                if line.differs:
+                    say(f"{line.seconds:6.1f} {line.how:8} {line.package} {line.mutant}")
+                yield line
+
+
+def _started(
+    subject: mutation.Subject, mutant: mutation.Mutant, number: int, limit: int
+) -> Connection:
+    """Where a process that tries a mutant will say what came of it."""
+    context = multiprocessing.get_context("fork")
+    reading, writing = context.Pipe(duplex=False)
+
+    def try_and_tell() -> None:
+        writing.send(asdict(tried(subject, mutant, number, limit)))
+
+    context.Process(target=try_and_tell).start()
+    writing.close()
+    return reading
 
 
 # --- the table -----------------------------------------------------------------------------------

@@ -183,10 +183,8 @@ class ReferenceOracle:
         unchanged = all(known)
         if unchanged and whole and self.versions.only_functions_differ:
             return Verdict.RIGHT, "no code that ran in it differs"
-        if is_body(code):
-            if code.module == "__main__" and code.qualname == "<module>":
-                return self._judge_run()
-            raise _No(f"it is the body of a {'module' if code.qualname == '<module>' else 'class'}")
+        if code.module == "__main__" and code.qualname == "<module>":
+            return self._judge_run()
         call = RecipeSource(source).call_recipe(number)
         if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             raise _No("it did not end")
@@ -223,6 +221,8 @@ class ReferenceOracle:
             ours = equation_at(self.tree, position)
         except NotWhole as problem:
             return Compared(Match.UNKNOWN, str(problem)), ""
+        if is_body(ours.call.code):
+            return Compared(Match.UNKNOWN, "it is the body of a module or class"), ""
         compared, how = self._made_again(source, number, ours)
         if compared.match is not Match.UNKNOWN:
             return compared, how

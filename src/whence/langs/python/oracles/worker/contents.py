@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import _random
 import _thread
+import abc
 import collections
 import contextlib
 import functools
@@ -382,4 +383,6 @@ _TELLERS: dict[type, Teller] = {
     types.TracebackType: lambda value: Content("traceback"),
     types.CodeType: lambda value: Content(f"code {value.co_qualname}"),
     object: lambda value: Content("object"),
+    # Which classes an abstract class took for its own: what isinstance remembers.
+    type(vars(abc.ABC)["_abc_impl"]): lambda value: Content("abc"),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Puts the code of the reference in the place of the program's own, in every function that there is.
+"""Puts the code of the reference in the place of the program's own, in all functions that exist.
 
 Invariant: a function keeps all but its code: its variables, its defaults, what it captured.
 """

@@ -299,6 +299,10 @@ class _Side:
     ) -> dict[str, Any]:
         found: dict[str, Any] = {}
         try:
+            if self._order["flags"] & f.CLASS_BODY:
+                space, code = self._frame.f_locals, function.__code__
+                exec(code, function.__globals__, space, closure=function.__closure__)
+                return {"its names": self._digest("names", dict(space))}
             made = function(*positional, **named)
             if not self._order["flags"] & f.GENERATOR:
                 return {"its result": self._digest("result", made)}
