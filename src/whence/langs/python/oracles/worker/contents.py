@@ -68,7 +68,7 @@ class Contents:
         teller = _TELLERS.get(kind) or self._own.get(kind)
         if teller is not None:
             return teller(value)
-        if isinstance(value, type):
+        if issubclass(kind, type):
             return self._class(value)
         base = _shape(kind)[0]
         if base is object or base in _BASES or issubclass(base, BaseException):
@@ -86,7 +86,7 @@ class Contents:
             for name, each in held.items()
             if not (name.startswith("_") and name.endswith("_"))
             and not hasattr(type(each), "__get__")
-            and not isinstance(each, _CODE)
+            and not issubclass(type(each), _CODE)
         }
         return Content(f"{label} {sorted(data)}", [data[name] for name in sorted(data)])
 
@@ -189,6 +189,8 @@ def _of_c(value: Any) -> Content:
     array = _numpy(value)
     if array is not None:
         return array
+    if kind.__module__ == "functools" and kind.__name__ == "_lru_list_elem":
+        return Content("remembered")  # by the cache that it is part of, which tells it
     parts = gc.get_referents(value)
     return Content(f"{kind.__module__}.{kind.__qualname__}", parts, known=False)
 
@@ -271,6 +273,15 @@ def _stream(value: Any) -> Content:
     if value.closed:
         return Content("closed stream", [_attributes(value)])
     return Content(f"stream {value.tell()}", [value.getvalue()])
+
+
+def _file(value: Any) -> Content:
+    if value.closed:
+        return Content("closed file")
+    try:
+        return Content(f"file {value.name!r} {value.mode} {value.tell()}")
+    except Exception:
+        return Content("file", known=False)
 
 
 def _weak(value: Any) -> Content:
@@ -375,6 +386,7 @@ _TELLERS: dict[type, Teller] = {
     type({}.keys()): _referring, type({}.values()): _referring, type({}.items()): _referring,
     functools._lru_cache_wrapper: _cached, types.CellType: _cell, weakref.ref: _weak,
     re.Match: _match, io.StringIO: _stream, io.BytesIO: _stream,
+    io.TextIOWrapper: _file, io.BufferedReader: _file, io.FileIO: _file,
     re.Pattern: lambda value: Content(f"re {value.pattern!r} {value.flags}", shared=False),
     memoryview: lambda value: Content("memoryview", [value.tobytes()]),
     struct.Struct: lambda value: Content(f"struct {value.format}"),

@@ -18,6 +18,7 @@ import os
 import random
 import select
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -42,6 +43,7 @@ from whence.langs.python.trace import format as f
 OWN, REFERENCE = "own", "reference"
 PRINTED, ERRORS = "what it printed", "what it wrote to standard error"
 VARIABLE = "the variable "
+_MOST_FILES = 1024
 BEFORE = "before the program, run again, comes to this call"
 """Then it was stopped."""
 
@@ -162,16 +164,29 @@ def _reached(
             with contextlib.suppress(Exception):
                 stream.flush()
         sides: list[dict[str, Any]] = []
+        places = _offsets()
         # Twice, since what is by chance must not be called different.
         for number, version in enumerate((OWN, REFERENCE, OWN, REFERENCE)):
             if number == 2 and sides[0] == sides[1]:
                 break
+            for descriptor, offset in places.items():
+                os.lseek(descriptor, offset, os.SEEK_SET)
             sides.append(_in_child(_Side(frame, order, version, number, rules), order["limit"]))
         say({"said": "done", OWN: sides[::2], REFERENCE: sides[1::2]})
     except CannotMake as problem:
         say({"said": "cannot", "why": str(problem)})
     finally:
         os._exit(0)
+
+
+def _offsets() -> dict[int, int]:
+    """How far each open file was read: processes that are forked off share that."""
+    found = {}
+    for descriptor in range(_MOST_FILES):
+        with contextlib.suppress(OSError):
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                found[descriptor] = os.lseek(descriptor, 0, os.SEEK_CUR)
+    return found
 
 
 def _in_child(side: _Side, limit: float) -> dict[str, Any]:
