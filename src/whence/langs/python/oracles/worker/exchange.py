@@ -5,6 +5,7 @@ Invariant: a function keeps all but its code: its variables, its defaults, what 
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 from hashlib import blake2b
@@ -14,6 +15,9 @@ from whence.langs.python.oracles.worker.loading import all_codes
 from whence.langs.python.oracles.worker.making import CannotMake
 
 _Key = tuple[str, str, int, bytes]
+
+
+_absolute = functools.cache(os.path.abspath)
 
 
 class Exchange:
@@ -87,5 +91,5 @@ def _compiled(file: str, name: str) -> CodeType:
 
 
 def _key(code: CodeType) -> _Key:
-    file = os.path.abspath(code.co_filename)
+    file = _absolute(code.co_filename)
     return file, code.co_qualname, code.co_firstlineno, code.co_linetable

@@ -12,6 +12,7 @@ Invariant: nothing that the program does here reaches beyond its process.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 import json
 import os
@@ -55,6 +56,8 @@ _exchanges: list[Exchange] = []
 def prepare(order: dict[str, Any]) -> None:
     """Do once what all calls need. Nothing of the program is run."""
     if not _exchanges:
+        with contextlib.suppress(ImportError):
+            importlib.import_module("whence.langs.python.record.native_backend")
         # What is wrong about the files is said when the first call is made.
         with contextlib.suppress(CannotMake):
             _exchanges.append(Exchange(order["files"]))
@@ -89,7 +92,8 @@ class _Watch:
     """Notices that a call begins: the how manieth one of some code."""
 
     def __init__(self, wanted: list[Any], reached: Callable[[FrameType], None]) -> None:
-        self._file, self._line, self._name, self._count = wanted
+        self._file, self._line, self._name, table, self._count = wanted
+        self._table = bytes.fromhex(table)
         self._reached = reached
         self._seen = 0
         self._tool: int | None = None
@@ -123,6 +127,7 @@ class _Watch:
         return bool(
             code.co_firstlineno == self._line
             and code.co_qualname == self._name
+            and code.co_linetable == self._table
             and os.path.abspath(code.co_filename) == self._file
         )
 
