@@ -137,7 +137,8 @@ class Equations:
         return self._runs
 
     def endings(self) -> list[ColumnTree]:
-        """Two runs of which no more is known than what they printed and how they ended."""
+        """Two runs, recorded for what they printed and how they ended, with no more of their values
+        than there is to a recording."""
         if self._endings is None:
             self._endings = self._recorded(whole=False)
         return self._endings
@@ -192,7 +193,7 @@ class Equations:
 def record_run(
     version: Version, output: Path, seed: str, limit: float, whole: bool = True
 ) -> ColumnTree:
-    """Run a whole program by a version and record it, with whole values or with none."""
+    """Run a whole program by a version and record it, with whole values or with few."""
     config = {
         "whole": whole,
         "output": str(output),

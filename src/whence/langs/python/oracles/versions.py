@@ -269,7 +269,7 @@ def _digest(code: CodeType) -> tuple[Any, ...]:
     constants = []
     for constant in code.co_consts:
         if not isinstance(constant, CodeType):
-            constants.append((type(constant).__name__, repr(constant)))
+            constants.append(("constant", _written(constant)))
         elif is_transparent(constant):
             constants.append(("comprehension", repr(_digest(constant))))
         else:
@@ -279,6 +279,15 @@ def _digest(code: CodeType) -> tuple[Any, ...]:
         code.co_cellvars, code.co_flags, code.co_argcount, code.co_posonlyargcount,
         code.co_kwonlyargcount, code.co_exceptiontable,
     )  # fmt: skip
+
+
+def _written(constant: object) -> str:
+    """A constant as a text; the members of a frozenset have no order."""
+    if isinstance(constant, tuple):
+        return f"({', '.join(map(_written, constant))})"
+    if isinstance(constant, frozenset):
+        return f"{{{', '.join(sorted(map(_written, constant)))}}}"
+    return f"{type(constant).__name__} {constant!r}"
 
 
 def _same_data(one: str, other: str) -> bool:

@@ -7,16 +7,20 @@ from pathlib import Path
 import pytest
 from versions import blamed, judged, run_recorded
 
+from whence.app import Debugging
 from whence.langs.python.oracles.comparing import Match
 from whence.langs.python.oracles.in_place import compare_states
 from whence.langs.python.oracles.reference import IN_PLACE, oracle_of
 from whence.langs.python.oracles.worker.in_place import BEFORE, ERRORS, VARIABLE
-from whence.model.verdict import Verdict
+from whence.model.verdict import Answer, Verdict
+from whence.session.events import Answered, Ask, Found
+from whence.session.state import State
 
 RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
 
 HEAD = """
-import collections, functools, io, itertools, re
+import collections, functools, io, itertools, random, re
+random.seed(7)
 class Settings:
     limit = 0
 numbers = itertools.count()
@@ -60,6 +64,7 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
         "list(rest(filter(None, [0, 1])))",
         WRONG,
     ),
+    "chance": ("return random.random()", "return -random.random()", "chance(1)", WRONG),
     "raising": ("return f(1)", "return f()", "raising(adder(3))", WRONG),
     "deep": (
         "while f: f = f[0]\n return 1",
@@ -159,6 +164,46 @@ class Table:
     assert {("register", WRONG), ("Table", WRONG)} <= found
     assert blamed(tree, oracle) == "register"
     oracle.close()
+
+
+def test_who_makes_a_function_is_not_blamed_for_what_that_captures_and_why(tmp_path: Path) -> None:
+    # Without its last line `made` captures less, so that the code of `maker` differs as well.
+    good = """
+def maker(x, y):
+    def made(z):
+        z += y
+        return x + z
+    return made
+print(maker(1, 2)(3))
+"""
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(good.replace("return x + z", "return None"))
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: each.verdict for each in judged(tree, oracle)}
+    debugging = Debugging(State(tree), [oracle])
+    outcome = debugging.start()
+    while isinstance(outcome, Ask):
+        outcome = debugging.send(Answered((Answer(outcome.question.node, Verdict.UNKNOWN),)))
+    oracle.close()
+    assert found["maker"] is RIGHT
+    # What it would have captured is not there, so that it cannot be made; but it is all that is
+    # left.
+    assert found["maker.<locals>.made"] is None
+    assert isinstance(outcome, Found)
+    assert outcome.diagnosis.node is not None
+    assert tree.call(tree.position(outcome.diagnosis.node)).function.qualname.endswith("made")
+
+
+def test_a_run_that_prints_the_same_is_right(tmp_path: Path) -> None:
+    good = "def f(x):\n    return x + 1\nprint(bool(f(1)))\n"
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(good.replace("x + 1", "x + 2"))
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: each.verdict for each in judged(tree, oracle)}
+    oracle.close()
+    assert found == {"": RIGHT, "<module>": RIGHT, "f": WRONG}
 
 
 def test_only_what_is_stable_and_known_on_both_sides_counts_as_different() -> None:

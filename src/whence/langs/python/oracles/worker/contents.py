@@ -28,6 +28,8 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from whence.langs.python.oracles.worker.exchange import Exchange
+
 _HEAP, _IMMUTABLE, _POINTER = 1 << 9, 1 << 8, 8
 _raw_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _raw_dict: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
@@ -50,11 +52,11 @@ Teller = Callable[[Any], Content]
 
 
 class Contents:
-    """Tells what objects hold. `modules` are the program's; `place` tells code of a name apart."""
+    """Tells what objects hold. `modules` are the program's, `exchange` knows its versions."""
 
-    def __init__(self, modules: Iterable[str], place: Callable[[types.CodeType], str]) -> None:
+    def __init__(self, modules: Iterable[str], exchange: Exchange) -> None:
         self._modules = frozenset(modules)
-        self._place = place
+        self._exchange = exchange
         self._own: dict[type, Teller] = {
             types.FunctionType: self._function,
             types.GeneratorType: self._generator,
@@ -92,14 +94,14 @@ class Contents:
 
     def _function(self, value: types.FunctionType) -> Content:
         code = value.__code__
-        place = self._place(code) if "<" in code.co_qualname else ""
+        place = self._exchange.place(code) if "<" in code.co_qualname else ""
         label = f"function {value.__module__}.{value.__qualname__} {code.co_qualname} {place}"
-        held = (value.__defaults__, value.__kwdefaults__, value.__dict__, value.__closure__)
-        return Content(label, [each for each in held if each])
+        held = [value.__defaults__, value.__kwdefaults__, value.__dict__]
+        return Content(label, [*filter(None, held), *self._exchange.captured(value)])
 
     def _generator(self, value: types.GeneratorType[Any, Any, Any]) -> Content:
         code, frame = value.gi_code, value.gi_frame
-        label = f"generator {code.co_qualname} {self._place(code)}"
+        label = f"generator {code.co_qualname} {self._exchange.place(code)}"
         if frame is None:
             return Content(f"{label} ended")
         held = dict(frame.f_locals)

@@ -10,6 +10,7 @@ import gc
 import os
 from hashlib import blake2b
 from types import CodeType, FunctionType
+from typing import Any
 
 from whence.langs.python.oracles.worker.loading import all_codes
 from whence.langs.python.oracles.worker.making import CannotMake
@@ -29,6 +30,8 @@ class Exchange:
     def __init__(self, files: list[tuple[str, str]]) -> None:
         self._theirs: dict[_Key, CodeType] = {}
         self._places: dict[_Key, str] = {}
+        self._captured: dict[_Key, frozenset[str]] = {}
+        """What both versions of some code capture, where that is not the same."""
         for own, other in files:
             ours, theirs = (_by_name(_compiled(file, own)) for file in (own, other))
             for name in ours.keys() | theirs.keys():
@@ -45,6 +48,9 @@ class Exchange:
             for one, two in zip(ours, theirs, strict=True):
                 if one != two:
                     self._theirs[_key(one)] = two
+                if one.co_freevars != two.co_freevars:
+                    both = frozenset(one.co_freevars) & frozenset(two.co_freevars)
+                    self._captured[_key(one)] = self._captured[_key(two)] = both
 
     def place(self, code: CodeType) -> str:
         """What tells code apart from other code of its name, in both versions."""
@@ -52,6 +58,13 @@ class Exchange:
         if place is not None:
             return place
         return blake2b(b"%d " % code.co_firstlineno + code.co_linetable, digest_size=8).hexdigest()
+
+    def captured(self, function: FunctionType) -> list[Any]:
+        """The cells that a function has in both versions. What else it has is for its own code."""
+        code = function.__code__
+        both = self._captured.get(_key(code))
+        cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+        return [cell for name, cell in sorted(cells) if both is None or name in both]
 
     def made(self, function: FunctionType, theirs: bool) -> FunctionType:
         """A function like one, with the reference's code if there is any."""

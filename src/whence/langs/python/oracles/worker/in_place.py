@@ -68,7 +68,6 @@ def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> No
     stdin = os.open(order["stdin"] or os.devnull, os.O_RDONLY)
     os.dup2(stdin, 0)
     os.close(stdin)
-    random.seed()  # as in a process of its own
     kind, name, arguments = order["target"]
     if order["identity"]:
         make_repeatable("own")
@@ -260,9 +259,11 @@ class _Side:
         self._version = version
         self._number = number
         self._rules = rules
+        self._chance = random.getstate()
 
     def made(self, say: calling.Say) -> dict[str, Any]:
         """Make the call; digests of all that can be reached after it, by name."""
+        random.setstate(self._chance)  # a process that is forked off has another one
         order = self._order
         exchange = _exchanges[0] if _exchanges else Exchange(order["files"])
         function = frame_values.function(self._frame)
@@ -273,7 +274,7 @@ class _Side:
             exchange.everywhere()
         function = exchange.made(function, self._version == REFERENCE)
         positional, named = calling.passed(function.__code__, arguments)
-        self._reach = Reach(Contents(order["modules"], exchange.place))
+        self._reach = Reach(Contents(order["modules"], exchange))
         calling.disturb_memory(self._number)
         with (
             tempfile.TemporaryFile() as printed,

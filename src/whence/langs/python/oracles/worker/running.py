@@ -1,4 +1,4 @@
-"""Runs a whole program and records it, with whole values or none: `python running.py CONFIG`."""
+"""Runs a whole program and records it, with whole values or few: `python running.py CONFIG`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from whence.langs.python.oracles.worker.calling import WHOLE
 from whence.langs.python.record.launch import Kind, Target, launch
-from whence.langs.python.record.options import Detail, RecordOptions
+from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
@@ -22,7 +22,7 @@ def main() -> None:
     os.chdir(config["cwd"])
     target = Target(Kind(config["kind"]), config["program"], tuple(config["arguments"]))
     rules = UserCodeRules(*(tuple(each) for each in config["rules"]))
-    chosen = WHOLE if config["whole"] else RecordOptions(detail=Detail.IDS)
+    chosen = WHOLE if config["whole"] else RecordOptions()
     options = replace(chosen, max_bytes=_MOST_BYTES)
     recording = Recording(Settings(config["output"], options, rules), target.words)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from whence.langs.python.oracles.worker.contents import Contents
+from whence.langs.python.oracles.worker.exchange import Exchange
 from whence.langs.python.oracles.worker.reach import Reach
 
 
@@ -38,7 +39,7 @@ class Day(datetime.date):
 
 
 def digest(*values: object) -> list[tuple[str, str, str]]:
-    reach = Reach(Contents([__name__], lambda code: str(code.co_firstlineno)))
+    reach = Reach(Contents([__name__], Exchange([])))
     return [reach.digest(str(number), value) for number, value in enumerate(values)]
 
 
@@ -161,5 +162,5 @@ def test_what_nobody_can_look_into_is_said() -> None:
 
 
 def test_more_than_can_be_looked_at_is_said() -> None:
-    reach = Reach(Contents([], lambda code: ""), most=100)
+    reach = Reach(Contents([], Exchange([])), most=100)
     assert "more than 100 objects" in reach.digest("", [[] for _ in range(200)])[2]
