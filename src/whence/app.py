@@ -43,7 +43,7 @@ from whence.session.events import (
     Undone,
 )
 from whence.session.journal import Entry, Journal
-from whence.session.reaction import left_to_blame, narrowed, react
+from whence.session.reaction import left_to_blame, narrowed, only_suspect, react
 from whence.session.state import Facts, State
 from whence.tree.reading import readable_call
 
@@ -222,7 +222,8 @@ class Debugging:
             elif isinstance(outcome, Ask):
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:
-                    return outcome
+                    only = only_suspect(self.state, self._acquitted)
+                    return outcome if only is None else Found(only)
                 self.counts.oracles[answer.by] += 1
                 said.append(answer)
                 outcome = self._step(Answered((answer,)))

@@ -342,6 +342,16 @@ def test_of_several_candidates_the_only_one_that_can_be_at_fault_is() -> None:
     assert "its code is the same" in diagnosis.reason
 
 
+def test_nobody_is_asked_about_the_only_call_that_can_be_at_fault() -> None:
+    debugging = Debugging(top_down(), [Acquits(0, 1, 2, 6, acquitted=(1, 3, 5))])
+    outcome = debugging.start()
+    assert isinstance(outcome, Found)
+    assert (outcome.diagnosis.node, debugging.counts.person) == (FAULT, 0)
+    # As long as nobody said that the top is wrong, there may be no fault at all.
+    outcome = Debugging(top_down(), [Acquits(5, 6, acquitted=(0, 1, 2, 3))]).start()
+    assert isinstance(outcome, Ask)
+
+
 def test_several_candidates_of_one_function_blame_that_function() -> None:
     assert TREE.columns.function[3] != TREE.columns.function[4]
     diagnosis = ended(Acquits(0, 1, 2, 5, 6, acquitted=(1,)))

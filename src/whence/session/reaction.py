@@ -27,6 +27,8 @@ from whence.tree.weights import questions_left
 
 EXPAND_LEVELS = 3
 CALLEES_NAMED = 1000
+_MOST_WEIGHED = 200
+"""Of more calls it is not found out who cannot be at fault."""
 
 
 def react(state: State) -> Outcome:
@@ -262,6 +264,17 @@ def narrowed(
         reason="no other call that is left can be at fault: "
         + "; ".join(dict.fromkeys(filter(None, reasons.values()))),
     )
+
+
+def only_suspect(state: State, acquitted: Callable[[int], str | None]) -> Diagnosis | None:
+    """The call at fault, if all others that are left cannot be: then nobody needs to be asked."""
+    space = state.space()
+    nodes = left_to_blame(state, _MOST_WEIGHED + 1)
+    if space.top_is_open or len(nodes) > _MOST_WEIGHED or len(space.unseen()):
+        return None
+    diagnosis = narrowed(state, Diagnosis(Status.CANDIDATES, candidates=nodes), acquitted)
+    is_one = diagnosis.status is Status.FOUND and not diagnosis.group
+    return diagnosis if is_one else None
 
 
 def left_to_blame(state: State, most: int | None = None) -> tuple[int, ...]:
