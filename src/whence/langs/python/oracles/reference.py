@@ -1,14 +1,16 @@
 """The reference version as an oracle: the same call, made there, comes to the same or it does not.
 
-Three ways, each of which says nothing where it cannot be sure:
+Four ways, each of which says nothing where it cannot be sure:
 
 1. *Unchanged.* If the versions differ only inside functions, and no function that ran in a call
    is one that differs, then the reference does the same: right.
-2. *Made again.* The call is made on the recorded inputs by the program's own version and by the
+2. *In its place.* The program is run again up to the call, which is then made by both versions in
+   processes that were forked off there (`in_place.py`).
+3. *Made again.* The call is made on the recorded inputs by the program's own version and by the
    reference, each in a process of its own. Only if the own version comes to what was recorded is
    the transfer believed. It is made several times, since what is by chance must not be called
    wrong.
-3. *Equations.* Where it cannot be made again, the whole program is run by the reference, and a call
+4. *Equations.* Where it cannot be made again, the whole program is run by the reference, and a call
    of the same function with the same inputs says what should have come of it.
 
 Invariant: wrong is only said of a call in which a function ran that differs between the versions:
@@ -168,7 +170,7 @@ class ReferenceOracle:
                 )
         return found
 
-    # --- the three ways --------------------------------------------------------------------------
+    # --- the four ways --------------------------------------------------------------------------
 
     def _judge(self, position: int) -> tuple[Verdict, str]:
         source, number = place_of(self.tree, position)

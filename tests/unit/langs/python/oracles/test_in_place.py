@@ -19,7 +19,7 @@ from whence.session.state import State
 RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
 
 HEAD = """
-import collections, functools, io, itertools, random, re
+import collections, functools, io, itertools, os, random, re
 random.seed(7)
 class Settings:
     limit = 0
@@ -65,6 +65,8 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
         WRONG,
     ),
     "chance": ("return random.random()", "return -random.random()", "chance(1)", WRONG),
+    "environment": ("os.environ['A'] = '1'", "os.environ['A'] = '2'", "environment(1)", WRONG),
+    "draws": ("random.random()", "random.random(), random.random()", "draws(1)", WRONG),
     "raising": ("return f(1)", "return f()", "raising(adder(3))", WRONG),
     "deep": (
         "while f: f = f[0]\n return 1",

@@ -292,6 +292,8 @@ class _Side:
         captured = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         for name, value in (*arguments.items(), *captured.items()):
             outcome[f"what it was given as {name}"] = self._digest(name, value)
+        around = [dict(os.environ), os.getcwd(), sys.path, random.getstate()]
+        outcome["the state of its process"] = self._digest("process", around)
         for module in order["modules"]:
             for name, value in _variables(module):
                 outcome[f"{VARIABLE}{module}.{name}"] = self._digest(f"{module}.{name}", value)
