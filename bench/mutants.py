@@ -176,9 +176,10 @@ def _started(
     reading, writing = context.Pipe(duplex=False)
 
     def try_and_tell() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         writing.send(asdict(tried(subject, mutant, number, limit)))
 
-    context.Process(target=try_and_tell).start()
+    context.Process(target=try_and_tell, daemon=True).start()
     writing.close()
     return reading
 
@@ -244,6 +245,8 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     options.add_argument("--results", type=Path, default=RESULTS, metavar="FILE")
     options.add_argument("--write", type=Path, metavar="FILE", help="put the table into FILE")
     given = options.parse_args(words)
+    # So that a run that is cut off clears up after itself.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(f"stopped by signal {number}"))
     given.results.parent.mkdir(parents=True, exist_ok=True)
     lines = read(given.results)
     chosen = given.package or packages()

@@ -107,9 +107,9 @@ class Versions:
     def roots(self) -> list[str]:
         """The folders that the program's modules are found in."""
         found = []
-        for code in self._codes:
-            if code.module != "__main__":
-                found += _root(self.absolute(code.file), code.module)
+        for file, module in dict.fromkeys((code.file, code.module) for code in self._codes):
+            if module != "__main__":
+                found += _root(self.absolute(file), module)
         return list(dict.fromkeys(found))
 
     def own(self) -> Version:
