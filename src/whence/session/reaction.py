@@ -261,7 +261,7 @@ def narrowed(
         node=left[0],
         kind=_kind(state, positions[0]),
         group=left if len(left) > 1 else (),
-        reason="no other call that is left can be at fault: "
+        reason="every other call that is left cannot be at fault: "
         + "; ".join(dict.fromkeys(filter(None, reasons.values()))),
     )
 
