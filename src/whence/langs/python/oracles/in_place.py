@@ -117,7 +117,7 @@ class InPlace:
             "do": "in place",
             "target": [own.kind, own.program, own.arguments],
             "stdin": own.stdin if Path(own.stdin).exists() else "",
-            "identity": bool(self._repeatable.get("identity")),
+            "repeatable": self._repeatable.get("hash_seed_by", ""),
             "wanted": [
                 file,
                 code.first_line,

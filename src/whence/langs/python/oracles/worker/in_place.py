@@ -48,7 +48,6 @@ _MOST_FILES = 1024
 BEFORE = "before the program, run again, comes to this call"
 """Then it was stopped."""
 
-
 _exchanges: list[Exchange] = []
 """That of the one program that this process is for, made before the first fork."""
 
@@ -69,8 +68,8 @@ def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> No
     os.dup2(stdin, 0)
     os.close(stdin)
     kind, name, arguments = order["target"]
-    if order["identity"]:
-        make_repeatable("own")
+    if order["repeatable"]:
+        make_repeatable(order["repeatable"])
     watch = _Watch(order["wanted"], lambda frame: _reached(frame, order, say, rules))
 
     def say_before(answer: dict[str, Any]) -> None:
