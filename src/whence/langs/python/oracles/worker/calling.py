@@ -7,7 +7,6 @@ nothing is known.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import random
@@ -134,10 +133,10 @@ def _consume(made: Any, flags: int, steps: int) -> None:
         for _ in range(steps):
             next(made)
         del made  # as most programs leave a generator: unfinished
-    elif flags & _COROUTINE:
-        asyncio.run(made)
-    elif flags & _ASYNC_GENERATOR:
-        asyncio.run(_consumed(made, steps))
+    elif flags & (_COROUTINE | _ASYNC_GENERATOR):
+        import asyncio  # which takes as long as all else that a worker loads
+
+        asyncio.run(made if flags & _COROUTINE else _consumed(made, steps))
 
 
 async def _consumed(made: Any, steps: int) -> None:
