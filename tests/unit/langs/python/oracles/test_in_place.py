@@ -29,6 +29,10 @@ def adder(n):
     return add
 def counted():
     yield from range(9)
+def nested(n):
+    inner = []
+    for _ in range(n): inner = [inner]
+    return inner
 @functools.lru_cache
 def slow(x): return x * 2
 """
@@ -71,7 +75,7 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
     "deep": (
         "while f: f = f[0]\n return 1",
         "while f: f = f[0]\n return 2",
-        "deep(functools.reduce(lambda inner, _: [inner], range(5000), []))",
+        "deep(nested(5000))",
         WRONG,
     ),
     # Where it differs only in which objects are one, nobody knows whether that matters.
