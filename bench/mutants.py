@@ -188,7 +188,7 @@ def _started(
 
 HEADER = [
     "package", "mutants", "outcome differs", "located", "of these, which call", "kept",
-    "wrongly blamed", "located with questions", "seconds each",
+    "wrong", "located with questions", "seconds each",
 ]  # fmt: skip
 
 
@@ -210,8 +210,10 @@ def report(lines: Iterable[Line]) -> str:
         text += f"\n\nWhat kept whence from knowing:\n\n{listed}"
     wrong = [line for line in ordered if line.how == mutation.MISTAKEN]
     if wrong:
-        listed = "\n".join(f"- {line.package} {line.mutant}: {line.blamed}" for line in wrong)
-        text += f"\n\nBlamed although it was not changed:\n\n{listed}"
+        listed = "\n".join(f"- {line.mutant}: {line.blamed} ({line.why})" for line in wrong)
+        text += (
+            f"\n\nWrong: another one blamed, or nobody and not for the right reason:\n\n{listed}"
+        )
     return text
 
 

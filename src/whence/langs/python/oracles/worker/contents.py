@@ -102,6 +102,9 @@ class Contents:
     def _generator(self, value: types.GeneratorType[Any, Any, Any]) -> Content:
         code, frame = value.gi_code, value.gi_frame
         label = f"generator {code.co_qualname} {self._exchange.place(code)}"
+        if code.co_name == "<genexpr>":
+            # No call of its own: what it does is done by whoever made it.
+            label += f" {code.co_code.hex()} {code.co_consts} {code.co_names}"
         if frame is None:
             return Content(f"{label} ended")
         held = dict(frame.f_locals)
