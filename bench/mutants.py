@@ -212,7 +212,7 @@ def report(lines: Iterable[Line]) -> str:
     if wrong:
         listed = "\n".join(f"- {line.mutant}: {line.blamed} ({line.why})" for line in wrong)
         text += (
-            f"\n\nWrong: another one blamed, or nobody and not for the right reason:\n\n{listed}"
+            f"\n\nWrong: another one blamed, or nobody, for no right reason:\n\n{listed}"
         )
     return text
 
