@@ -57,6 +57,7 @@ class Contents:
     def __init__(self, modules: Iterable[str], exchange: Exchange) -> None:
         self._modules = frozenset(modules)
         self._exchange = exchange
+        self._existing = [each for each in gc.get_objects() if type(each) is types.GeneratorType]
         self._own: dict[type, Teller] = {
             types.FunctionType: self._function,
             types.GeneratorType: self._generator,
@@ -113,7 +114,9 @@ class Contents:
         # Where it stands says nothing about another version of its code.
         at = f" at {frame.f_lasti}" if begun else ""
         label = f"{label}{at} {sorted(held)} running={value.gi_running}"
-        return Content(label, [*parts, value.gi_yieldfrom])
+        # One that was made by this call runs later, and what it then does is told by nobody yet.
+        known = any(each is value for each in self._existing)
+        return Content(label, [*parts, value.gi_yieldfrom], known=known)
 
 
 def _is_new(value: types.GeneratorType[Any, Any, Any]) -> bool:
