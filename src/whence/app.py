@@ -20,7 +20,7 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.value import BRIEF
 from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
-from whence.ports import Oracle, Reruns, Tree
+from whence.ports import Acquitter, Oracle, Reruns, Tree
 from whence.report.source import Executed, Sources
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, step
@@ -44,7 +44,7 @@ from whence.session.events import (
     Undone,
 )
 from whence.session.journal import Entry, Journal
-from whence.session.reaction import left_to_blame, react
+from whence.session.reaction import left_to_blame, narrowed, only_suspect, react
 from whence.session.state import Facts, State
 from whence.tree.reading import readable_call
 
@@ -265,12 +265,24 @@ class Debugging:
             elif isinstance(outcome, Ask):
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:
-                    return outcome
+                    only = only_suspect(self.state, self._acquitted)
+                    return outcome if only is None else Found(only)
                 self.counts.oracles[answer.by] += 1
                 said.append(answer)
                 outcome = self._step(Answered((answer,)))
+            elif isinstance(outcome, Found):
+                return Found(narrowed(self.state, outcome.diagnosis, self._acquitted))
             else:
                 return outcome
+
+    def _acquitted(self, node: int) -> str | None:
+        """Why a call cannot be at fault, if an oracle knows that."""
+        for oracle in self.oracles:
+            if isinstance(oracle, Acquitter) and oracle.name not in self.state.facts.silenced:
+                reason = oracle.acquits(node)
+                if reason is not None:
+                    return reason
+        return None
 
     def _ask_oracles(self, question: Question) -> Answer | None:
         facts = self.state.facts

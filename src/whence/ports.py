@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -121,6 +121,14 @@ class Oracle(Protocol):
         It must be what a person who knows the program would say: when in doubt, None. Where the
         call was given what it should never get, that is INADMISSIBLE, whatever came of it.
         """
+
+
+@runtime_checkable
+class Acquitter(Protocol):
+    """An oracle that also knows of code that it cannot be at fault, whatever its calls come to."""
+
+    def acquits(self, node: int) -> str | None:
+        """Why a call cannot be at fault; None if it can."""
 
 
 class Reruns(Protocol):

@@ -95,12 +95,15 @@ def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> E
         source = sources.block(call)
     except WhenceError as trouble:
         problem = str(trouble)
-    rows = [*_given(call), _callees(state, diagnosis), *_gave_back(call, sources)]
+    called = [] if diagnosis.reason else [_callees(state, diagnosis)]
+    rows = [*_given(call), *called, *_gave_back(call, sources)]
     marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
     rows.append(("You marked", marks))
     rows.append(("It should be", [_expected(each) for each in expectations(state, node)]))
     callees = _CALLEES_IN_SLICE if diagnosis.within_slice else _ALL_CALLEES
     sentences = [_WRONG[diagnosis.kind].format(callees=callees)]
+    if diagnosis.reason:
+        sentences = [f"Nobody could judge it, but {diagnosis.reason}."]
     if diagnosis.group:
         sentences.append(
             "Only the rule is certain: the fault shows in this call or in one of "

@@ -134,31 +134,44 @@ class Equations:
         self._folder = folder
         self._limit = limit
         self._runs: list[WholeRun] | None = None
+        self._endings: list[ColumnTree] | None = None
         self.problem = ""
         """Why there is none."""
 
     def runs(self) -> list[WholeRun]:
-        """Two runs, recorded when they are first needed; none if that failed."""
+        """Two runs with whole values, recorded when they are first needed; none if that failed."""
         if self._runs is None:
-            self._runs = []
-            try:
-                self._runs = [
-                    WholeRun(record_run(self._version, self._folder / f"run-{seed}.whence", seed,
-                                        self._limit))
-                    for seed in ("1", "2")
-                ]  # fmt: skip
-                self._check()
-            except WhenceError as problem:
-                self._runs = []
-                self.problem = str(problem)
+            self._runs = [WholeRun(tree) for tree in self._recorded(whole=True)]
         return self._runs
 
-    def _check(self) -> None:
+    def endings(self) -> list[ColumnTree]:
+        """Two runs, recorded for what they printed and how they ended, with no more of their values
+        than there is to a recording."""
+        if self._endings is None:
+            self._endings = self._recorded(whole=False)
+        return self._endings
+
+    def _recorded(self, whole: bool) -> list[ColumnTree]:
+        try:
+            found = [
+                record_run(
+                    self._version, self._folder / f"run-{seed}-{whole}.whence", seed, self._limit,
+                    whole,
+                )
+                for seed in ("1", "2")
+            ]  # fmt: skip
+            for tree in found:
+                self._check(tree)
+        except WhenceError as problem:
+            self.problem = str(problem)
+            return []
+        return found
+
+    def _check(self, tree: ColumnTree) -> None:
         """What a run did with the program's own files says nothing of the reference."""
-        for run in self._runs or ():
-            for code in place_of(run.tree, 0)[0].tables.codes():
-                if self._is_own(code.file):
-                    raise WhenceError(f"{self._version.name} ran {code.file} all the same")
+        for code in place_of(tree, 0)[0].tables.codes():
+            if self._is_own(code.file):
+                raise WhenceError(f"{self._version.name} ran {code.file} all the same")
 
     def compare(self, ours: Equation) -> Compared:
         """What the reference's runs say of a call."""
@@ -194,9 +207,12 @@ class Equations:
         return compare_equations(ours, theirs)
 
 
-def record_run(version: Version, output: Path, seed: str, limit: float) -> ColumnTree:
-    """Run a whole program by a version and record it with whole values."""
+def record_run(
+    version: Version, output: Path, seed: str, limit: float, whole: bool = True
+) -> ColumnTree:
+    """Run a whole program by a version and record it, with whole values or with few."""
     config = {
+        "whole": whole,
         "output": str(output),
         "kind": version.kind,
         "program": version.program,

@@ -116,9 +116,9 @@ class Versions:
     def roots(self) -> list[str]:
         """The folders that the program's modules are found in."""
         found = []
-        for code in self._codes:
-            if code.module != "__main__":
-                found += _root(self.absolute(code.file), code.module)
+        for file, module in dict.fromkeys((code.file, code.module) for code in self._codes):
+            if module != "__main__":
+                found += _root(self.absolute(file), module)
         return list(dict.fromkeys(found))
 
     def own(self) -> Version:
@@ -222,14 +222,8 @@ class Versions:
         one, two = self._code(file), self._code(other)
         if one is None or two is None:
             return False
-        ours, theirs = list(_all(one)), list(_all(two))
-        if [code.co_qualname for code in ours] != [code.co_qualname for code in theirs]:
-            return False
-        return all(
-            _digest(mine) == _digest(yours)
-            for mine, yours in zip(ours, theirs, strict=True)
-            if not mine.co_flags & _OPTIMIZED
-        )
+        ours, theirs = list(_bodies(one)), list(_bodies(two))
+        return list(map(_digest, ours)) == list(map(_digest, theirs))
 
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
@@ -299,6 +293,14 @@ def _all(code: CodeType) -> Iterator[CodeType]:
             yield from _all(constant)
 
 
+def _bodies(code: CodeType) -> Iterator[CodeType]:
+    """The body of a module, and those of its classes. What functions hold is their own business."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and not constant.co_flags & _OPTIMIZED:
+            yield from _bodies(constant)
+
+
 def _is(code: CodeType, entry: CodeEntry) -> bool:
     return code.co_firstlineno == entry.first_line and code.co_linetable == entry.line_table
 
@@ -308,7 +310,7 @@ def _digest(code: CodeType) -> tuple[Any, ...]:
     constants = []
     for constant in code.co_consts:
         if not isinstance(constant, CodeType):
-            constants.append((type(constant).__name__, repr(constant)))
+            constants.append(("constant", _written(constant)))
         elif is_transparent(constant):
             constants.append(("comprehension", repr(_digest(constant))))
         else:
@@ -318,6 +320,15 @@ def _digest(code: CodeType) -> tuple[Any, ...]:
         code.co_cellvars, code.co_flags, code.co_argcount, code.co_posonlyargcount,
         code.co_kwonlyargcount, code.co_exceptiontable,
     )  # fmt: skip
+
+
+def _written(constant: object) -> str:
+    """A constant as a text; the members of a frozenset have no order."""
+    if isinstance(constant, tuple):
+        return f"({', '.join(map(_written, constant))})"
+    if isinstance(constant, frozenset):
+        return f"{{{', '.join(sorted(map(_written, constant)))}}}"
+    return f"{type(constant).__name__} {constant!r}"
 
 
 def _same_data(one: str, other: str) -> bool:

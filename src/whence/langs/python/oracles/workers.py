@@ -67,6 +67,8 @@ class Worker:
     loading: float = LOADING
     guarded: bool = False
     """Whether it is ended if it would reach beyond its process while it is loaded, too."""
+    seed: str | None = None
+    """The seed of hashes, if it has to be a certain one."""
     problems: tuple[str, ...] = ()
     """What could not be loaded of it."""
     _process: subprocess.Popen[bytes] | None = None
@@ -151,7 +153,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=version.environment(),
+                env=version.environment(self.seed or _HASH_SEED),
                 pass_fds=(orders_in, answers_out),
                 start_new_session=True,
             )

@@ -171,6 +171,10 @@ class RecipeSource(TraceSource):
         """The number of a call's code."""
         return self._head(number).code
 
+    def begins(self, numbers: Int64s, code: CodeEntry) -> list[int]:
+        """Where the first steps of some calls of the same code begin; -1 for one without any."""
+        return [self._begin(number, code) for number in numbers.tolist()]
+
     def variables_during(self, numbers: Int64s) -> dict[Name, Variable]:
         """The module variables that the code of some calls names, the first of which made the rest.
 

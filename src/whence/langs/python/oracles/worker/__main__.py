@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 # All that the calls need is loaded before anything of the program can stand in its way.
-from whence.langs.python.oracles.worker import calling, checking, loading, making
+from whence.langs.python.oracles.worker import calling, checking, in_place, loading, making
 from whence.langs.python.record.choose import chosen
 from whence.langs.python.record.user_code import UserCodeRules
 
@@ -47,6 +47,8 @@ def main() -> None:
     say({"said": "loaded", "problems": problems})
     for line in orders:
         order = decode(line)
+        if order["do"] == "in place":
+            in_place.prepare(order)
         process = fork()
         if process == 0:
             _answer(order, say, rules)
@@ -64,6 +66,8 @@ def _answer(order: dict[str, Any], say: Any, rules: UserCodeRules) -> None:
             calling.perform(order, say, rules)
         elif order["do"] == "check":
             checking.perform(order, say, rules)
+        elif order["do"] == "in place":
+            in_place.perform(order, say, rules)
     except (making.CannotMake, loading.CannotLoad) as problem:
         say({"said": "cannot", "why": str(problem)})
     except BaseException as problem:

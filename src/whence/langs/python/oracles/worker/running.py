@@ -1,4 +1,4 @@
-"""Runs a whole program and records it with whole values: `python running.py CONFIG`."""
+"""Runs a whole program and records it, with whole values or few: `python running.py CONFIG`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from importlib.machinery import PathFinder
 
 from whence.langs.python.oracles.worker.calling import WHOLE
 from whence.langs.python.record.launch import Kind, Target, launch
+from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
@@ -39,7 +40,8 @@ def main() -> None:
         sys.meta_path.insert(0, _First(config["paths"]))  # type: ignore[arg-type]
     target = Target(Kind(config["kind"]), config["program"], tuple(config["arguments"]))
     rules = UserCodeRules(*(tuple(each) for each in config["rules"]))
-    options = replace(WHOLE, max_bytes=_MOST_BYTES)
+    chosen = WHOLE if config["whole"] else RecordOptions()
+    options = replace(chosen, max_bytes=_MOST_BYTES)
     recording = Recording(Settings(config["output"], options, rules), target.words)
 
     def finished(how: int, value: object) -> None:
