@@ -68,6 +68,8 @@ class Settings:
     """If the program is to be run again in the same way: by whom the seed of hashes was chosen."""
     children: bool = False
     """Whether the processes that the program starts are recorded too."""
+    keeps_tail: bool = True
+    """Whether nothing may be lost if the process is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ class Recording:
 
     def _keep_tail(self) -> None:
         """Let the backend have a file for what a killed process would otherwise take with it."""
-        if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+        if not self._settings.keeps_tail or not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             return
         made = new_tail(self._output)
         if made is not None:

@@ -50,7 +50,7 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
     arguments = {name: maker.make(spec) for name, spec in order["arguments"]}
     function = declared or _function(code, order, maker)
     positional, named = passed(code, arguments)
-    recording = Recording(Settings(order["trace"], WHOLE, rules), (code.co_name,))
+    recording = Recording(Settings(order["trace"], WHOLE, rules, keeps_tail=False), (code.co_name,))
     before = hidden_state(order["modules"])
     watch = LineWatch(Wanted.of(code)) if order.get("lines") else None
     stay_inside(say)

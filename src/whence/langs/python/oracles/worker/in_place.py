@@ -308,7 +308,7 @@ class _Side:
             yield
             return
         options = RecordOptions(whole_calls=(1, 1), depth=1)
-        settings = Settings(self._order["trace"], options, self._rules)
+        settings = Settings(self._order["trace"], options, self._rules, keeps_tail=False)
         recording = Recording(settings, (function.__name__,))
         recording.start()
         try:
