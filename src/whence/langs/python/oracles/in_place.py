@@ -27,6 +27,7 @@ from whence.langs.python.oracles.workers import Failed, Worker
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.processes import FamilySource
 from whence.model.call import OutcomeKind
 from whence.tree.memory import ColumnTree
 
@@ -99,8 +100,8 @@ class InPlace:
         """Why it cannot be tried."""
         if not self._versions.only_functions_differ:
             return "the versions differ in more than functions"
-        if place_of(self._tree, position)[0] is not place_of(self._tree, 0)[0]:
-            return "it ran in another process"
+        if isinstance(self._tree.sources[int(self._tree.source_of[position])], FamilySource):
+            return "the program started other processes"
         if bool(self._tree.columns.implicit.any()):
             return "not all calls were recorded"
         if ours.code.flags & (f.COROUTINE | f.ASYNC_GENERATOR):
