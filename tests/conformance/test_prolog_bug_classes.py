@@ -10,8 +10,8 @@ from pathlib import Path
 import papers
 import pytest
 from prolog import need_swipl
+from prolog_debugging import debugged
 from prolog_marks import Marked, debugged_with_marks
-from prolog_reference import debugged
 
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.frontend import Execution

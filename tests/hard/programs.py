@@ -72,6 +72,21 @@ _DID_NOT_END = (
     "itself"
 )
 
+_FAULT_IN_A_CHILD = """
+import os
+
+def work(number):
+    return number + FAULT
+
+def parent():
+    child = os.fork()
+    if child == 0:
+        os._exit(work(1))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+print("parent", parent())
+"""
+
 PROGRAMS = {
     "arguments that cannot be pickled": Hard(
         """
@@ -327,20 +342,7 @@ PROGRAMS = {
         doubt="the program started other processes, and what they did was not recorded",
     ),
     "a fault in a child that is not recorded": Hard(
-        """
-        import os
-
-        def work(number):
-            return number + FAULT
-
-        def parent():
-            child = os.fork()
-            if child == 0:
-                os._exit(work(1))
-            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-        print("parent", parent())
-        """,
+        _FAULT_IN_A_CHILD,
         "2", "1", "parent", (),
         full="returned: 3",
         not_known="it comes to something else there, though no code that ran in it is known to "
@@ -349,20 +351,7 @@ PROGRAMS = {
         "(--children records those of Python)",
     ),
     "a fault in a child that is recorded": Hard(
-        """
-        import os
-
-        def work(number):
-            return number + FAULT
-
-        def parent():
-            child = os.fork()
-            if child == 0:
-                os._exit(work(1))
-            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-        print("parent", parent())
-        """,
+        _FAULT_IN_A_CHILD,
         "2", "1", "work", ("parent",),
         options=("--children",),
         runs_again=False,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from whence.errors import UsageError
-from whence.langs.python.oracles.type_hints import is_text, unchanged_files
+from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.rebuilding.class_bodies import class_at, only_defines
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import place_of
@@ -41,7 +41,7 @@ class Definitions:
         code = source.code(number) if number > 0 else None
         if code is None or not code.flags & f.CLASS_BODY:
             return None
-        path = None if is_text(code) else self._unchanged(source).get(code.module)
+        path = None if code.is_text else self._unchanged(source).get(code.module)
         try:
             text = "" if path is None else path.read_text(encoding="utf-8")
         except (OSError, ValueError):

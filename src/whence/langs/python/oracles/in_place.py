@@ -112,7 +112,7 @@ class InPlace:
 
     def _order(self, begin: int, position: int, ours: CallRecipe, trace: Path) -> dict[str, Any]:
         own, code, outcome = self._own, ours.code, ours.outcome
-        file = code.file if code.file.startswith("<") else self._versions.absolute(code.file)
+        file = code.file if code.is_text else self._versions.absolute(code.file)
         ended_itself = outcome.kind in (OutcomeKind.RETURNED, OutcomeKind.RAISED)
         return {
             "do": "in place",

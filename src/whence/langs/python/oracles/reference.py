@@ -191,11 +191,11 @@ class ReferenceOracle:
         raised = (columns.parent == 0) & (columns.outcome == OutcomeKind.RAISED)
         failed = {self.tree.functions[number] for number in columns.function[raised].tolist()}
         names = {(function.module, function.qualname) for function in failed}
-        runs = self.equations.runs()
-        for run in runs:
-            there = [(each.module, each.qualname) in names for each in run.tree.functions]
-            calls = np.array(there)[run.tree.columns.function]
-            if not calls.any() or (run.tree.columns.outcome[calls] != OutcomeKind.RETURNED).any():
+        runs = self.equations.endings()
+        for tree in runs:
+            there = [(each.module, each.qualname) in names for each in tree.functions]
+            calls = np.array(there)[tree.columns.function]
+            if not calls.any() or (tree.columns.outcome[calls] != OutcomeKind.RETURNED).any():
                 return False
         return bool(runs)
 
@@ -260,13 +260,14 @@ class ReferenceOracle:
             return self._judge_run()
         codes = self._codes_below(position)
         known = [self.versions.same(code) for code in codes]
-        code = RecipeSource(source).tables.code(RecipeSource(source).code_of(number))
+        recipes = RecipeSource(source)
+        code = recipes.tables.code(recipes.code_of(number))
         whole = self._is_whole(position)
         if all(known) and whole and self.versions.only_functions_differ:
             return Verdict.RIGHT, "no code that ran in it differs"
         if code.module == "__main__" and code.qualname == "<module>":
             return self._judge_run()
-        call = RecipeSource(source).call_recipe(number)
+        call = recipes.call_recipe(number)
         if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             raise _No("it did not end")
         compared, how = self._compared(position, source, number, call)

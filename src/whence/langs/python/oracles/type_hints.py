@@ -94,11 +94,11 @@ class TypeHints:
 def unchanged_files(source: TraceSource) -> dict[str, Path]:
     """The files of the modules that were not written to since the recording began.
 
-    Code that is in no file (`is_text`) is not of them, though it may run in their name.
+    Code that is in no file (`CodeEntry.is_text`) is not of them, though it may run in their name.
     """
     found: dict[str, set[str]] = {}
     for code in source.tables.codes():
-        if not is_text(code):
+        if not code.is_text:
             found.setdefault(code.module, set()).add(code.file)
     header = source.file.header
     files: dict[str, Path] = {}
@@ -113,15 +113,10 @@ def unchanged_files(source: TraceSource) -> dict[str, Path]:
     return files
 
 
-def is_text(code: CodeEntry) -> bool:
-    """Whether it was made of a text (`exec`, `-c`) and not of a file."""
-    return code.file.startswith("<")
-
-
 def _declared(modules: Modules, code: CodeEntry) -> _Declared | None:
     """The annotations of a code object's function, if the source is certain to be its own."""
     module = modules.module(code.module)
-    if module is None or is_text(code):
+    if module is None or code.is_text:
         return None
     found = find_function(module, code.qualname, code.first_line)
     if found is None:

@@ -86,7 +86,7 @@ class Versions:
         self._header = header
         self._stdin = stdin
         self.reference = reference
-        self._codes = [code for code in codes if code.file and not code.file.startswith("<")]
+        self._codes = [code for code in codes if code.file and not code.is_text]
         self._compiled: dict[str, CodeType | None] = {}
         self._same: dict[tuple[str, str, int], bool | None] = {}
 
@@ -182,7 +182,7 @@ class Versions:
         return self._same[key]
 
     def _compare(self, entry: CodeEntry) -> bool | None:
-        if entry.file.startswith("<"):
+        if entry.is_text:
             # Text that was compiled while the program ran: what it was is not recorded.
             return None
         own_file = self.absolute(entry.file)

@@ -22,7 +22,7 @@ from whence.langs.python.oracles.comparing import (
 )
 from whence.langs.python.oracles.equations import NotWhole, equation_at
 from whence.langs.python.oracles.orders import NoOrder, order_of
-from whence.langs.python.oracles.type_hints import is_text, unchanged_files
+from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import Failed, Worker
 from whence.langs.python.trace.call_recipes import place_of
@@ -71,7 +71,7 @@ def _check(source: TraceSource, code: CodeEntry) -> None:
         raise CannotTell("it is the body of a module or class")
     if code.is_stepped:
         raise CannotTell("it is a generator or coroutine")
-    if is_text(code) or code.module not in unchanged_files(source):
+    if code.is_text or code.module not in unchanged_files(source):
         raise CannotTell("its file is not there any more as it was")
 
 

@@ -17,13 +17,14 @@ import numpy as np
 
 from whence.errors import CannotExpand
 from whence.langs.python.trace import format as f
+from whence.langs.python.trace.decoding import Identities, Root
 from whence.langs.python.trace.effects import UNKNOWN, bound, effects_on
 from whence.langs.python.trace.format import Malformed, read_text, read_v
 from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.pages import TraceError, TraceFile, shown
 from whence.langs.python.trace.standard_output import StandardOutput, in_lines
 from whence.langs.python.trace.tables import CodeEntry, Tables
-from whence.langs.python.trace.values import Identities, Root, ValueReader
+from whence.langs.python.trace.values import ValueReader
 from whence.model.call import (
     Binding,
     Call,

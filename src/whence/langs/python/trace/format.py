@@ -71,6 +71,8 @@ OPAQUE, SUMMARY, CLASS, FUNCTION, METHOD, MODULE = range(0x18, 0x1E)
 SAME, INPUT, REFERENCE, LEFT_OUT = range(0x1E, 0x22)
 SMALL = 0x80
 """From here on a byte is a whole number from 0 to 127."""
+CONTAINERS = frozenset((*range(LIST, SUMMARY + 1), BYTEARRAY, METHOD))
+"""What starts one is counted, so that a later value can be the same."""
 
 NUMBERED: Final = 8
 """A root value of this many bytes or more, written in full, gets a number."""

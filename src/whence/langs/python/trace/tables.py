@@ -60,6 +60,11 @@ class CodeEntry:
         return bool(self.flags & f.STEPPED)
 
     @property
+    def is_text(self) -> bool:
+        """Whether it was made of a text (`exec`, `-c`) and not of a file."""
+        return self.file.startswith("<")
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The names of its inputs."""
         return self.parameters + self.free_variables

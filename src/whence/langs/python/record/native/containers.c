@@ -103,16 +103,23 @@ static long write_set(Snapshot *s, PyObject *set, uint8_t kind, long depth, long
     return budget - left;
 }
 
-static long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
+/* Writes what stands before a dict's entries, and returns how many of these follow. */
+static inline long begin_dict(Snapshot *s, PyObject *dict, long depth, long left)
 {
     Py_ssize_t count = PyDict_GET_SIZE(dict);
-    long left = budget - 1;
     long stored = depth <= 0 ? 0 : shared_out(count, s->bound->width, left / 2);
     s->mutable = true;
     put_byte(s->out, V_DICT);
     put_number(s->out, (uint64_t)count);
     put_number(s->out, (uint64_t)stored);
     enter(s, dict);
+    return stored;
+}
+
+static long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
+{
+    long left = budget - 1;
+    long stored = begin_dict(s, dict, depth, left);
     Py_ssize_t at = 0;
     for (long i = 0; i < stored; i++) {
         PyObject *key = NULL, *value = NULL;
@@ -138,14 +145,8 @@ static long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
 static long write_ordered_dict(Snapshot *s, PyObject *dict, long depth, long budget)
 {
     const OrderedDict *raw = (const OrderedDict *)dict;
-    Py_ssize_t count = PyDict_GET_SIZE(dict);
     long left = budget - 1;
-    long stored = depth <= 0 ? 0 : shared_out(count, s->bound->width, left / 2);
-    s->mutable = true;
-    put_byte(s->out, V_DICT);
-    put_number(s->out, (uint64_t)count);
-    put_number(s->out, (uint64_t)stored);
-    enter(s, dict);
+    long stored = begin_dict(s, dict, depth, left);
     const OrderedNode *node = raw->first;
     size_t state = raw->state;
     uint32_t runs = s->runs;
