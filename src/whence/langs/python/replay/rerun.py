@@ -26,6 +26,7 @@ from whence.langs.python.replay.process import (
     journal_beside,
     run_again,
 )
+from whence.langs.python.replay.single_call import lines_of_call
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.pages import Header
@@ -66,6 +67,12 @@ class ProgramReruns:
         """The lines that a call ran, itself and not what it called."""
         if node not in self._lines:
             self._lines[node] = self._lines_of(node)
+        return self._lines[node]
+
+    def lines_alone(self, node: int) -> frozenset[int]:
+        """The same, learned by making this one call again where it can reach nothing outside."""
+        if node not in self._lines:
+            self._lines[node] = lines_of_call(self._tree, node)
         return self._lines[node]
 
     def _whole_call(self, node: int) -> Call:
