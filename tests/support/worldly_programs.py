@@ -22,6 +22,13 @@ class Program:
     after: dict[str, str | None] = field(default_factory=dict)
     """What is put into files once it was recorded; None: the file is removed."""
     variables: dict[str, str] = field(default_factory=dict)
+    alone: bool = False
+    """It ends the process in its own way, or reads its input."""
+
+    @property
+    def joins(self) -> bool:
+        """Whether it can be one of several programs that run in one process."""
+        return not (self.alone or self.refused or self.if_refused or self.stdin)
 
 
 PROGRAMS = {
@@ -358,6 +365,7 @@ PROGRAMS = {
         with ThreadPoolExecutor(1) as e:
             use(list(e.map(work, range(5))))
         """,
+        if_refused="Threads ran",  # whether the thread is idle is asked
     ),
     "asyncio": Program(
         """
@@ -468,7 +476,6 @@ PROGRAMS = {
             if i % 50 == 0:
                 use(open('f').read(), time.time(), os.listdir('.'), random.Random().random())
         """,
-        if_refused="Garbage was collected in another place",
     ),
     "dev urandom": Program(
         """
@@ -608,6 +615,7 @@ PROGRAMS = {
         use(time.time())
         raise ValueError(time.time())
         """,
+        alone=True,
     ),
     "exit status": Program(
         """
@@ -615,6 +623,7 @@ PROGRAMS = {
         use(random.random())
         sys.exit(3)
         """,
+        alone=True,
     ),
     "os._exit": Program(
         """
@@ -622,6 +631,7 @@ PROGRAMS = {
         use(time.time())
         os._exit(4)
         """,
+        alone=True,
     ),
     "profile of hash": Program(
         """
@@ -637,6 +647,7 @@ PROGRAMS = {
             use(os.listdir('.'))
         atexit.register(bye)
         """,
+        alone=True,
     ),
     "del at shutdown": Program(
         """
@@ -652,5 +663,6 @@ PROGRAMS = {
                 self.u('keep')
         k = K()
         """,
+        alone=True,
     ),
 }

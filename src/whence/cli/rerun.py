@@ -25,7 +25,7 @@ def configure(commands: Any) -> None:
         description="Runs the program of a recording again, from its start, and compares all "
         "calls. With a journal (`--journal` of `whence run` and `whence record`) it learns from "
         "the world what it learned then, and changes nothing (docs/running-again.md). Exit codes: "
-        "0 all calls are the same, 1 they are not, 2 it was not run.",
+        "0 all calls are the same, 1 they are not, or its recording breaks off, 2 it was not run.",
     )
     command.add_argument(
         "recording", type=Path, metavar="RECORDING", nargs="?",
@@ -56,14 +56,18 @@ def run(options: argparse.Namespace) -> int:
     checked = check(path, tree, options.time_limit)
     for line in _lines(path, checked):
         print(line)
-    return 0 if checked.divergence is None else 1
+    return 0 if checked.divergence is None and checked.ended else 1
 
 
 def _lines(path: Path, checked: Checked) -> list[str]:
     calls = f"{checked.calls:,} calls are" if checked.calls != 1 else "1 call is"
     if checked.divergence is None:
         played = f", with {checked.played:,} answers from the journal" if checked.played else ""
-        return textwrap.wrap(f"{path}: runs again as it did: {calls} the same{played}.", _WIDTH)
+        if not checked.ended:
+            said = f"{path}: {calls} the same{played}. {checked.unknown}"
+        else:
+            said = f"{path}: runs again as it did: {calls} the same{played}. {checked.unknown}"
+        return textwrap.wrap(said, _WIDTH)
     found = checked.divergence
     return [
         *textwrap.wrap(

@@ -1,7 +1,8 @@
 """Whether a recorded program is deterministic: run again, are all its calls the same?
 
 Calls are compared by number: function, caller, and the digest of the whole equation, which is all
-that was recorded of inputs, outcome and effects.
+that was recorded of inputs, outcome and effects. Then the ends are: a run of which nobody knows how
+it ended is never called the same.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from whence.langs.python.replay.process import (
     run_again,
 )
 from whence.langs.python.replay.rerun import header_of, time_allowed
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.format import STOPPED
 from whence.langs.python.trace.opening import open_trace
-from whence.model.call import OutcomeKind
 from whence.tree.memory import ColumnTree
 
 
@@ -43,6 +45,10 @@ class Checked:
     """Whether the operating system kept it from changing anything."""
     divergence: Divergence | None = None
     cause: str = ""
+    unknown: str = ""
+    """What of the recorded run is not known, in a sentence; empty if it was recorded to its end."""
+    ended: bool = True
+    """Whether the recording knows how the run ended, or was told to stop."""
 
 
 def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> Checked:
@@ -61,8 +67,9 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
         count = calls_of(tree) if divergence is None else max(0, divergence.call - 1)
         report = played.report
         return Checked(
-            count, int(report.get("played", 0)), bool(report.get("confined")), divergence, cause
-        )
+            count, int(report.get("played", 0)), bool(report.get("confined")), divergence, cause,
+            unknown=_unknown(tree), ended=_ending(tree) is not None,
+        )  # fmt: skip
 
 
 def _divergence(recorded: ColumnTree, again: ColumnTree, played: Played) -> Divergence | None:
@@ -71,14 +78,33 @@ def _divergence(recorded: ColumnTree, again: ColumnTree, played: Played) -> Dive
     known = [each for each in found if each is not None]
     if known:
         return min(known, key=lambda each: each.call)
-    if _ends(recorded):
-        if calls_of(again) > last:
-            here = described(again, last + 1)
-            return Divergence(last + 1, "no such call", here)
-        if played.problem:
-            return Divergence(last, "went on", played.problem)
-    return None
+    if _ending(recorded) in (None, STOPPED):
+        return None
+    if calls_of(again) > last:
+        here = described(again, last + 1)
+        return Divergence(last + 1, "no such call", here)
+    if played.problem:
+        return Divergence(last, "went on", played.problem)
+    then, now = (_end_told(each) for each in (recorded, again))
+    return None if then == now else Divergence(last, then, now)
 
 
-def _ends(tree: ColumnTree) -> bool:
-    return OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED
+def _ending(tree: ColumnTree) -> int | None:
+    source = tree.sources[0]
+    return source.ending() if isinstance(source, TraceSource) else None
+
+
+def _end_told(tree: ColumnTree) -> str:
+    if _ending(tree) is None:
+        return "the process died"
+    return f"then the end: {described(tree, 0)}"
+
+
+def _unknown(recorded: ColumnTree) -> str:
+    how = _ending(recorded)
+    if how is None:
+        return (
+            "Its recording breaks off, because the process was killed or crashed: how it ended is "
+            "not known, so nothing was compared after that."
+        )
+    return "It was stopped, and is compared up to there." if how == STOPPED else ""

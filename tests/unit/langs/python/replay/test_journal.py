@@ -33,6 +33,7 @@ class World:
         self.script = folder / "program.py"
         self.script.write_text(_USE + textwrap.dedent(program.source))
         for name, content in program.files.items():
+            (self.home / name).parent.mkdir(exist_ok=True)
             (self.home / name).write_text(content)
         moved = {"HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), **program.variables}
         words = ["record", "--journal", *options, "-o", str(self.recording), str(self.script)]
@@ -57,12 +58,7 @@ class World:
         return check(self.recording, open_trace(self.recording), time_limit=30)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_each_program_runs_again_as_it_did_or_is_refused_for_the_right_reason(
-    name: str, tmp_path: Path
-) -> None:
-    program = PROGRAMS[name]
-    world = World(tmp_path, program)
+def as_expected(world: World, program: Program) -> None:
     before = world.state()
     checked = world.check()
     assert world.state() == before
@@ -74,6 +70,47 @@ def test_each_program_runs_again_as_it_did_or_is_refused_for_the_right_reason(
     else:
         assert checked.divergence is not None
         assert program.refused in f"{checked.divergence}: {checked.cause}"
+
+
+def joined(programs: dict[str, Program], folder: Path) -> Program:
+    """One after another in one process, each a module in a folder of its own."""
+    files, after, variables = {}, {}, {}
+    source = "import os\nhome = os.getcwd()\n"
+    for number, program in enumerate(programs.values()):
+        (folder / f"part_{number}.py").write_text(_USE + textwrap.dedent(program.source))
+        source += f"os.chdir(os.path.join(home, '{number}'))\nimport part_{number}\n"
+        files |= {f"{number}/{name}": text for name, text in program.files.items()}
+        files[f"{number}/there"] = ""
+        after |= {f"{number}/{name}": text for name, text in program.after.items()}
+        variables |= program.variables
+    return Program(source, files=files, after=after, variables=variables)
+
+
+def test_programs_that_depend_on_the_world_run_again_as_they_did(tmp_path: Path) -> None:
+    programs = {name: program for name, program in PROGRAMS.items() if program.joins}
+    assert len(programs) > 40
+    program = joined(programs, tmp_path)
+    as_expected(World(tmp_path, program), program)
+
+
+@pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if program.refused])
+def test_what_cannot_be_run_again_is_refused_for_the_right_reason(
+    name: str, tmp_path: Path
+) -> None:
+    as_expected(World(tmp_path, PROGRAMS[name]), PROGRAMS[name])
+
+
+@pytest.mark.parametrize("name", ["input", "os._exit", "del at shutdown", "raises at the end"])
+def test_a_program_that_reads_or_ends_in_its_own_way_runs_again(name: str, tmp_path: Path) -> None:
+    as_expected(World(tmp_path, PROGRAMS[name]), PROGRAMS[name])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_program_alone_runs_again_as_it_did_or_is_refused_for_the_right_reason(
+    name: str, tmp_path: Path
+) -> None:
+    as_expected(World(tmp_path, PROGRAMS[name]), PROGRAMS[name])
 
 
 # --- a guest -------------------------------------------------------------------------------------
@@ -168,6 +205,31 @@ SEES = {
         print(open("g", "xb", opener=lambda path, flags: os.open(path, flags)).name)
         print([each.name for each in sorted(os.scandir("."), key=lambda each: each.name)])
     """,
+    "garbage is collected as it says": """
+        import gc
+        print(gc.get_threshold(), gc.isenabled(), len(gc.get_count()), len(gc.get_stats()))
+        gc.set_threshold(5, 6)
+        print(gc.get_threshold()[:2])
+        class Own:
+            def __del__(self):
+                print("gone")
+        def made():
+            one = Own()
+            one.other = one
+        def call():
+            pass
+        gc.disable()
+        made()
+        [call() for _ in range(3000)]
+        print("still there", gc.isenabled())
+        print(gc.collect() > 0)
+        gc.enable()
+        gc.set_threshold(0)
+        made()
+        [call() for _ in range(3000)]
+        print("still there", gc.get_threshold()[0])
+        gc.collect()
+    """,
     "children are not noted": """
         import os, sys, time
         child = os.fork()
@@ -179,19 +241,23 @@ SEES = {
 }
 
 
-@pytest.mark.parametrize("what", SEES)
-def test_with_a_journal_the_program_sees_nothing_different(what: str, tmp_path: Path) -> None:
+def test_with_a_journal_the_program_sees_nothing_different(tmp_path: Path) -> None:
     script = tmp_path / "program.py"
-    script.write_text(textwrap.dedent(SEES[what]))
+    lines = []
+    for number, (what, source) in enumerate(SEES.items()):
+        (tmp_path / f"part_{number}.py").write_text(textwrap.dedent(source))
+        lines.append(f"print({what!r}, flush=True)\nimport part_{number}\n")
+    script.write_text("".join(lines))
     seen = []
     for number, words in enumerate(([], ["-m", "whence", "record", "--journal", "-o", "../r"])):
         folder = tmp_path / str(number)
         folder.mkdir()
         done = subprocess.run(
-            [sys.executable, *words, str(script)], cwd=folder,
+            [sys.executable, "-B", *words, str(script)], cwd=folder,
             capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
-        seen.append((done.stdout, done.stderr, done.returncode))
+        assert list(SEES)[-1] in done.stdout
+        seen.append((done.stdout.splitlines(), done.stderr.splitlines(), done.returncode))
     assert seen[0] == seen[1]
 
 
@@ -259,6 +325,25 @@ def test_a_program_that_was_killed_leaves_a_journal_up_to_there(tmp_path: Path) 
     assert world.ran.returncode == -9
     journal = beside(world.recording, "journal").read_bytes()
     assert len(journal.rstrip(b"\0").split(b"\n", 1)[1]) > 10
+    checked = world.check()
+    assert checked.divergence is None
+    assert not checked.ended
+    assert "breaks off" in checked.unknown
+
+
+def test_a_re_run_that_ends_in_another_way_is_not_the_same(tmp_path: Path) -> None:
+    world = World(tmp_path, Program("use(1)\nend = 3\nraise SystemExit(end)\n"))
+    assert world.check().divergence is None
+    world.script.write_text(world.script.read_text().replace("end = 3", "end = 4"))
+    divergence = world.check().divergence
+    assert divergence is not None
+    assert "3" in divergence.recorded
+    assert "4" in divergence.again
+    crash = "import faulthandler; faulthandler._sigsegv()"
+    world.script.write_text(world.script.read_text().replace("end = 4", crash))
+    divergence = world.check().divergence
+    assert divergence is not None
+    assert divergence.again == "the process died"
 
 
 def test_rerun_tells_whether_the_calls_are_the_same(tmp_path: Path) -> None:

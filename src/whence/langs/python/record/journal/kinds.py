@@ -33,6 +33,7 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
     ("time", _fewer(2), "strftime"),
     ("builtins", ANY_ARGUMENTS, "id"),
     ("builtins", 0, "input"),
+    ("gc", 0, "get_count get_stats get_threshold set_threshold"),
     ("posix", 0, "urandom getrandom getppid times getloadavg cpu_count sched_getaffinity "
      "uname wait wait3 wait4 waitpid waitid system posix_spawn posix_spawnp killpg "
      "get_terminal_size ttyname nice getpgid getpgrp getsid fstatvfs"),

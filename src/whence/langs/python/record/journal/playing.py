@@ -8,7 +8,6 @@ that was not asked in the first run ends the process, with a report of it.
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import sys
@@ -17,6 +16,7 @@ from typing import Any, NoReturn
 
 from whence.errors import WhenceError
 from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal.collector import Collector
 from whence.langs.python.record.journal.kept_files import (
     FOLDER,
     NAMELESS,
@@ -71,6 +71,7 @@ class JournalPlayer:
         """Ends the recording of this run; how many calls it has."""
         self._report = os.path.join(self._folder, REPORT)
         self._confined = False
+        self._collector = Collector()
         self._sandbox = Sandbox(os.path.join(self._folder, FILES), KeptFiles(kept))
         os.makedirs(self._sandbox.folder, exist_ok=True)
         with open(path, "rb") as file:
@@ -86,6 +87,7 @@ class JournalPlayer:
 
     def _handlers(self) -> Mapping[str, Handler]:
         return {
+            **self._collector.handlers(),
             "posix.open": self._open,
             "builtins.input": _input,
             "_random.Random.seed": _seed,
@@ -104,7 +106,7 @@ class JournalPlayer:
         self._file_init = _passages.exchange_files(sys.modules["_io"].FileIO, self._file)
         start_random(lambda number: None, lambda: int(_passages.play(RANDOM_AT_START, ())))
         self._confined = _passages.confine(self._folder)
-        gc.collect()
+        self._collector.start()
         _passages.begin(PLAYING, KINDS, self._diverged, self._escaped, own_files(), self._process)
 
     def finish(self) -> None:

@@ -7,7 +7,6 @@ is opened, where a random number generator starts, which of many objects are rea
 from __future__ import annotations
 
 import fcntl
-import gc
 import json
 import os
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 
 from whence.errors import WhenceError
 from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal.collector import Collector
 from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
 from whence.langs.python.record.journal.kinds import (
     FILE,
@@ -60,12 +60,14 @@ class JournalWriter:
 
     def __init__(self, path: str, folder: str, run: str):
         self._files = KeptFiles(folder)
+        self._collector = Collector()
         self._descriptor = _opened(path)
         _passages.open_file(self._descriptor, _heading(run))
         self._entrances = Entrances(self._handlers())
 
     def _handlers(self) -> Mapping[str, Handler]:
         return {
+            **self._collector.handlers(),
             "posix.open": self._open,
             "builtins.input": _input,
             "_random.Random.seed": _seed,
@@ -80,8 +82,7 @@ class JournalWriter:
             _passages.watch_scandir(found, NEXT)
         start_random(lambda number: _passages.write(RANDOM_AT_START, (), number), _by_chance)
         nothing = lambda *_: None  # noqa: E731
-        # From here on garbage is collected at the same places in every run.
-        gc.collect()
+        self._collector.start()
         _passages.begin(WRITING, KINDS, nothing, nothing, own_files(), os.getpid())
 
     def finish(self) -> None:

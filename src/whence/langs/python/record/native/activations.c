@@ -96,6 +96,9 @@ static void skip(Thread *thread)
 {
     int32_t owner = thread->count > 0 ? thread->stack[thread->count - 1].owner : -1;
     recorder.skipped_calls++;
+    if (recorder.collect_at != NEVER) {
+        quick_refresh();
+    }
     if (owner >= 0) {
         thread->stack[owner].skipped++;
     }

@@ -255,8 +255,12 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
 /* Apart, so that the quick way has no registers to save. */
 static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, CodeEntry *code)
 {
+    bool of_generator = code->is_generator && owned_by_generator(frame);
+    if (unlikely(calls_before() >= recorder.collect_at) && !of_generator && !code->transparent) {
+        collect_garbage();
+    }
     make_current(thread, frame);
-    if (unlikely(code->is_generator && owned_by_generator(frame))) {
+    if (unlikely(of_generator)) {
         call_resumed(thread, frame, code, NULL);
         return;
     }

@@ -167,6 +167,14 @@ static inline bool is_thrown_into(const Frame *frame)
 #endif
 }
 
+/* ---- garbage ---- */
+
+/* Whether the program lets garbage be collected by itself. */
+static inline bool collector_is_on(const PyThreadState *tstate)
+{
+    return tstate->interp->gc.enabled && tstate->interp->gc.generations[0].threshold != 0;
+}
+
 /* ---- recursion ---- */
 
 /* Lets the thread go deeper by this many frames, whatever the limit: whence's own do not count. */

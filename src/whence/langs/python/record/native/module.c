@@ -74,7 +74,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
                             "global_bound", "whole_bound", "whole_calls", "first_calls",
                             "max_calls",    "max_bytes",   "max_depth",   "describe",
                             "summaries",    "tail",        NULL};
-    Recorder fresh = {.next_call = 1, .next_thread = 0, .process = getpid(), .page = recorder.page,
+    Recorder fresh = {.next_call = 1, .next_thread = 0, .collect_at = NEVER, .process = getpid(), .page = recorder.page,
                       .tables = recorder.tables};
     int detail;
     TailFile tail;
@@ -108,10 +108,11 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     fresh.max_calls = max_calls;
     fresh.first_whole = first_whole;
     fresh.last_whole = last_whole;
-    fresh.quick_calls = max_calls;
+    fresh.quick_most = max_calls;
     if (first_whole > 0 && first_whole - 1 < max_calls) {
-        fresh.quick_calls = first_whole - 1;
+        fresh.quick_most = first_whole - 1;
     }
+    fresh.quick_calls = fresh.quick_most;
     fresh.max_bytes = max_bytes;
     fresh.max_depth = max_depth;
     Py_INCREF(fresh.describe);
@@ -196,6 +197,12 @@ static PyObject *here(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyLong_FromUnsignedLongLong(running_call());
 }
 
+static PyObject *collect_at_calls(PyObject *Py_UNUSED(module), PyObject *function)
+{
+    collect_by_number(function);
+    Py_RETURN_NONE;
+}
+
 static PyObject *processes(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     const char *path, *name;
@@ -244,6 +251,8 @@ static PyMethodDef methods[] = {
     {"at_bottom", (PyCFunction)(void (*)(void))at_bottom, METH_FASTCALL,
      "at_bottom(function, *arguments): call it with no frame below."},
     {"here", here, METH_NOARGS, "The number of the call that runs in this thread."},
+    {"collect_by_number", collect_at_calls, METH_O,
+     "collect_by_number(gc.collect): collect garbage at fixed numbers of calls."},
     {"processes", processes, METH_VARARGS,
      "processes(path, name, child): from the next start on, tell there which call started which."},
     {"lend_recursion", lend, METH_VARARGS,

@@ -73,6 +73,8 @@ typedef struct {
 
 enum { BOUND_USUAL, BOUND_FIRST, BOUND_GLOBAL, BOUND_WHOLE, BOUND_COUNT };
 
+#define NEVER UINT64_MAX
+
 /* The recording of this process. There is at most one at a time. */
 typedef struct {
     bool on;
@@ -84,7 +86,9 @@ typedef struct {
     Bound bounds[BOUND_COUNT];
     uint64_t first_calls, max_calls, max_bytes, max_depth;
     uint64_t first_whole, last_whole; /* the calls whose values are recorded whole */
-    uint64_t quick_calls;             /* up to this one a call may take the short way */
+    uint64_t quick_calls;             /* up to this one a call may take the short way: */
+    uint64_t quick_most;              /* as far as bounds are concerned */
+    uint64_t collect_at;              /* before this many calls garbage is collected */
     uint64_t next_call;
     uint64_t next_value;
     uint64_t bytes_written;
@@ -101,6 +105,12 @@ typedef struct {
 } Recorder;
 
 extern Recorder recorder;
+
+/* How many calls there were, be they recorded or only counted: the same in every run. */
+static inline uint64_t calls_before(void)
+{
+    return recorder.next_call - 1 + recorder.skipped_calls;
+}
 
 bool record_begin_anyhow(uint32_t thread, size_t size);
 

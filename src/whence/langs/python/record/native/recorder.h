@@ -10,6 +10,7 @@
  *   code.c        the table of code: what belongs to the user, and what its inputs are
  *   snapshot.c    values: atoms.c, containers.c, instances.c, and seen.c for what was met before
  *   globals.c     module variables
+ *   collecting.c  garbage, at fixed numbers of calls
  *   activations.c the frames that run, and which calls are only counted
  *   inputs.c      the inputs of a call, and what changed of them
  *   calls.c       how calls begin
@@ -317,6 +318,11 @@ static inline PyObject *input_value(const Frame *frame, const Input *input)
 }
 
 #include "snapshot.h"
+
+/* ---- collecting.c ---- */
+
+/* From here on garbage is collected at fixed numbers of calls, by gc.collect. */
+void collect_by_number(PyObject *function);
 
 /* ---- globals.c ---- */
 

@@ -13,6 +13,7 @@
 #include "containers.c"
 #include "instances.c"
 #include "snapshot.c"
+#include "collecting.c"
 #include "activations.c"
 #include "inputs.c"
 #include "calls.c"

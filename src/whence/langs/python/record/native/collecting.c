@@ -1,0 +1,76 @@
+/* Collections of garbage at fixed numbers of calls, for a program that is to be run again.
+ *
+ * They run code of the program (`__del__`, callbacks of weak references), so they have to come at
+ * the same place in every run. The interpreter's own come when so many objects were made, which
+ * differs by what a recorder makes besides. So these come by the number of calls, be they recorded
+ * or only counted, and the interpreter's own are put off (journal/collector.py).
+ *
+ * Invariant: whether one comes before a call depends on the number of calls before it, and on
+ * whether the program has switched collecting off. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+enum {
+    YOUNG_EVERY = 1000,      /* calls */
+    MIDDLE_EVERY = 10,       /* young ones */
+    FULL_EVERY = 500 * 1000, /* calls at least; a quarter more than before is due */
+};
+
+static PyObject *collect; /* gc.collect */
+static uint64_t full_at;
+
+/* Up to which call the short way is open, which looks neither for garbage nor at bounds. */
+static void quick_refresh(void)
+{
+    uint64_t left = recorder.collect_at;
+    if (left != NEVER) {
+        left -= left < recorder.skipped_calls ? left : recorder.skipped_calls;
+    }
+    recorder.quick_calls = left < recorder.quick_most ? left : recorder.quick_most;
+}
+
+void collect_by_number(PyObject *function)
+{
+    Py_XSETREF(collect, Py_NewRef(function));
+    recorder.collect_at = calls_before() + YOUNG_EVERY;
+    full_at = recorder.collect_at + FULL_EVERY;
+    quick_refresh();
+}
+
+static int generation_due(uint64_t number)
+{
+    if (number >= full_at) {
+        full_at = number + (number / 4 > FULL_EVERY ? number / 4 : FULL_EVERY);
+        return 2;
+    }
+    return number / YOUNG_EVERY % MIDDLE_EVERY == 0;
+}
+
+static __attribute__((noinline)) void collect_garbage(void)
+{
+    uint64_t number = recorder.collect_at;
+    int generation = generation_due(number);
+    recorder.collect_at = number + YOUNG_EVERY;
+    quick_refresh();
+    PyThreadState *tstate = PyThreadState_Get();
+    if (!collector_is_on(tstate)) {
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *which = PyLong_FromLong(generation); /* one that exists for good */
+    PyThreadState_LeaveTracing(tstate);
+    PyObject *done = PyObject_CallOneArg(collect, which);
+    PyThreadState_EnterTracing(tstate);
+    if (done == NULL) {
+        pass_on_interrupt();
+    }
+    Py_XDECREF(done);
+    Py_XDECREF(which);
+    PyErr_Restore(type, value, traceback);
+}
+
+#else
+typedef int not_empty;
+#endif
