@@ -169,9 +169,10 @@ def _configure_choice(group: Any) -> None:
 
 def _configure_rerun(command: argparse.ArgumentParser) -> None:
     """What whence itself asks for when it starts a program, or runs one again."""
-    for option in ("--repeatable", "--lines-of", "--lines-to", "--play", "--sandbox"):
+    for option in ("--repeatable", "--lines-of", "--lines-to", "--play", "--sandbox", "--debugger"):
         command.add_argument(option, help=argparse.SUPPRESS)
-    command.add_argument("--whole-calls", type=_range, help=argparse.SUPPRESS)
+    for option in ("--whole-calls", "--window"):
+        command.add_argument(option, type=_range, help=argparse.SUPPRESS)
 
 
 def run(options: argparse.Namespace) -> NoReturn:
@@ -192,6 +193,7 @@ def run(options: argparse.Namespace) -> NoReturn:
             bound=WHOLE_BOUND if options.whole_values else usual.bound,
             first_bound=WHOLE_BOUND if options.whole_values else usual.first_bound,
             whole_calls=options.whole_calls,
+            window=options.window,
             global_bound=WHOLE_BOUND if options.whole_values else usual.global_bound,
         ),
         rules=_rules(options),
@@ -215,7 +217,11 @@ def run(options: argparse.Namespace) -> NoReturn:
 
     def start() -> None:
         recording.start()
-        if watch is not None:
+        if options.window:
+            from whence.langs.python.record.arrival import await_call
+
+            await_call(options, lambda: finished(STOPPED, "it was wanted up to here"), watch)
+        elif watch is not None:
             watch.start()
         if journal is not None:
             journal.start()

@@ -10,8 +10,7 @@ from typing import Any
 from whence.errors import UsageError
 from whence.langs.python.recordings import latest
 from whence.langs.python.replay.checking import Checked, check
-from whence.langs.python.replay.process import TIME_LIMIT, journal_beside
-from whence.langs.python.replay.rerun import header_of
+from whence.langs.python.replay.process import TIME_LIMIT, header_of, journal_beside
 from whence.langs.python.trace.opening import open_trace
 
 _WIDTH = 100

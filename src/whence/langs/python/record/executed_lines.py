@@ -60,6 +60,12 @@ class LineWatch:
         threading.settrace(self._called)
         sys.settrace(self._called)
 
+    def follow(self, frame: FrameType) -> None:
+        """Watch this very call, which begins."""
+        self._seen = self._wanted.count
+        frame.f_trace = self._ran
+        sys.settrace(self._called)
+
     def stop(self) -> list[int] | None:
         """What was seen; None if the program took the tracing for itself, or the call did not
         come."""

@@ -89,6 +89,7 @@ class NativeBackend:
                 max_calls=_limit(options.max_calls),
                 max_bytes=_limit(options.max_bytes),
                 max_depth=_limit(options.depth),
+                window=options.window or (0, 0),
                 describe=self._code_reader.describe,
                 summaries=self._summaries,
                 tail=self._tail,

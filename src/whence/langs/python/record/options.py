@@ -69,3 +69,6 @@ class RecordOptions:
     max_bytes: int | None = None
     depth: int | None = None
     """Calls deeper than this (the first recorded call has depth 1) are counted, not recorded."""
+    window: tuple[int, int] | None = None
+    """Only one call and what is below it is recorded: which of all calls it is, from 1 on, and how
+    many calls may be recorded. Only the recorder in C can."""

@@ -154,6 +154,20 @@ def contradiction(recorded: Call, again: Call) -> str | None:
     return None
 
 
+def other_outcome(recorded: Call, again: Call) -> str | None:
+    """How two recordings of one call differ in what came of it, as far as both tell it."""
+    ours, theirs = recorded.outcome, again.outcome
+    if OutcomeKind.NOT_TERMINATED in (ours.kind, theirs.kind):
+        return None  # it was stopped
+    if ours.kind is not theirs.kind:
+        return f"it {ours.kind.name.lower()}, now {theirs.kind.name.lower()}"
+    if ours.value is None or theirs.value is None:
+        return None
+    if _Comparison(recorded, again).agrees(ours.value, theirs.value):
+        return None
+    return f"it gave {show(ours.value, _BRIEF)}, now {show(theirs.value, _BRIEF)}"
+
+
 class _Comparison:
     """Of two values of two calls, one of which may know more of them than the other."""
 

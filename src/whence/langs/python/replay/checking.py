@@ -24,9 +24,10 @@ from whence.langs.python.replay.process import (
     TIME_LIMIT,
     Conditions,
     Played,
+    header_of,
     run_again,
+    time_allowed,
 )
-from whence.langs.python.replay.rerun import header_of, time_allowed
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.format import STOPPED
 from whence.langs.python.trace.opening import open_trace

@@ -26,11 +26,15 @@ from whence.langs.python.record.repeatable import HASH_SEED, OWN
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recordings import beside
 from whence.langs.python.running import STOP, kept_environment, launcher, program_words
+from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.pages import Header
+from whence.model.call import OutcomeKind
+from whence.tree.memory import ColumnTree
 
 TIME_LIMIT = 600.0
 REPORT = "report.json"
 _GRACE = 3.0
+_SHORTEST = 5.0
 _LONGEST_HEADING = 2**16
 
 
@@ -184,3 +188,22 @@ def record_options(told: Mapping[str, Any], output: Path) -> list[str]:
     if tuple(told.get("bound", ())) == astuple(WHOLE_BOUND):
         words.append("--whole-values")
     return [*words, *UserCodeRules.told(told).words]
+
+
+# --- the recording --------------------------------------------------------------------------------
+
+
+def header_of(tree: ColumnTree) -> Header:
+    """What is known of how the program of a recording was run."""
+    source = tree.sources[0]
+    if not isinstance(source, TraceSource) or len(tree.sources) != 1:
+        raise CannotRepeat("a program with recorded child processes is not run again yet")
+    return source.file.header
+
+
+def time_allowed(recording: Path, tree: ColumnTree, most: float) -> float:
+    """Seconds after which a re-run is stopped: one that did not end will not end now."""
+    if OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED:
+        return most
+    lasted = recording.stat().st_mtime - header_of(tree).clock / 1e9
+    return max(_SHORTEST, min(most, 2 * lasted + _SHORTEST))

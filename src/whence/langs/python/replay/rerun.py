@@ -16,24 +16,28 @@ from pathlib import Path
 import numpy as np
 
 from whence.langs.python.record.executed_lines import Wanted
-from whence.langs.python.replay.alignment import calls_of, contradiction, first_divergence
+from whence.langs.python.replay.alignment import contradiction, first_divergence
 from whence.langs.python.replay.causes import likely_cause
+from whence.langs.python.replay.materializing import windows_of
 from whence.langs.python.replay.process import (
     TIME_LIMIT,
     CannotRepeat,
     Conditions,
     Played,
+    header_of,
     journal_beside,
     run_again,
+    time_allowed,
 )
 from whence.langs.python.replay.single_call import lines_of_call
+from whence.langs.python.replay.windows import TOP
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.pages import Header
-from whence.model.call import Call, OutcomeKind
+from whence.model.call import Call
 from whence.tree.memory import ColumnTree, all_ids
 
-_SHORTEST = 5.0
+_LINES = "lines.json"
 
 
 class ProgramReruns:
@@ -45,6 +49,7 @@ class ProgramReruns:
         self._time_limit = time_limit
         self._whole: dict[int, Call] = {}
         self._lines: dict[int, frozenset[int]] = {}
+        self._windows = windows_of(recording, tree)
 
     @property
     def is_harmless(self) -> bool:
@@ -76,6 +81,10 @@ class ProgramReruns:
         return self._lines[node]
 
     def _whole_call(self, node: int) -> Call:
+        if self.is_harmless:
+            whole = ["--whole-calls", f"{TOP}:{TOP}"]
+            with self._windows.run(node, 1, lambda _: whole) as (tree, _):
+                return tree.call(TOP)
         with self._again(node, ["--whole-calls", f"{node}:{node}"]) as tree:
             recorded = self._tree.call(self._tree.position(node))
             again = tree.call(tree.position(node))
@@ -85,42 +94,33 @@ class ProgramReruns:
             return again
 
     def _lines_of(self, node: int) -> frozenset[int]:
-        wanted = self._wanted(node)
-        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-            output = Path(folder) / "lines.json"
-            options = ["--lines-of", wanted.text(), "--lines-to", str(output)]
-            with self._again(node, options):
-                pass
-            try:
-                return frozenset(json.loads(output.read_text(encoding="utf-8")))
-            except FileNotFoundError:
-                raise CannotRepeat(
-                    "which lines ran is not known: the program did not end in the way it did "
-                    "before, or traces itself"
-                ) from None
-
-    def _wanted(self, node: int) -> Wanted:
+        if self.is_harmless:
+            wanted = self._wanted(*self._windows.where(node))
+            with self._windows.run(node, 1, lambda place: _line_options(wanted, place)) as (_, at):
+                return _lines_in(at)
         tree = self._tree
         position = tree.position(node)
-        number = int(tree.columns.function[position])
-        function = tree.functions[number]
+        function = tree.columns.function
+        before = all_ids(tree)[function == function[position]] <= node
+        wanted = self._wanted(tree, position, int(np.count_nonzero(before)))
+        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+            place = Path(folder)
+            with self._again(node, _line_options(wanted, place)):
+                return _lines_in(place)
+
+    def _wanted(self, tree: ColumnTree, position: int, count: int = 1) -> Wanted:
+        function = tree.functions[int(tree.columns.function[position])]
         source = tree.sources[int(tree.source_of[position])]
         if function.location is None or not isinstance(source, TraceSource):
             raise CannotRepeat("which lines ran is not known: where its code is was not recorded")
         code = source.code(int(tree.details[position]))
         if code.is_stepped:
             raise CannotRepeat("which lines ran is not known of generators and coroutines")
-        count = int(np.count_nonzero(all_ids(tree)[tree.columns.function == number] <= node))
         return Wanted(code.file, code.first_line, code.qualname, count)
 
     @contextlib.contextmanager
     def _again(self, node: int, wishes: Sequence[str]) -> Iterator[ColumnTree]:
         """The tree of another run, in step with the recorded one up to the call."""
-        if node > calls_of(self._tree):
-            raise CannotRepeat(
-                "this call came to light when the program was run again, and that is all that is "
-                "known of it; with a higher --depth it is recorded the first time"
-            )
         conditions = Conditions.of(self._recording, self._header())
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
             limit = time_allowed(self._recording, self._tree, self._time_limit)
@@ -142,17 +142,15 @@ class ProgramReruns:
         return header_of(self._tree)
 
 
-def header_of(tree: ColumnTree) -> Header:
-    """What is known of how the program of a recording was run."""
-    source = tree.sources[0]
-    if not isinstance(source, TraceSource) or len(tree.sources) != 1:
-        raise CannotRepeat("a program with recorded child processes is not run again yet")
-    return source.file.header
+def _line_options(wanted: Wanted, folder: Path) -> list[str]:
+    return ["--lines-of", wanted.text(), "--lines-to", str(folder / _LINES)]
 
 
-def time_allowed(recording: Path, tree: ColumnTree, most: float) -> float:
-    """Seconds after which a re-run is stopped: one that did not end will not end now."""
-    if OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED:
-        return most
-    lasted = recording.stat().st_mtime - header_of(tree).clock / 1e9
-    return max(_SHORTEST, min(most, 2 * lasted + _SHORTEST))
+def _lines_in(folder: Path) -> frozenset[int]:
+    try:
+        return frozenset(json.loads((folder / _LINES).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise CannotRepeat(
+            "which lines ran is not known: the program did not end in the way it did before, or "
+            "traces itself"
+        ) from None

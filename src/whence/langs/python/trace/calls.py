@@ -83,6 +83,8 @@ class Places:
     interrupted: Int64s
     """If the run ended by an exception that stops it: where the first call ended that it left."""
     note_at: Int64s
+    skipped_count: Int64s
+    skipped_before: Int64s
     threads: Int64s
 
 
@@ -147,6 +149,13 @@ class _Reading:
         return self.roots
 
 
+class Deeper(Protocol):
+    """Has the calls below one that were not recorded."""
+
+    def expand(self, number: int, levels: int) -> ColumnTree:
+        """The tree whose top is this call."""
+
+
 class TraceSource:
     """The calls of one trace. A detail is a call's number, or minus a number of skipped calls."""
 
@@ -171,8 +180,8 @@ class TraceSource:
                 self.file.path, f"call {detail} cannot be read: its values are nested too deeply"
             ) from None
 
-    deeper: Callable[[int, int], ColumnTree] | None = None
-    """Gives the calls below one by its number, so many levels, if somebody can have them."""
+    deeper: Deeper | None = None
+    """Who can have the calls that were not recorded."""
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
         """What was not recorded is not to be had from a trace alone."""
@@ -181,7 +190,7 @@ class TraceSource:
                 "the calls below this one were not recorded: record again with higher bounds, or "
                 "with --journal, and they are found by running it again"
             )
-        return self.deeper(detail, levels)
+        return self.deeper.expand(detail, levels)
 
     @property
     def has_ended(self) -> bool:
@@ -192,6 +201,12 @@ class TraceSource:
     def calls(self) -> int:
         """How many there are, the run itself counted."""
         return len(self._places.call_at)
+
+    def ordinals(self) -> Int64s:
+        """Of each call, which of all calls it is, those counted in that were not recorded."""
+        more = np.zeros(self.calls + 1, dtype=np.int64)
+        np.add.at(more, self._places.skipped_before, self._places.skipped_count)
+        return np.arange(self.calls) + np.cumsum(more)[: self.calls]
 
     @property
     def call_at(self) -> Int64s:

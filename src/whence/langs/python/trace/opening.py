@@ -43,7 +43,7 @@ from whence.tree.build import Rows, as_array, link
 from whence.tree.memory import ColumnTree, assembled
 
 Progress = Callable[[int, int], None]
-_INDEX = "trace 3"
+_INDEX = "trace 4"
 """To be raised whenever what a scan finds, or how it is kept, changes."""
 
 
@@ -214,6 +214,8 @@ def _places(scanned: Scanned) -> Places:
         output_at=scanned.output_at,
         interrupted=np.empty(0, dtype=np.int64),
         note_at=scanned.note_at,
+        skipped_count=scanned.skipped_count,
+        skipped_before=scanned.skipped_before,
         threads=scanned.threads,
     )
 

@@ -52,6 +52,8 @@ class Scanned:
     effort: Int32s
     skipped_call: Int32s
     skipped_count: Int64s
+    skipped_before: Int64s
+    """The number of the next call that was recorded."""
     event_call: Int32s
     """The records between a call's first and its last, in order of time: of which call, where."""
     event_at: Int64s
@@ -117,6 +119,7 @@ class Scanner:
         self._unique = bytearray([1])
         """Calls that no other call can be known to equal."""
         self._skipped_call, self._skipped_count = array("i"), array("q")
+        self._skipped_before = array("q")
         self._event_call, self._event_at = array("i"), array("q")
         self._output_call, self._output_at = array("i"), array("q")
         self._root_at, self._root_digest, self._root_size = array("q"), array("Q"), array("i")
@@ -363,6 +366,7 @@ class Scanner:
             raise Malformed("more calls were skipped than can be counted")
         self._skipped_call.append(number)
         self._skipped_count.append(count)
+        self._skipped_before.append(len(self._parent))
         return place
 
     def _output(self, at: int, place: int) -> int:

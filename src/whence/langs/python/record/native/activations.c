@@ -96,6 +96,7 @@ static void skip(Thread *thread)
 {
     int32_t owner = thread->count > 0 ? thread->stack[thread->count - 1].owner : -1;
     recorder.skipped_calls++;
+    recorder.skips_to_write++;
     if (recorder.collect_at != NEVER) {
         quick_refresh();
     }
@@ -107,9 +108,9 @@ static void skip(Thread *thread)
     }
 }
 
-static bool beyond_bounds(const Origin *parent)
+static bool beyond_bounds(Origin *parent)
 {
-    return parent->skipped || recorder.full || recorder.next_call > recorder.max_calls ||
+    return outside_window(parent) || parent->skipped || recorder.full || recorder.next_call > recorder.max_calls ||
            parent->depth >= recorder.max_depth;
 }
 
@@ -122,13 +123,27 @@ static void put_skipped(uint64_t call, uint64_t count)
 
 enum { SKIPPED_SIZE = 1 + 2 * NUMBER_SIZE };
 
-void write_run_skipped(void)
+static void write_skipped(uint64_t call, uint64_t *count)
 {
-    if (recorder.skipped_by_run > 0 && record_begin(recorder.current_thread, SKIPPED_SIZE)) {
-        put_skipped(0, recorder.skipped_by_run);
-        recorder.skipped_by_run = 0;
+    if (*count > 0 && record_begin(recorder.current_thread, SKIPPED_SIZE)) {
+        put_skipped(call, *count);
+        *count = 0;
         record_end();
     }
+}
+
+void write_run_skipped(void) { write_skipped(0, &recorder.skipped_by_run); }
+
+/* Before a call is recorded: so its place in the file tells how many calls there were before it. */
+static __attribute__((noinline)) void write_all_skipped(Thread *thread)
+{
+    recorder.skips_to_write = 0;
+    for (size_t i = 0; i < thread->count; i++) {
+        if (thread->stack[i].kind == RECORDED) {
+            write_skipped(thread->stack[i].call, &thread->stack[i].skipped);
+        }
+    }
+    write_run_skipped();
 }
 
 #else

@@ -81,6 +81,9 @@ static bool call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, c
 static inline uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const Origin *parent,
                            uint8_t *which)
 {
+    if (unlikely(recorder.skips_to_write > 0)) {
+        write_all_skipped(thread);
+    }
     if (recorder.detail == DETAIL_IDS) {
         if (!record_begin(thread->number, CALL_SIZE)) {
             return 0;
@@ -124,6 +127,9 @@ static Activation *push_generator(Thread *thread, Frame *frame, Generator *gener
     if (activation != NULL) {
         activation->generator = generator;
         activation->bound = generator->bound;
+        if (generator->kind == SKIPPED && generator->call == 0) {
+            activation->owner = -1; /* what it calls is called by nobody who is recorded */
+        }
         generator->started = true;
     }
     return activation;
@@ -162,6 +168,7 @@ void generator_created(Thread *thread, PyObject *object, CodeEntry *code, const 
         return;
     }
     recorder.recorded_calls++;
+    window_keeps(generator->depth);
     generator->kind = RECORDED;
     generator->call = call;
     generator->bound = which;
@@ -207,6 +214,7 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
     }
     const Activation *top = &thread->stack[count - 1];
     if (unlikely(top->frame != frame->previous || top->kind != RECORDED || recorder.full ||
+                 recorder.skips_to_write > 0 ||
                  recorder.next_call > recorder.quick_calls || top->depth >= recorder.max_depth ||
                  code->calls < recorder.first_calls) ||
         !globals_settled(frame, code)) {
@@ -282,6 +290,7 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
         return;
     }
     recorder.recorded_calls++;
+    window_keeps(parent.depth + 1);
     Activation *activation = push(thread, frame, code, RECORDED, call, parent.depth + 1);
     if (activation != NULL) {
         activation->watches = (uint32_t)first_watch;

@@ -72,20 +72,21 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
 {
     static char *names[] = {"descriptor",  "detail",    "bound",     "first_bound",
                             "global_bound", "whole_bound", "whole_calls", "first_calls",
-                            "max_calls",    "max_bytes",   "max_depth",   "describe",
+                            "max_calls",    "max_bytes",   "max_depth",   "window",      "describe",
                             "summaries",    "tail",        NULL};
     Recorder fresh = {.next_call = 1, .next_thread = 0, .collect_at = NEVER, .process = getpid(), .page = recorder.page,
                       .tables = recorder.tables};
     int detail;
     TailFile tail;
     unsigned long long first_calls, max_calls, max_bytes, max_depth, first_whole, last_whole;
+    unsigned long long wanted, budget;
     PyObject *bound, *first_bound, *global_bound, *whole_bound;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!O!(KK)KKKKOO(siK)", names,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!O!(KK)KKKK(KK)OO(siK)", names,
                                      &fresh.descriptor, &detail, &PyTuple_Type, &bound,
                                      &PyTuple_Type, &first_bound, &PyTuple_Type, &global_bound,
                                      &PyTuple_Type, &whole_bound, &first_whole, &last_whole,
                                      &first_calls, &max_calls, &max_bytes, &max_depth,
-                                     &fresh.describe, &fresh.summaries, &tail.path,
+                                     &wanted, &budget, &fresh.describe, &fresh.summaries, &tail.path,
                                      &tail.descriptor, &tail.check)) {
         return NULL;
     }
@@ -112,6 +113,9 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     if (first_whole > 0 && first_whole - 1 < max_calls) {
         fresh.quick_most = first_whole - 1;
     }
+    if (wanted != 0) {
+        fresh.quick_most = 0;
+    }
     fresh.quick_calls = fresh.quick_most;
     fresh.max_bytes = max_bytes;
     fresh.max_depth = max_depth;
@@ -122,6 +126,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     Py_XDECREF(old_describe);
     Py_XDECREF(old_summaries);
     recording_generation++;
+    window_set(wanted, budget);
     code_reset();
     generators_reset();
     if (!tables_reset() || !page_reset(&tail)) {
@@ -203,6 +208,16 @@ static PyObject *collect_at_calls(PyObject *Py_UNUSED(module), PyObject *functio
     Py_RETURN_NONE;
 }
 
+static PyObject *tell_window(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *entered, *over;
+    if (!PyArg_ParseTuple(arguments, "OO", &entered, &over)) {
+        return NULL;
+    }
+    window_tell(entered, over);
+    Py_RETURN_NONE;
+}
+
 static PyObject *processes(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     const char *path, *name;
@@ -253,6 +268,8 @@ static PyMethodDef methods[] = {
     {"here", here, METH_NOARGS, "The number of the call that runs in this thread."},
     {"collect_by_number", collect_at_calls, METH_O,
      "collect_by_number(gc.collect): collect garbage at fixed numbers of calls."},
+    {"tell_window", tell_window, METH_VARARGS,
+     "tell_window(entered, over): after `start`; called as the call begins, and once it ended."},
     {"processes", processes, METH_VARARGS,
      "processes(path, name, child): from the next start on, tell there which call started which."},
     {"lend_recursion", lend, METH_VARARGS,

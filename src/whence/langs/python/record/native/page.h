@@ -93,6 +93,7 @@ typedef struct {
     uint64_t next_value;
     uint64_t bytes_written;
     uint64_t skipped_by_run;
+    uint64_t skips_to_write; /* those of calls that run, which stand on the stacks */
     uint64_t recorded_calls, skipped_calls;
     uint32_t current_thread;
     uint32_t next_thread;

@@ -11,6 +11,7 @@
  *   snapshot.c    values: atoms.c, containers.c, instances.c, and seen.c for what was met before
  *   globals.c     module variables
  *   collecting.c  garbage, at fixed numbers of calls
+ *   window.c      a recording of one call and what is below it
  *   activations.c the frames that run, and which calls are only counted
  *   inputs.c      the inputs of a call, and what changed of them
  *   calls.c       how calls begin
@@ -323,6 +324,13 @@ static inline PyObject *input_value(const Frame *frame, const Input *input)
 
 /* From here on garbage is collected at fixed numbers of calls, by gc.collect. */
 void collect_by_number(PyObject *function);
+
+/* ---- window.c ---- */
+
+/* Before a recording: of all calls only this one (0: all of them), within a number of calls. */
+void window_set(uint64_t wanted, uint64_t budget);
+/* What is called as it begins, in its frame, and once it has ended; None: nothing. */
+void window_tell(PyObject *entered, PyObject *over);
 
 /* ---- globals.c ---- */
 

@@ -27,6 +27,13 @@ static inline void put_end(Thread *thread, Activation *activation, uint8_t recor
     }
 }
 
+static void skips_written(Activation *activation)
+{
+    uint64_t left = recorder.skips_to_write, written = activation->skipped;
+    recorder.skips_to_write = left > written ? left - written : 0;
+    activation->skipped = 0;
+}
+
 enum { MOST_HELD = 64 };
 
 static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, const Held *held,
@@ -90,7 +97,7 @@ static bool end_in_place(Thread *thread, Activation *activation, uint8_t record,
         }
     }
     root_written(page, start, NULL);
-    activation->skipped = 0;
+    skips_written(activation);
     record_end();
     return true;
 }
@@ -141,7 +148,7 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
         if (!bare) {
             put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
         }
-        thread->stack[index].skipped = 0;
+        skips_written(&thread->stack[index]);
         record_end();
     }
 }
@@ -186,10 +193,12 @@ static __attribute__((noinline)) void call_ended(Thread *thread, Frame *frame, u
         bool bare = value == NULL && thread->unmade == NULL;
         write_end_of_step(thread, activation, record, value, bare);
     }
+    uint64_t ended = activation->kind == RECORDED ? activation->call : 0;
     pop(thread);
     if (unlikely(is_generator_frame)) {
         generator_forget(frame);
     }
+    window_may_be_over(ended);
 }
 
 /* The way of most returns, like that of most calls: the result is an atom (or none is wanted), and
@@ -201,7 +210,7 @@ static inline bool return_quickly(Thread *thread, Frame *frame, PyObject *value)
     }
     const Activation *top = &thread->stack[thread->count - 1];
     if (top->frame != frame || !top->code->quick || top->kind != RECORDED || top->skipped > 0 ||
-        unlikely(recorder.full || value == NULL) ||
+        unlikely(recorder.full || value == NULL || recorder.quick_most == 0) ||
         (thread->watch_count != top->watches && recorder.detail == DETAIL_FULL) ||
         !globals_settled(frame, top->code)) {
         return false;

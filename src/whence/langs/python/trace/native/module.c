@@ -21,7 +21,7 @@ static void set_widths(Scan *scan)
     scan->variables.width = sizeof(Variable);
     Column *narrow[] = {&scan->code_variables, &scan->skipped_call, &scan->event_call,
                         &scan->global_variable, &scan->output_call};
-    Column *wide[] = {&scan->types, &scan->notes, &scan->ends, &scan->skipped_count,
+    Column *wide[] = {&scan->types, &scan->notes, &scan->ends, &scan->skipped_count, &scan->skipped_before,
                       &scan->event_at, &scan->global_at, &scan->output_at};
     for (size_t which = 0; which < Py_ARRAY_LENGTH(narrow); which++) {
         narrow[which]->width = sizeof(int32_t);
@@ -73,8 +73,8 @@ static void scanner_dealloc(PyObject *object)
     Column *columns[] = {
         &scan->calls, &scan->codes, &scan->names, &scan->roots, &scan->variables,
         &scan->code_variables, &scan->types, &scan->notes, &scan->ends, &scan->skipped_call,
-        &scan->skipped_count, &scan->event_call, &scan->event_at, &scan->global_variable,
-        &scan->global_at, &scan->output_call, &scan->output_at};
+        &scan->skipped_count, &scan->skipped_before, &scan->event_call, &scan->event_at,
+        &scan->global_variable, &scan->global_at, &scan->output_call, &scan->output_at};
     for (size_t which = 0; which < Py_ARRAY_LENGTH(columns); which++) {
         PyMem_RawFree(columns[which]->items);
     }
@@ -210,6 +210,7 @@ static bool put_all(PyObject *found, Scan *scan, bool comparable)
            put_equations(found, calls, comparable) && put_efforts(found, calls) &&
            put_column(found, "skipped_call", &scan->skipped_call) &&
            put_column(found, "skipped_count", &scan->skipped_count) &&
+           put_column(found, "skipped_before", &scan->skipped_before) &&
            put_column(found, "event_call", &scan->event_call) &&
            put_column(found, "event_at", &scan->event_at) &&
            put_field(found, "root_at", &scan->roots, offsetof(Root, at), AS_INT64) &&

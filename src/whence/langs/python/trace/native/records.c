@@ -240,7 +240,8 @@ static bool scan_skipped(Scan *scan)
         return malformed(scan, "more calls were skipped than can be counted");
     }
     return push_i32(&scan->skipped_call, (int32_t)number) &&
-           push_i64(&scan->skipped_count, (int64_t)count);
+           push_i64(&scan->skipped_count, (int64_t)count) &&
+           push_i64(&scan->skipped_before, (int64_t)scan->calls.count);
 }
 
 static bool scan_output(Scan *scan, int64_t at)

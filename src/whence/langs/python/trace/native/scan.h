@@ -101,7 +101,7 @@ typedef struct {
     PyObject *malformed; /* the exception class */
     Column calls, codes, names, roots, variables, code_variables;
     Column types, notes, ends;
-    Column skipped_call, skipped_count, event_call, event_at, global_variable, global_at;
+    Column skipped_call, skipped_count, skipped_before, event_call, event_at, global_variable, global_at;
     Column output_call, output_at;
     uint64_t threads;
     Root last;           /* the root value that was read last */

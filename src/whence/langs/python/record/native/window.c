@@ -1,0 +1,89 @@
+/* A recording of one call and what is below it, as many levels as stay within a number of calls.
+ *
+ * All other calls are only counted, so that a call far into a long run costs its time, and little
+ * else. The call is told by which of all calls it is, recorded and counted ones together. Nobody
+ * knows beforehand how many calls there are at each depth. So when there are too many, the deepest
+ * level is given up: its calls are in the file by then, and whoever reads it leaves them out.
+ *
+ * Invariant: above the level that was reached in the end, every call below the one that was wanted
+ * is recorded. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+enum { LEVELS = 1024, FEWEST = 1 }; /* the call's own callees are recorded in any case */
+
+static struct {
+    uint64_t wanted; /* 0: there is no window */
+    uint64_t budget;
+    uint64_t kept[LEVELS], all;
+    uint32_t top; /* the depth of the call */
+    PyObject *entered, *over; /* are called as it begins, and once it has ended */
+} window;
+
+void window_set(uint64_t wanted, uint64_t budget)
+{
+    Py_XDECREF(window.entered);
+    Py_XDECREF(window.over);
+    memset(&window, 0, sizeof window);
+    window.wanted = wanted;
+    window.budget = budget;
+}
+
+void window_tell(PyObject *entered, PyObject *over)
+{
+    Py_XSETREF(window.entered, Py_NewRef(entered));
+    Py_XSETREF(window.over, Py_NewRef(over));
+}
+
+static void told(PyObject *function)
+{
+    if (function != NULL && function != Py_None) {
+        OwnCode own = own_code_begin(this_thread());
+        Py_XDECREF(PyObject_CallNoArgs(function));
+        own_code_end(&own);
+    }
+}
+
+/* Whether a call that begins is only counted because of the window. Its parent is changed if it is
+ * the one that is wanted: nobody above it is in the file. */
+static bool outside_window(Origin *parent)
+{
+    if (likely(window.wanted == 0)) {
+        return false;
+    }
+    if (unlikely(calls_before() + 1 == window.wanted)) {
+        *parent = (Origin){.depth = parent->depth};
+        window.top = parent->depth + 1;
+        recorder.max_depth = window.top + LEVELS - 1;
+        recorder.skipped_by_run = recorder.skips_to_write = 0; /* what came before is outside */
+        told(window.entered);
+        return false;
+    }
+    return parent->call == 0;
+}
+
+static void window_keeps(uint32_t depth)
+{
+    if (likely(window.wanted == 0)) {
+        return;
+    }
+    window.kept[depth - window.top]++;
+    uint64_t deepest = recorder.max_depth - window.top;
+    for (window.all++; window.all > window.budget && deepest > FEWEST; deepest--) {
+        window.all -= window.kept[deepest];
+    }
+    recorder.max_depth = window.top + deepest;
+}
+
+/* The call that was wanted is the first in the file. */
+static void window_may_be_over(uint64_t ended)
+{
+    if (unlikely(window.wanted != 0 && ended == 1)) {
+        told(window.over);
+    }
+}
+
+#else
+typedef int not_empty;
+#endif

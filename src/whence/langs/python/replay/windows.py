@@ -1,0 +1,158 @@
+"""Runs of a recorded program up to one of its calls, which is then looked at more closely.
+
+A call is told by its *ordinal*: which of all calls of the run it is, recorded or only counted. That
+is the same in every run of a program that goes the same way. Before and beside the call nothing is
+recorded; when it ends, so does the run (`record/native/window.c`).
+
+A call that came to light in such a run has an id that is made of its ordinal, so that it is the
+same in every session.
+
+Invariant: what is learned is believed only if the call's function, and what both recordings know of
+its inputs and its outcome, agree.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.errors import WhenceError
+from whence.langs.python.replay.alignment import contradiction, other_outcome
+from whence.langs.python.replay.process import (
+    TIME_LIMIT,
+    CannotRepeat,
+    Conditions,
+    Played,
+    header_of,
+    run_again,
+    time_allowed,
+)
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.opening import open_trace
+from whence.ports import Int64s
+from whence.tree.memory import ColumnTree
+
+TOP = 1
+"""The call for which a window was recorded is the first in its file."""
+MOST_RECORDED = 2_000_000
+"""So many calls at most are recorded in a re-run."""
+_NO_BOUNDS: Mapping[str, Any] = {"depth": None, "max_bytes": None, "max_calls": MOST_RECORDED}
+
+
+@dataclass
+class Recorded:
+    """One recording of the run: that of the whole, or a window."""
+
+    tree: ColumnTree
+    before: int
+    """How many calls of the run came before its first one."""
+
+    @cached_property
+    def ordinals(self) -> Int64s:
+        """Of each of its calls, by number, which of all calls it is."""
+        source = self.tree.sources[0]
+        assert isinstance(source, TraceSource)
+        return source.ordinals() + self.before
+
+    def position(self, ordinal: int) -> int | None:
+        """Where a call stands in it, if it does."""
+        number = int(np.searchsorted(self.ordinals[1:], ordinal)) + 1
+        if number >= len(self.ordinals) or self.ordinals[number] != ordinal:
+            return None
+        return self.tree.position(number)
+
+
+@dataclass
+class Windows:
+    """The windows of one recording, made when they are needed."""
+
+    recording: Path
+    tree: ColumnTree
+    runs: int = 0
+    """How many times the program was run again."""
+    _known: list[Recorded] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """What was recorded first is known, too."""
+        self._known.append(Recorded(self.tree, 0))
+
+    @property
+    def first(self) -> Recorded:
+        """The recording of the whole run."""
+        return self._known[0]
+
+    @cached_property
+    def first_id(self) -> int:
+        """What is added to an ordinal to make an id: larger than all ids of the recording."""
+        return int(self.tree.columns.weight[0]) + len(self.tree.columns) + 1
+
+    def ordinal(self, node: int) -> int:
+        """Which of all calls one is, by its id."""
+        if node >= self.first_id:
+            return (node - self.first_id) % self.first_id
+        return int(self.first.ordinals[node])
+
+    def where(self, node: int) -> tuple[ColumnTree, int]:
+        """A recording in which a call stands, and where it does."""
+        ordinal = self.ordinal(node)
+        for each in self._known:
+            position = each.position(ordinal)
+            if position is not None:
+                return each.tree, position
+        raise CannotRepeat("this call is in no recording that is open")
+
+    def look(self, node: int, budget: int) -> Recorded:
+        """A recording of this call and what is below it; its call is checked."""
+        with self.run(node, budget) as (tree, _):
+            # The file stays open, and so readable, when its folder is gone.
+            found = Recorded(tree, self.ordinal(node) - 1)
+        self._known.append(found)
+        return found
+
+    @contextmanager
+    def run(
+        self, node: int, budget: int, wishes: Callable[[Path], Sequence[str]] = lambda _: ()
+    ) -> Iterator[tuple[ColumnTree, Path]]:
+        """Run the program up to the end of a call; its tree, and the folder of the run.
+
+        Only in that folder can the run write anything; `wishes` are options, given the folder.
+        """
+        conditions = Conditions.of(self.recording, header_of(self.tree))
+        conditions = replace(conditions, options={**conditions.options, **_NO_BOUNDS})
+        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
+        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+            self.runs += 1
+            words = ["--window", f"{self.ordinal(node)}:{budget}", *wishes(Path(folder))]
+            output, played = run_again(conditions, Path(folder), words, limit)
+            tree = open_trace(output)
+            self._check(node, tree, played)
+            yield tree, Path(folder)
+
+    def _check(self, node: int, theirs: ColumnTree, played: Played) -> None:
+        ours, position = self.where(node)
+        if len(theirs.columns) <= TOP or theirs.details[TOP] < 0:
+            raise _another_way(played.problem or "the call was not made")
+        names = [_name(ours, position), _name(theirs, TOP)]
+        if names[0] != names[1]:
+            raise _another_way(f"{names[1]} was called instead of {names[0]}")
+        recorded, again = ours.call(position), theirs.call(TOP)
+        different = contradiction(recorded, again) or other_outcome(recorded, again)
+        if different:
+            raise _another_way(different)
+
+
+def _another_way(how: str) -> WhenceError:
+    return CannotRepeat(
+        f"the program went another way when it was run again: {how}. What is recorded still holds."
+    )
+
+
+def _name(tree: ColumnTree, position: int) -> str:
+    return tree.functions[int(tree.columns.function[position])].short()
