@@ -194,7 +194,7 @@ class Debugging:
             with self.waiting("finding out which lines ran"):
                 return Executed(reruns.lines_alone(node))
         except WhenceError as problem:
-            if not self.may_run:
+            if not (self.may_run or reruns.is_harmless):
                 return Executed(unknown=f"{problem}; ran runs the program again for it")
         try:
             with self.waiting("running it again"):
@@ -319,7 +319,8 @@ class Debugging:
         self.notify(f"finding out what lies below call {request.node} …")
         try:
             position = self.state.tree.position(request.node)
-            return Expanded(self.state.tree.expand(position, request.levels))
+            with self.waiting("running it again"):
+                return Expanded(self.state.tree.expand(position, request.levels))
         except (CannotExpand, UsageError) as problem:
             return NotExpandable(request.node, str(problem))
 

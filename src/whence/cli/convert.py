@@ -44,11 +44,11 @@ def run(options: argparse.Namespace) -> int:
         def origins(position: int) -> Iterable[Mapping[str, Any]]:
             return _origins(tree, provenance, position)
 
-    write_tree(options.output or sys.stdout, tree, origins, _header(tree))
+    write_tree(options.output or sys.stdout, tree, origins, header_of(tree))
     return 0
 
 
-def _header(tree: Tree) -> Header | None:
+def header_of(tree: Tree) -> Header | None:
     """What a recording says of itself; other trees have a header, or none, in their own file."""
     recording = about(tree) if isinstance(tree, ColumnTree) else None
     return None if recording is None else Header("python", recording.header.root)

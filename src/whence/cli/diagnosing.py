@@ -14,7 +14,7 @@ from typing import TextIO
 
 from whence.app import Debugging
 from whence.cli import oracles
-from whence.cli.opening import reruns_of, sources_of
+from whence.cli.opening import add_budget, reruns_of, sources_of, with_budget
 from whence.cli.reporting import check_output, write_report
 from whence.cli.waiting import Waiting
 from whence.errors import WhenceError
@@ -51,6 +51,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
         ("no-slicing", "search all calls even after a part of a value was marked"),
     ):
         search.add_argument(f"--{name}", action="store_true", help=words)
+
+    add_budget(search)
 
     without = command.add_argument_group("without a person")
     without.add_argument(
@@ -114,6 +116,7 @@ def diagnose(
     """
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
+    with_budget(tree, options.node_budget)
     asked = oracles.gather(options, tree, path, brought)
     wishes += oracles.turned_off(options, asked)
     check_output(options.output)

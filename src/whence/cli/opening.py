@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from whence.errors import WhenceError
 from whence.langs.python.failed_assertion import OperandProvenance
-from whence.langs.python.replay.materializing import materializable
+from whence.langs.python.replay.materializing import NODE_BUDGET, Below, materializable
 from whence.langs.python.replay.rerun import ProgramReruns
+from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import is_trace
 from whence.langs.python.trace.provenance import TraceProvenance
@@ -40,6 +43,22 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
         return art_tree.tree, ArtProvenance(art_tree)
     tree = open_tree(path, progress=_progress(path))
     return tree, InFileProvenance(tree, origins_of)
+
+
+def add_budget(group: Any) -> None:
+    """The option of all commands that may look deeper."""
+    group.add_argument(
+        "--node-budget", type=int, default=NODE_BUDGET, metavar="N",
+        help="so many calls come to light at once where a recording only counted them (default: "
+        f"{NODE_BUDGET})",
+    )  # fmt: skip
+
+
+def with_budget(tree: Tree, budget: int) -> None:
+    """Let so many calls come to light at once, where those that were only counted can be had."""
+    for source in tree.sources if isinstance(tree, ColumnTree) else ():
+        if isinstance(source, TraceSource) and isinstance(source.deeper, Below):
+            source.deeper = replace(source.deeper, budget=budget)
 
 
 def sources_of(tree: Tree) -> Sources:

@@ -78,7 +78,7 @@ def _lines(options: argparse.Namespace, tree: Tree, width: int) -> Iterator[str]
         yield ""
         yield from _function_lines(tree, _HOTTEST)
         yield ""
-        yield from _tree_lines(tree, options.depth, width)
+        yield from tree_lines(tree, options.depth, width)
 
 
 # --- the recording as a whole --------------------------------------------------------------------
@@ -215,9 +215,12 @@ def _function_lines(tree: Tree, most: int | None) -> Iterator[str]:
 # --- the tree ------------------------------------------------------------------------------------
 
 
-def _tree_lines(tree: Tree, depth: int, width: int) -> Iterator[str]:
-    shown = np.flatnonzero(tree.columns.depth <= depth).astype(np.int64)
-    yield from _group_lines(tree, np.zeros(1, dtype=np.int64), shown, depth, "", width)
+def tree_lines(tree: Tree, depth: int, width: int, top: int = 0) -> Iterator[str]:
+    """A call and so many levels below it, a line for each function called by the same calls."""
+    area = slice(top, int(tree.columns.end[top]))
+    deepest = int(tree.columns.depth[top]) + depth
+    shown = np.flatnonzero(tree.columns.depth[area] <= deepest).astype(np.int64) + top
+    yield from _group_lines(tree, np.array([top], dtype=np.int64), shown, depth, "", width)
 
 
 def _group_lines(

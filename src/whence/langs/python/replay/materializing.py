@@ -56,9 +56,7 @@ class Below:
     def expand(self, number: int, _: int) -> ColumnTree:
         """The tree whose top is a call of this recording, as deep as the budget allows."""
         tree = self.recorded.tree
-        is_first = self.recorded is self.windows.first
-        ordinal = int(self.recorded.ordinals[number])
-        node = number if is_first else ordinal + self.windows.first_id
+        node = self._id(number)
         try:
             window = self.windows.look(node, self.budget)
         except WhenceError as problem:
@@ -74,6 +72,11 @@ class Below:
         assert isinstance(source, TraceSource)
         source.deeper = Below(self.windows, window, self.budget)
         return _cut(window, node, self.windows.first_id)
+
+    def _id(self, number: int) -> int:
+        if self.recorded is self.windows.first:
+            return number
+        return int(self.recorded.ordinals[number]) + self.windows.first_id
 
 
 def _cut(window: Recorded, top: int, first_id: int) -> ColumnTree:

@@ -106,7 +106,7 @@ def by_number(tree: ColumnTree) -> dict[int, Node]:
 def test_a_window_shows_each_call_as_the_whole_recording_does(tmp_path: Path) -> None:
     calls = by_number(recorded(tmp_path))
     assert len(calls) > 100
-    for number in range(1, len(calls)):
+    for number in range(1, len(calls), 3):
         top = as_node(recorded(tmp_path, window=(number, 1000))).calls[0]
         assert list(lines(top)) == list(lines(calls[number])), number
 

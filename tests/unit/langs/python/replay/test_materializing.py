@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from whence.cli.main import main
 from whence.errors import CannotExpand
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.replay.materializing import materializable
 from whence.langs.python.trace.opening import open_trace
 from whence.tree.memory import ColumnTree, all_ids
+from whence.tree.store import open_tree
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
 
@@ -98,6 +100,20 @@ def test_calls_beyond_a_number_come_to_light_too(tmp_path: Path) -> None:
     grown = tree.expand(hidden[-1], 3)
     assert len(grown.columns) > len(tree.columns)
     assert float(grown.columns.weight[0]) == float(tree.columns.weight[0])
+
+
+def test_materialize_shows_what_one_call_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = recorded(tmp_path, "run.whence", "--journal", "--depth", "2")
+    output = tmp_path / "tree.jsonl"
+    assert main(["materialize", str(path), "--node-budget", "9", "-o", str(output)]) == 0
+    said = capsys.readouterr().out
+    assert "call 2: 6 of the 94 calls below it came to light" in said
+    assert "node × 4" in said
+    tree = open_tree(output)
+    assert len(tree.columns) == 9
+    assert float(tree.columns.weight[0]) == 97
 
 
 def test_without_a_journal_nothing_is_run_unasked(tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""`whence materialize [RECORDING] [CALL]`: find out what a call did that was only counted."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.cli.convert import header_of
+from whence.cli.opening import add_budget, open_any, with_budget
+from whence.cli.show import natural, tree_lines
+from whence.cli.waiting import Waiting
+from whence.errors import UsageError
+from whence.langs.python.recordings import latest
+from whence.ports import Tree
+from whence.tree.store import write_tree
+
+_NARROWEST = 40
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "materialize",
+        help="find out what a call did that was only counted",
+        description="Runs the program of a recording with a journal again, up to the end of one "
+        "call, and records what that call did, as deep as stays within a number of calls. A "
+        "session does so by itself when a question needs it (docs/running-again.md).",
+    )
+    command.add_argument(
+        "recording", type=Path, metavar="RECORDING", nargs="?",
+        help="what to look into (default: the last recording)",
+    )  # fmt: skip
+    command.add_argument(
+        "call", type=int, metavar="CALL", nargs="?",
+        help="the number of the call (default: the one with the most calls that were only counted)",
+    )  # fmt: skip
+    add_budget(command)
+    command.add_argument(
+        "--depth", type=natural, default=3, metavar="N",
+        help="how many levels of it are shown (default: 3)",
+    )  # fmt: skip
+    command.add_argument(
+        "-o", "--output", type=Path, metavar="FILE",
+        help="write the tree with these calls in the open format (docs/tree-format.md)",
+    )  # fmt: skip
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Expand one call, and show what came to light."""
+    path = options.recording or latest()
+    if path is None:
+        raise UsageError("there is no recording of this project: `whence run script.py` makes one")
+    tree, _ = open_any(path)
+    with_budget(tree, options.node_budget)
+    position = _heaviest(tree) if options.call is None else tree.position(options.call)
+    node, began = tree.id(position), time.monotonic()
+    with Waiting()("running it again"):
+        grown = tree.expand(position, 1)
+    seconds = time.monotonic() - began
+    width = max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
+    for line in _lines(tree, grown, node, seconds):
+        print(line)
+    for line in tree_lines(grown, options.depth, width, grown.position(node)):
+        print(line)
+    if options.output is not None:
+        write_tree(options.output, grown, None, header_of(grown))
+    return 0
+
+
+def _heaviest(tree: Tree) -> int:
+    columns = tree.columns
+    trusted = np.array([each.trusted for each in tree.functions], dtype=bool)[columns.function]
+    hidden = np.flatnonzero((columns.implicit != 0) & ~trusted)
+    if not len(hidden):
+        raise UsageError("no call of this recording was only counted: all is there")
+    return int(hidden[np.argmax(columns.weight[hidden])])
+
+
+def _lines(tree: Tree, grown: Tree, node: int, seconds: float) -> Iterator[str]:
+    counted = float(tree.columns.weight[tree.position(node)]) - 1
+    position = grown.position(node)
+    found = int(grown.columns.end[position]) - position - 1
+    yield (
+        f"call {node}: {found:,} of the {counted:,.0f} calls below it came to light, in "
+        f"{seconds:.1f} s"
+    )
