@@ -7,13 +7,13 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from whence.errors import UsageError
 from whence.langs.python.record.children import leave
-from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE
+from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE, chosen
 from whence.langs.python.record.executed_lines import LineWatch, Wanted
 from whence.langs.python.record.journal.choosing import journal_of, obstacle
 from whence.langs.python.record.launch import STOPPED, Kind, Target, launch
@@ -30,6 +30,10 @@ _DASHES, _PROTECTED = "--", "\0--"
 
 _MOST_BYTES = 2 * 2**30
 """A program that runs for hours must not fill the disk because nobody thought of it."""
+
+
+_NO_LIMIT = 2**64 - 1
+_STOPPED_STATUS = 75
 
 
 def protected(words: Sequence[str]) -> list[str]:
@@ -70,7 +74,9 @@ def configure(commands: Any) -> None:
         "-q", "--quiet", action="store_true", help="say that only if something went wrong"
     )
     # For whoever starts us: a signal at which we end at once, with all that was recorded.
-    command.add_argument("--stopped-by", help=argparse.SUPPRESS, metavar="SIGNAL:REASON")
+    command.add_argument(
+        "--stopped-by", action="append", default=[], help=argparse.SUPPRESS, metavar="SIGNAL:REASON"
+    )
     _configure_rerun(command)
     command.set_defaults(run=run)
 
@@ -97,7 +103,7 @@ def add_options(trace: Any, choice: Any) -> None:
 def option_words(options: argparse.Namespace) -> list[str]:
     """The options of `add_options` as they stand on a command line."""
     words = ["--detail", options.detail, "--max-bytes", str(options.max_bytes)]
-    for name in ("max_calls", "depth", "backend"):
+    for name in ("max_calls", "depth", "backend", "call_limit", "depth_limit"):
         if getattr(options, name) is not None:
             words += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     for name in ("children", "whole_values", "journal"):
@@ -127,12 +133,19 @@ def _configure_trace(group: Any) -> None:
         help="after so many calls, further ones are only counted",
     )  # fmt: skip
     group.add_argument(
-        "--max-bytes", type=_size, metavar="N", default=_MOST_BYTES,
+        "--max-bytes", type=size, metavar="N", default=_MOST_BYTES,
         help="once the trace has so many bytes (K, M and G are understood), further calls are "
         "only counted (default: 2G)",
     )  # fmt: skip
     group.add_argument(
         "--depth", type=_count, metavar="N", help="calls nested deeper than this are only counted"
+    )
+    group.add_argument(
+        "--call-limit", type=_count, metavar="N",
+        help="stop the program after so many calls; those that it was in did not end",
+    )  # fmt: skip
+    group.add_argument(
+        "--depth-limit", type=_count, metavar="N", help="stop it when calls are nested deeper"
     )
     group.add_argument(
         "--journal", action="store_true",
@@ -181,6 +194,8 @@ def run(options: argparse.Namespace) -> NoReturn:
     target.check()
     if options.journal:
         _check_journal(options)
+    if options.call_limit is not None or options.depth_limit is not None:
+        _check_limits(options)
     usual = RecordOptions()
     settings = Settings(
         output=options.output or _default_output(target),
@@ -203,8 +218,8 @@ def run(options: argparse.Namespace) -> NoReturn:
     )
     leave()
     under_way: list[Recording] = []
-    if options.stopped_by is not None:
-        _end_at_signal(options.stopped_by, under_way)
+    for order in options.stopped_by:
+        _end_at_signal(order, under_way)
     recording = Recording(settings, target.words)
     under_way.append(recording)
     verbose, quiet = options.verbose, options.quiet
@@ -225,6 +240,8 @@ def run(options: argparse.Namespace) -> NoReturn:
             watch.start()
         if journal is not None:
             journal.start()
+        if options.call_limit is not None or options.depth_limit is not None:
+            _set_limits(options, finished)
 
     def finished(how: int, value: object) -> None:
         if journal is not None:
@@ -239,6 +256,11 @@ def run(options: argparse.Namespace) -> NoReturn:
                 os._exit(0)  # nothing of what a shut down does may reach the world
 
     launch(target, start, finished)
+
+
+def _check_limits(options: argparse.Namespace) -> None:
+    if chosen(options.backend).name != NATIVE:
+        raise UsageError("--call-limit and --depth-limit need the recorder in C")
 
 
 def _check_journal(options: argparse.Namespace) -> None:
@@ -263,18 +285,40 @@ def _end_at_signal(order: str, under_way: Sequence[Recording]) -> None:
     import signal
 
     number, _, reason = order.partition(":")
+    signal.signal(int(number), lambda *_: _stop(under_way, reason, 128 + int(number)))
 
-    def stop(*_: object) -> NoReturn:
-        for recording in under_way:
-            if recording.is_here:
-                recording.finish(STOPPED, reason)
-            for stream in (sys.__stdout__, sys.__stderr__):
-                with contextlib.suppress(Exception):
-                    if type(stream) is io.TextIOWrapper:
-                        stream.flush()
-        os._exit(128 + int(number))
 
-    signal.signal(int(number), stop)
+def _set_limits(options: argparse.Namespace, finished: Callable[[int, object], object]) -> None:
+    """End as a run that did not end once there are too many calls, or too deep ones."""
+    from whence.langs.python.record import _recorder
+
+    most = {"calls": options.call_limit, "depth": options.depth_limit}
+    said = {
+        "calls": "it was stopped after {:,} calls",
+        "depth": "it was stopped where calls were nested {:,} deep",
+    }
+    calls, depth = (_NO_LIMIT if limit is None else limit for limit in most.values())
+
+    def stop(what: str) -> NoReturn:
+        finished(STOPPED, said[what].format(most[what]))
+        _leave(_STOPPED_STATUS)
+
+    _recorder.limits(calls, depth, stop)
+
+
+def _stop(under_way: Sequence[Recording], reason: str, status: int) -> NoReturn:
+    for recording in under_way:
+        if recording.is_here:
+            recording.finish(STOPPED, reason)
+    _leave(status)
+
+
+def _leave(status: int) -> NoReturn:
+    for stream in (sys.__stdout__, sys.__stderr__):
+        with contextlib.suppress(Exception):
+            if type(stream) is io.TextIOWrapper:
+                stream.flush()
+    os._exit(status)
 
 
 def target_of(options: argparse.Namespace, usage: str) -> Target:
@@ -343,7 +387,8 @@ def _range(text: str) -> tuple[int, int]:
     return _count(first), _count(last)
 
 
-def _size(text: str) -> int:
+def size(text: str) -> int:
+    """A number of bytes."""
     units = {"K": 10, "M": 20, "G": 30}
     shift = units.get(text[-1:].upper(), 0)
     return _count(text[:-1] if shift else text) << shift

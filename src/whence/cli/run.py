@@ -20,7 +20,7 @@ from whence.cli.opening import open_any
 from whence.errors import WhenceError
 from whence.langs.python.record.launch import Target
 from whence.langs.python.recordings import new_recording, remove
-from whence.langs.python.running import STOP, Order, keep_environment, program_words
+from whence.langs.python.running import FULL, STOP, Order, keep_environment, program_words
 from whence.langs.python.running import run as run_recorded
 
 _USAGE = "whence run [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
@@ -52,6 +52,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="stop the program after so long; calls that it was in did not end",
     )  # fmt: skip
     running.add_argument(
+        "--memory-limit", metavar="SIZE", type=record.size,
+        help="stop it when it has so many bytes of memory (K, M and G are understood), likewise; "
+        "where the system tells",
+    )  # fmt: skip
+    running.add_argument(
         "--recording", metavar="FILE", type=Path,
         help="where the recording goes (default: a new one in .whence/runs, see `whence list`)",
     )  # fmt: skip
@@ -79,7 +84,7 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
         if ran.status == 2:  # which said why
             return 2
         raise WhenceError("the program was stopped before anything was recorded")
-    if ran.status < 0 and ran.status not in (-signal.SIGINT, -STOP):
+    if ran.status < 0 and ran.status not in (-signal.SIGINT, -STOP, -FULL):
         print(f"whence: the program was killed by {_name(-ran.status)}", file=sys.stderr)
     if options.recording is None:
         with contextlib.suppress(OSError):
@@ -97,6 +102,7 @@ def _order(options: argparse.Namespace, target: Target, recording: Path) -> Orde
         words=[*record.option_words(options), *program_words(target.words)],
         recording=recording,
         time_limit=options.time_limit,
+        memory_limit=options.memory_limit,
         # A diagnosis for programs must stand alone.
         stdout=2 if json_to_stdout else None,
         has_input=options.answers != "-",

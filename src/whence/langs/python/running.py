@@ -31,6 +31,8 @@ from whence.langs.python.recordings import beside
 
 STOP = getattr(signal, "SIGRTMAX", signal.SIGXCPU)
 """Ends the recording process, with all that it has: hardly a program has a use for it."""
+FULL = getattr(signal, "SIGRTMAX", signal.SIGXFSZ + 1) - 1
+"""The same, for one that has too much memory."""
 _FORWARDED = [
     getattr(signal, name)
     for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
@@ -53,6 +55,7 @@ class Order:
     """What follows `whence record` on a command line."""
     recording: Path
     time_limit: float | None = None
+    memory_limit: int | None = None
     stdout: int | None = None
     """Where the program's output goes, if not where ours does."""
     has_input: bool = True
@@ -79,6 +82,9 @@ def run(order: Order) -> Ran:
         if order.time_limit is not None:
             seconds = f"{order.time_limit:g} second{'s' if order.time_limit != 1 else ''}"
             command.append(f"--stopped-by={int(STOP)}:it was stopped after {seconds}")
+        if order.memory_limit is not None:
+            megabytes = order.memory_limit / 2**20
+            command.append(f"--stopped-by={int(FULL)}:it was stopped with {megabytes:,.0f} MB")
         process = subprocess.Popen(
             [*command, *order.words], stdin=source, stdout=order.stdout, env=environment
         )
@@ -139,6 +145,7 @@ def program_words(program: Sequence[str]) -> list[str]:
 def _wait(process: subprocess.Popen[bytes], order: Order) -> None:
     deadline = None
     told, running = False, order.time_limit is None
+    full = False
     while True:
         now = time.monotonic()
         if not running and _size(order.recording) and order.time_limit is not None:
@@ -147,12 +154,26 @@ def _wait(process: subprocess.Popen[bytes], order: Order) -> None:
         if deadline is not None and now >= deadline:
             process.send_signal(signal.SIGKILL if told else STOP)
             deadline, told = None if told else now + _GRACE, True
-        turn = _TURN if running else _AT_FIRST
+        if order.memory_limit is not None and not full and _size(order.recording):
+            full = _memory(process.pid) >= order.memory_limit
+            if full:
+                process.send_signal(FULL)
+                deadline, told = now + _GRACE, True
+        turn = _TURN if running and order.memory_limit is None else _AT_FIRST
         if deadline is not None:
             turn = max(0.001, min(turn, deadline - now))
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(turn)
             return
+
+
+def _memory(process: int) -> int:
+    """The bytes that a process has in memory; 0 if the system does not tell."""
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
+    except (OSError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _size(path: Path) -> int:

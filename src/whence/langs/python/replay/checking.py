@@ -24,6 +24,7 @@ from whence.langs.python.replay.process import (
     TIME_LIMIT,
     Conditions,
     Played,
+    calls_allowed,
     header_of,
     run_again,
     time_allowed,
@@ -58,7 +59,7 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
     conditions = Conditions.of(recording, header)
     with tempfile.TemporaryDirectory(prefix="whence-") as folder:
         limit = time_allowed(recording, tree, time_limit)
-        output, played = run_again(conditions, Path(folder), [], limit)
+        output, played = run_again(conditions, Path(folder), _limits(tree, conditions), limit)
         again = open_trace(output)
         divergence = _divergence(tree, again, played)
         cause = ""
@@ -71,6 +72,10 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
             count, int(report.get("played", 0)), bool(report.get("confined")), divergence, cause,
             unknown=_unknown(tree), ended=_ending(tree) is not None,
         )  # fmt: skip
+
+
+def _limits(tree: ColumnTree, conditions: Conditions) -> list[str]:
+    return calls_allowed(tree) if conditions.journal is not None else []
 
 
 def _divergence(recorded: ColumnTree, again: ColumnTree, played: Played) -> Divergence | None:

@@ -201,6 +201,13 @@ def header_of(tree: ColumnTree) -> Header:
     return source.file.header
 
 
+def calls_allowed(tree: ColumnTree) -> list[str]:
+    """An option for a re-run that would not end: it is stopped after as many calls."""
+    if OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED:
+        return []
+    return ["--call-limit", str(int(tree.columns.weight[0]) - 1)]
+
+
 def time_allowed(recording: Path, tree: ColumnTree, most: float) -> float:
     """Seconds after which a re-run is stopped: one that did not end will not end now."""
     if OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED:

@@ -30,6 +30,7 @@ from whence.langs.python.replay.process import (
     CannotRepeat,
     Conditions,
     Played,
+    calls_allowed,
     header_of,
     run_again,
     time_allowed,
@@ -130,6 +131,7 @@ class Windows:
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
             self.runs += 1
             words = ["--window", f"{self.ordinal(node)}:{budget}", *wishes(Path(folder))]
+            words += calls_allowed(self.tree)
             output, played = run_again(conditions, Path(folder), words, limit)
             tree = open_trace(output)
             self._check(node, tree, played)

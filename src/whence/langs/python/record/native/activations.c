@@ -97,7 +97,7 @@ static void skip(Thread *thread)
     int32_t owner = thread->count > 0 ? thread->stack[thread->count - 1].owner : -1;
     recorder.skipped_calls++;
     recorder.skips_to_write++;
-    if (recorder.collect_at != NEVER) {
+    if (recorder.collect_at != NEVER || recorder.stop_calls != NEVER) {
         quick_refresh();
     }
     if (owner >= 0) {
@@ -132,7 +132,7 @@ static void write_skipped(uint64_t call, uint64_t *count)
     }
 }
 
-void write_run_skipped(void) { write_skipped(0, &recorder.skipped_by_run); }
+static void write_run_skipped(void) { write_skipped(0, &recorder.skipped_by_run); }
 
 /* Before a call is recorded: so its place in the file tells how many calls there were before it. */
 static __attribute__((noinline)) void write_all_skipped(Thread *thread)
@@ -144,6 +144,18 @@ static __attribute__((noinline)) void write_all_skipped(Thread *thread)
         }
     }
     write_run_skipped();
+}
+
+/* When recording ends: of calls that did not end, too, it must not look as if they called nobody. */
+void write_last_skipped(void)
+{
+    Thread *thread = thread_state;
+    if (thread != NULL && thread->generation == recording_generation) {
+        write_all_skipped(thread);
+    }
+    else {
+        write_run_skipped();
+    }
 }
 
 #else

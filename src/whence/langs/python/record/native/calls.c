@@ -215,7 +215,7 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
     const Activation *top = &thread->stack[count - 1];
     if (unlikely(top->frame != frame->previous || top->kind != RECORDED || recorder.full ||
                  recorder.skips_to_write > 0 ||
-                 recorder.next_call > recorder.quick_calls || top->depth >= recorder.max_depth ||
+                 recorder.next_call > recorder.quick_calls || top->depth >= recorder.quick_depth ||
                  code->calls < recorder.first_calls) ||
         !globals_settled(frame, code)) {
         return false;
@@ -277,6 +277,7 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
         push_alias(thread, frame, code, parent.call, parent.depth, parent.skipped);
         return;
     }
+    check_limits(thread, &parent);
     if (unlikely(beyond_bounds(&parent))) {
         skip(thread);
         push(thread, frame, code, SKIPPED, parent.call, parent.depth + 1);

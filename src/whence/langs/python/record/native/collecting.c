@@ -24,6 +24,9 @@ static uint64_t full_at;
 static void quick_refresh(void)
 {
     uint64_t left = recorder.collect_at;
+    if (recorder.stop_calls < left) {
+        left = recorder.stop_calls;
+    }
     if (left != NEVER) {
         left -= left < recorder.skipped_calls ? left : recorder.skipped_calls;
     }

@@ -74,7 +74,8 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
                             "global_bound", "whole_bound", "whole_calls", "first_calls",
                             "max_calls",    "max_bytes",   "max_depth",   "window",      "describe",
                             "summaries",    "tail",        NULL};
-    Recorder fresh = {.next_call = 1, .next_thread = 0, .collect_at = NEVER, .process = getpid(), .page = recorder.page,
+    Recorder fresh = {.next_call = 1, .next_thread = 0, .collect_at = NEVER,
+                      .stop_calls = NEVER, .stop_depth = NEVER, .process = getpid(), .page = recorder.page,
                       .tables = recorder.tables};
     int detail;
     TailFile tail;
@@ -118,7 +119,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     }
     fresh.quick_calls = fresh.quick_most;
     fresh.max_bytes = max_bytes;
-    fresh.max_depth = max_depth;
+    fresh.max_depth = fresh.quick_depth = max_depth;
     Py_INCREF(fresh.describe);
     Py_INCREF(fresh.summaries);
     PyObject *old_describe = recorder.describe, *old_summaries = recorder.summaries;
@@ -146,7 +147,7 @@ static PyObject *stop(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     unwatch();
     generators_reset();
     if (recorder.process == getpid()) {
-        write_run_skipped();
+        write_last_skipped();
         page_flush();
     }
     Py_RETURN_NONE;
@@ -218,6 +219,17 @@ static PyObject *tell_window(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+static PyObject *limits(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    unsigned long long calls, depth;
+    PyObject *function;
+    if (!PyArg_ParseTuple(arguments, "KKO", &calls, &depth, &function)) {
+        return NULL;
+    }
+    limits_set(calls, depth, function);
+    Py_RETURN_NONE;
+}
+
 static PyObject *processes(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     const char *path, *name;
@@ -270,6 +282,8 @@ static PyMethodDef methods[] = {
      "collect_by_number(gc.collect): collect garbage at fixed numbers of calls."},
     {"tell_window", tell_window, METH_VARARGS,
      "tell_window(entered, over): after `start`; called as the call begins, and once it ended."},
+    {"limits", limits, METH_VARARGS,
+     "limits(calls, depth, function): call it with `calls` or `depth` once there are more."},
     {"processes", processes, METH_VARARGS,
      "processes(path, name, child): from the next start on, tell there which call started which."},
     {"lend_recursion", lend, METH_VARARGS,

@@ -89,6 +89,8 @@ typedef struct {
     uint64_t quick_calls;             /* up to this one a call may take the short way: */
     uint64_t quick_most;              /* as far as bounds are concerned */
     uint64_t collect_at;              /* before this many calls garbage is collected */
+    uint64_t stop_calls, stop_depth;  /* the program is stopped there: limits.c */
+    uint64_t quick_depth;             /* below this depth a call may not take the short way */
     uint64_t next_call;
     uint64_t next_value;
     uint64_t bytes_written;

@@ -11,6 +11,7 @@
  *   snapshot.c    values: atoms.c, containers.c, instances.c, and seen.c for what was met before
  *   globals.c     module variables
  *   collecting.c  garbage, at fixed numbers of calls
+ *   limits.c      programs that do not end
  *   window.c      a recording of one call and what is below it
  *   activations.c the frames that run, and which calls are only counted
  *   inputs.c      the inputs of a call, and what changed of them
@@ -325,6 +326,11 @@ static inline PyObject *input_value(const Frame *frame, const Input *input)
 /* From here on garbage is collected at fixed numbers of calls, by gc.collect. */
 void collect_by_number(PyObject *function);
 
+/* ---- limits.c ---- */
+
+/* The program is stopped, by this function, before so many calls or so deep ones. */
+void limits_set(uint64_t calls, uint64_t depth, PyObject *function);
+
 /* ---- window.c ---- */
 
 /* Before a recording: of all calls only this one (0: all of them), within a number of calls. */
@@ -349,7 +355,7 @@ void generator_created(Thread *thread, PyObject *generator, CodeEntry *code, con
 void generator_closed(Thread *thread, Generator *generator);
 void write_note(const char *text, size_t count);
 void write_end(int how, PyObject *value);
-void write_run_skipped(void);
+void write_last_skipped(void);
 
 /* ---- generators.c ---- */
 

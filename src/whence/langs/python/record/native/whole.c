@@ -14,6 +14,7 @@
 #include "instances.c"
 #include "snapshot.c"
 #include "collecting.c"
+#include "limits.c"
 #include "window.c"
 #include "activations.c"
 #include "inputs.c"

@@ -1,0 +1,40 @@
+/* A program that has made too many calls, or stands too deep in them, is stopped.
+ *
+ * Whoever set the limit is told, before the call is recorded, and ends the process: nothing of the
+ * program can interfere. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+static PyObject *too_much; /* is called with what there was too much of, and does not return */
+
+void limits_set(uint64_t calls, uint64_t depth, PyObject *function)
+{
+    Py_XSETREF(too_much, Py_NewRef(function));
+    recorder.stop_calls = calls;
+    recorder.stop_depth = depth;
+    recorder.quick_depth = depth < recorder.max_depth ? depth : recorder.max_depth;
+    quick_refresh();
+}
+
+static __attribute__((noinline)) void limit_reached(Thread *thread, const char *what)
+{
+    OwnCode own = own_code_begin(thread);
+    recorder.stop_calls = recorder.stop_depth = NEVER;
+    Py_XDECREF(PyObject_CallFunction(too_much, "s", what));
+    own_code_end(&own);
+}
+
+static inline void check_limits(Thread *thread, const Origin *parent)
+{
+    if (unlikely(calls_before() >= recorder.stop_calls)) {
+        limit_reached(thread, "calls");
+    }
+    if (unlikely(parent->depth >= recorder.stop_depth)) {
+        limit_reached(thread, "depth");
+    }
+}
+
+#else
+typedef int not_empty;
+#endif

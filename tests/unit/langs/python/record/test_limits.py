@@ -1,0 +1,100 @@
+"""A program that makes too many calls, or too deep ones, is stopped with a tree that is sound."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from recorded import BACKENDS, recording
+
+from whence.langs.python.record.choose import NATIVE
+from whence.langs.python.record.options import RecordOptions
+from whence.langs.python.record.recording import Recording, Settings
+from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.running import Order
+from whence.langs.python.running import run as run_recorded
+from whence.langs.python.trace.opening import open_trace
+from whence.model.call import OutcomeKind
+from whence.tree.memory import ColumnTree
+
+pytestmark = pytest.mark.skipif(NATIVE not in BACKENDS, reason="only the recorder in C has limits")
+
+MANY = "def step(n):\n    return n + 1\nfor n in range(100):\n    step(n)\n"
+DEEP = "def down(n):\n    return n and down(n - 1)\ndown(50)\n"
+
+
+def told(source: str, folder: Path, calls: int, depth: int, options: RecordOptions) -> list[str]:
+    """What a limit said, and how many calls were recorded or counted by then."""
+    from whence.langs.python.record import _recorder
+
+    program, said = folder / "program.py", list[str]()
+    program.write_text(source)
+    code = compile(source, str(program), "exec")
+
+    def reached(what: str) -> None:
+        state = _recorder.state()
+        said.append(f"{what} {state['calls'] + state['skipped']}")
+
+    with recording(folder / "run.whence", program, NATIVE, options):
+        _recorder.limits(calls, depth, reached)
+        exec(code, {"__name__": "program"})
+    return said
+
+
+@pytest.mark.parametrize("depth", [None, 1])
+def test_a_limit_is_told_before_the_first_call_beyond_it(depth: int | None, tmp_path: Path) -> None:
+    never, options = 2**64 - 1, RecordOptions(depth=depth)
+    assert told(MANY, tmp_path, 40, never, options) == ["calls 40"]
+    assert told(MANY, tmp_path, 101, never, options) == []
+    assert told(DEEP, tmp_path, never, 20, options) == ["depth 20"]
+    assert told(DEEP, tmp_path, never, 52, options) == []
+
+
+def test_it_is_known_of_calls_that_did_not_end_that_they_called_others(tmp_path: Path) -> None:
+    source = "def step(n):\n    return n\n"
+    source += "def main():\n    [step(n) for n in range(7)]\n    end()\nmain()\n"
+    program = tmp_path / "program.py"
+    program.write_text(source)
+    settings = Settings(
+        str(tmp_path / "run.whence"), RecordOptions(depth=2), UserCodeRules(only=(str(program),)),
+        NATIVE,
+    )  # fmt: skip
+    under_way = Recording(settings, ("program.py",))
+    under_way.start()
+    exec(compile(source, str(program), "exec"), {"end": lambda: under_way.finish(3, "stopped")})
+    tree = open_trace(tmp_path / "run.whence")
+    assert tree.columns.outcome[2] == OutcomeKind.NOT_TERMINATED
+    assert tree.columns.implicit[2]
+    assert tree.columns.weight[0] == 10
+
+
+def run_stopped(folder: Path, source: str, *words: str, memory: int | None = None) -> ColumnTree:
+    program, output = folder / "program.py", folder / "run.whence"
+    program.write_text(source)
+    run_recorded(Order([*words, str(program)], output, memory_limit=memory, has_input=False))
+    return open_trace(output)
+
+
+def test_a_program_that_does_not_end_is_stopped_after_so_many_calls(tmp_path: Path) -> None:
+    tree = run_stopped(tmp_path, MANY.replace("range(100)", "iter(int, 1)"), "--call-limit", "50")
+    assert tree.columns.weight[0] == 51
+    assert "stopped after 50 calls" in tree.call(0).equation()
+
+
+def test_a_program_that_takes_too_much_memory_is_stopped(tmp_path: Path) -> None:
+    source = "def grow(kept):\n    while True:\n        kept.append(bytes(100_000))\ngrow([])\n"
+    tree = run_stopped(tmp_path, source, memory=150 * 2**20)
+    assert tree.columns.outcome.tolist() == [OutcomeKind.NOT_TERMINATED] * 3
+    assert "stopped with 150 MB" in tree.call(0).equation()
+
+
+def test_limits_need_the_recorder_in_c(tmp_path: Path) -> None:
+    words = ["record", "--backend", "pure", "--call-limit", "5", "-c", "pass"]
+    done = subprocess.run(
+        [sys.executable, "-m", "whence", *words], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "need the recorder in C" in done.stderr
