@@ -153,6 +153,9 @@ class Reruns(Protocol):
     def lines(self, node: int) -> frozenset[int]:
         """The lines of source that the call itself ran."""
 
+    def debug(self, node: int, *, at_end: bool = False) -> None:
+        """Let a person step through the call at our terminal, from its start or its end."""
+
     def lines_alone(self, node: int) -> frozenset[int]:
         """The same, learned from this one call, made again where it can reach nothing outside: the
         only thing here that is done unasked."""

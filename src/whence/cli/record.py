@@ -225,7 +225,7 @@ def run(options: argparse.Namespace) -> NoReturn:
     verbose, quiet = options.verbose, options.quiet
 
     watch = None
-    if options.lines_of:
+    if options.lines_to:
         watch = LineWatch(Wanted.from_text(options.lines_of), options.lines_to)
 
     journal = journal_of(options, settings.output, recording)

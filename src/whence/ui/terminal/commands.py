@@ -120,6 +120,13 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """Open a step debugger where this call begins, or where it ends."""
+
+    at_end: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Do:
     """A command that takes nothing: undo, redo, info, source, reject, rest, quit."""
 
@@ -140,6 +147,7 @@ Command = (
     | WriteTest
     | Help
     | Keep
+    | Step
     | Do
 )
 
@@ -247,6 +255,12 @@ def _do(what: str) -> Callable[[str], Command]:
         return Do(what)
 
     return parse
+
+
+def _step(rest: str) -> Command:
+    if rest.strip() not in ("", "start", "end"):
+        raise UsageError("pdb, or pdb end, for where the call ends")
+    return Step(rest.strip() == "end")
 
 
 def _keep(earlier: bool) -> Callable[[str], Command]:
@@ -376,6 +390,14 @@ COMMANDS = (
     Spec(
         ("ran",), "ran", "run the program again to mark the lines that ran", _do("ran"),
         "The source of this call with the lines that it ran. What is to be run is shown first.",
+        listed=False,
+    ),
+    Spec(
+        ("pdb",), "pdb [end]", "step through this call in pdb", _step,
+        "The program is run again up to the start of this call (or up to its end), in a process "
+        "of its own that changes nothing, and pdb is opened there. quit, or continue without a "
+        "breakpoint, comes back here. It needs a recording with a journal "
+        "(docs/running-again.md).",
         listed=False,
     ),
     Spec(

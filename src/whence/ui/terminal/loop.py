@@ -255,6 +255,8 @@ class _Conversation:
                 found = find_oracle(self.debugging, name)
                 self._send(OracleTurned(found, on))
                 self.screen.note(f"{found} is {'on' if on else 'off'} now.")
+            case commands.Step(at_end):
+                self._step_through(at_end)
             case commands.Do(what):
                 self._do(what)
             case _:
@@ -453,6 +455,16 @@ class _Conversation:
             return
         call = tree.call(tree.position(node))
         self.screen.say(*source_lines(call, self.debugging.sources, ran))
+
+    def _step_through(self, at_end: bool) -> None:
+        reruns = self.debugging.reruns
+        if reruns is None:
+            raise UsageError("how its program is run is not known of this tree")
+        if not self.screen.interactive:
+            raise UsageError("pdb is for a person at a terminal")
+        self.screen.note("running it again up to there …")
+        reruns.debug(self._node(), at_end=at_end)
+        self._fresh = True
 
     def _test(self, file: str) -> list[str]:
         outcome = self.outcome

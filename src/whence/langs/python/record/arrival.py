@@ -15,9 +15,11 @@ from types import FrameType
 from typing import Any
 
 from whence.langs.python.record import _recorder
-from whence.langs.python.record.executed_lines import LineWatch
+from whence.langs.python.record.executed_lines import LineWatch, Wanted
 
 START, END = "start", "end"
+ARRIVED = "arrived"
+"""A file that is there once the call has begun."""
 
 
 def await_call(
@@ -25,7 +27,8 @@ def await_call(
 ) -> None:
     """Say what is to be done as the call begins, and once it has ended."""
     if options.debugger:
-        _recorder.tell_window(_Debugger(options.debugger).open, None)
+        wanted = Wanted.from_text(options.lines_of)
+        _recorder.tell_window(_Debugger(options.debugger, wanted, options.sandbox).open, None)
     elif watch is not None:
         _recorder.tell_window(lambda: watch.follow(sys._getframe(1)), over)
     else:
@@ -35,9 +38,11 @@ def await_call(
 class _Debugger:
     """A step debugger that talks to a person through descriptors of its own."""
 
-    def __init__(self, order: str):
+    def __init__(self, order: str, wanted: Wanted, folder: str):
         source, target, self._where = order.split(":")
         self._source, self._target = int(source), int(target)
+        self._wanted = wanted
+        self._arrived = os.path.join(folder, ARRIVED)
 
     def open(self) -> None:
         """In the frame of whoever runs now."""
@@ -46,6 +51,10 @@ class _Debugger:
         frame = sys._getframe(1)
         before = _passages.inside(True)
         try:
+            if Wanted.of(frame.f_code) != self._wanted:
+                os._exit(0)  # it has not arrived
+            with open(self._arrived, "w", encoding="ascii"):
+                pass
             self._open(frame, _passages.inside)
         finally:
             _passages.inside(before)
@@ -77,13 +86,8 @@ class _Debugger:
 
         source = os.fdopen(self._source, "r", closefd=False)
         target = os.fdopen(self._target, "w", closefd=False)
-        debugger = Debugger(stdin=source, stdout=target, nosigint=True)
+        debugger = Debugger(stdin=source, stdout=target, nosigint=True, readrc=False)
         debugger.prompt = "(pdb) "
-        debugger.reset()
-        frame.f_trace = debugger.trace_dispatch
-        debugger.botframe = frame
+        debugger.set_trace(frame)
         if self._where == END:
             debugger.set_return(frame)
-        else:
-            debugger.set_step()
-        sys.settrace(debugger.trace_dispatch)

@@ -120,9 +120,16 @@ def journal_beside(recording: Path, header: Header) -> Path | None:
 
 
 def run_again(
-    conditions: Conditions, folder: Path, wishes: Sequence[str], time_limit: float
+    conditions: Conditions,
+    folder: Path,
+    wishes: Sequence[str],
+    time_limit: float,
+    descriptors: Sequence[int] = (),
 ) -> tuple[Path, Played]:
-    """Run the program once more; where its recording is, and how it went."""
+    """Run the program once more; where its recording is, and how it went.
+
+    `descriptors` stay open in it.
+    """
     output = folder / "again.whence"
     command = [
         *launcher(),
@@ -141,7 +148,7 @@ def run_again(
             process = subprocess.Popen(
                 [*command, *program_words(conditions.command)],
                 cwd=conditions.cwd, env=conditions.variables(), stdin=stdin,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=descriptors,
             )  # fmt: skip
         except OSError as problem:
             raise CannotRepeat(f"the program cannot be started again: {problem}") from problem

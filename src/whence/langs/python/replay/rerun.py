@@ -80,6 +80,16 @@ class ProgramReruns:
             self._lines[node] = lines_of_call(self._tree, node)
         return self._lines[node]
 
+    def debug(self, node: int, *, at_end: bool = False) -> None:
+        """Step through a call, from its start or from its end."""
+        if not self.is_harmless:
+            raise CannotRepeat(
+                "the step debugger needs a program that can be run again as it was: record it with "
+                "--journal"
+            )
+        wanted = self._wanted(*self._windows.where(node))
+        self._windows.debug(node, wanted, at_end=at_end)
+
     def _whole_call(self, node: int) -> Call:
         if self.is_harmless:
             whole = ["--whole-calls", f"{TOP}:{TOP}"]
@@ -112,10 +122,10 @@ class ProgramReruns:
         function = tree.functions[int(tree.columns.function[position])]
         source = tree.sources[int(tree.source_of[position])]
         if function.location is None or not isinstance(source, TraceSource):
-            raise CannotRepeat("which lines ran is not known: where its code is was not recorded")
+            raise CannotRepeat("where its code is was not recorded")
         code = source.code(int(tree.details[position]))
         if code.is_stepped:
-            raise CannotRepeat("which lines ran is not known of generators and coroutines")
+            raise CannotRepeat("that is not to be had of generators and coroutines")
         return Wanted(code.file, code.first_line, code.qualname, count)
 
     @contextlib.contextmanager

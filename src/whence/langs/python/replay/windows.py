@@ -13,6 +13,9 @@ its inputs and its outcome, agree.
 
 from __future__ import annotations
 
+import fcntl
+import os
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +27,8 @@ from typing import Any
 import numpy as np
 
 from whence.errors import WhenceError
+from whence.langs.python.record.arrival import ARRIVED, END, START
+from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, other_outcome
 from whence.langs.python.replay.process import (
     TIME_LIMIT,
@@ -44,6 +49,8 @@ TOP = 1
 """The call for which a window was recorded is the first in its file."""
 MOST_RECORDED = 2_000_000
 """So many calls at most are recorded in a re-run."""
+_A_DAY = 86_400.0
+_HIGH = 700
 _NO_BOUNDS: Mapping[str, Any] = {"depth": None, "max_bytes": None, "max_calls": MOST_RECORDED}
 
 
@@ -137,6 +144,22 @@ class Windows:
             self._check(node, tree, played)
             yield tree, Path(folder)
 
+    def debug(self, node: int, wanted: Wanted, *, at_end: bool) -> None:
+        """Run the program up to a call, and let a person step from there."""
+        conditions = Conditions.of(self.recording, header_of(self.tree))
+        with (
+            tempfile.TemporaryDirectory(prefix="whence-") as folder,
+            _talking() as (source, target),
+        ):
+            self.runs += 1
+            place = END if at_end else START
+            words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
+            words += ["--debugger", f"{source}:{target}:{place}"]
+            given = [source, target]
+            _, played = run_again(conditions, Path(folder), words, _A_DAY, given)
+            if not (Path(folder) / ARRIVED).exists():
+                raise _another_way(played.problem or "another call was made in its place")
+
     def _check(self, node: int, theirs: ColumnTree, played: Played) -> None:
         ours, position = self.where(node)
         if len(theirs.columns) <= TOP or theirs.details[TOP] < 0:
@@ -148,6 +171,19 @@ class Windows:
         different = contradiction(recorded, again) or other_outcome(recorded, again)
         if different:
             raise _another_way(different)
+
+
+@contextmanager
+def _talking() -> Iterator[tuple[int, int]]:
+    """Our terminal under high numbers, which the program does not see; interrupts are not ours."""
+    source, target = (fcntl.fcntl(each, fcntl.F_DUPFD, _HIGH) for each in (0, 1))
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield source, target
+    finally:
+        signal.signal(signal.SIGINT, before)
+        os.close(source)
+        os.close(target)
 
 
 def _another_way(how: str) -> WhenceError:

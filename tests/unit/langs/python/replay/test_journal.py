@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from worldly_programs import PROGRAMS, Program
 
+from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.checking import Checked, check
@@ -305,7 +306,10 @@ def test_the_journal_of_another_recording_is_not_played(tmp_path: Path) -> None:
     kept = journal.read_bytes()
     line, rest = kept.split(b"\n", 1)
     journal.write_bytes(line.replace(b'"run": "', b'"run": "0') + b"\n" + rest)
-    assert not ProgramReruns(world.recording, open_trace(world.recording)).is_harmless
+    reruns = ProgramReruns(world.recording, open_trace(world.recording))
+    assert not reruns.is_harmless
+    with pytest.raises(WhenceError, match="--journal"):
+        reruns.debug(1)
 
 
 def test_a_journal_that_is_cut_off_ends_the_re_run_there(tmp_path: Path) -> None:
