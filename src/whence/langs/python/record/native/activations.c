@@ -91,10 +91,9 @@ static void make_current(Thread *thread, const Frame *frame)
 
 /* ---- bounds ---- */
 
-/* Counts a call that is not recorded on the nearest call that is. */
-static void skip(Thread *thread)
+/* Counts a call that is not recorded on one that is, by its place on the stack; -1: there is none. */
+static void skip_below(Thread *thread, int32_t owner)
 {
-    int32_t owner = thread->count > 0 ? thread->stack[thread->count - 1].owner : -1;
     recorder.skipped_calls++;
     recorder.skips_to_write++;
     if (recorder.collect_at != NEVER || recorder.stop_calls != NEVER) {
@@ -105,6 +104,29 @@ static void skip(Thread *thread)
     }
     else {
         recorder.skipped_by_run++;
+    }
+}
+
+/* On the nearest one. */
+static void skip(Thread *thread)
+{
+    skip_below(thread, thread->count > 0 ? thread->stack[thread->count - 1].owner : -1);
+}
+
+/* On that which created a generator, which may begin to run elsewhere. */
+static void skip_of(Thread *thread, uint64_t call)
+{
+    for (size_t i = thread->count; i-- > 0;) {
+        if (thread->stack[i].kind == RECORDED && thread->stack[i].call == call) {
+            skip_below(thread, (int32_t)i);
+            return;
+        }
+    }
+    if (call == 0) {
+        skip_below(thread, -1);
+    }
+    else {
+        skip(thread);
     }
 }
 

@@ -153,7 +153,7 @@ void generator_created(Thread *thread, PyObject *object, CodeEntry *code, const 
     generator->call = parent.call;
     if (beyond_bounds(&parent)) {
         generator->kind = SKIPPED;
-        skip(thread);
+        skip_of(thread, parent.call);
         return;
     }
     generator->kind = SKIPPED; /* until its record is written: others may run before that */
