@@ -119,7 +119,7 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
     codes = tables.codes()
     functions, numbers = _functions(codes, file.header.root or file.path.name)
     outcomes = _outcomes(scanned, codes, source)
-    rows = _rows(scanned, numbers, outcomes, len(functions))
+    rows = _rows(scanned, numbers, outcomes, len(functions), _lost_count(scanned, file.header))
     if len(rows.ids) > len(scanned.parent):
         functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
     rules = [Rule(each.name, each.name, each.location) for each in functions]
@@ -220,14 +220,38 @@ def _places(scanned: Scanned) -> Places:
     )
 
 
-def _rows(scanned: Scanned, numbers: list[int], outcomes: Bytes, not_recorded: int) -> Rows:
-    """The run, the calls in the order of time, then what stands for calls that were skipped."""
+def _lost_count(scanned: Scanned, header: Header) -> list[int]:
+    """The calls of a process that was killed of which nobody knows how many they only counted.
+
+    How many calls below it were skipped is written when a call ends.
+    """
+    bound = header.options.get("depth")
+    if len(scanned.end_at) or not isinstance(bound, int):
+        return []
+    found = []
+    for number in (np.flatnonzero(scanned.state[1:] == RUNNING) + 1).tolist():
+        depth, above = 0, number
+        while above > 0:
+            depth, above = depth + 1, int(scanned.parent[above])
+        if depth >= bound:
+            found.append(number)
+    return found
+
+
+def _rows(
+    scanned: Scanned, numbers: list[int], outcomes: Bytes, not_recorded: int, lost: list[int]
+) -> Rows:
+    """The run, the calls in the order of time, then what stands for calls that were skipped.
+
+    Of those that are `lost` it is not known how many they stand for.
+    """
     count = len(scanned.parent)
     skipped = np.zeros(count)
     np.add.at(skipped, scanned.skipped_call, scanned.skipped_count)
     calls_some = np.zeros(count, dtype=bool)
     calls_some[scanned.parent[1:]] = True
     implicit = (skipped > 0) & ~calls_some
+    implicit[lost] = True
     mixed = np.flatnonzero((skipped > 0) & calls_some)
     hidden = skipped[mixed]
     total = count + len(mixed)

@@ -70,6 +70,16 @@ def test_it_is_known_of_calls_that_did_not_end_that_they_called_others(tmp_path:
     assert tree.columns.weight[0] == 10
 
 
+def test_of_a_process_that_was_killed_it_is_not_claimed_that_its_last_calls_called_nobody(
+    tmp_path: Path,
+) -> None:
+    source = "import os\ndef step(n):\n    return n\ndef main():\n    step(1)\n"
+    source += "    os.kill(os.getpid(), 9)\nmain()\n"
+    tree = run_stopped(tmp_path, source, "--depth", "2")
+    assert tree.columns.outcome.tolist() == [OutcomeKind.NOT_TERMINATED] * 3
+    assert tree.columns.implicit.tolist() == [0, 0, 1]
+
+
 def run_stopped(folder: Path, source: str, *words: str, memory: int | None = None) -> ColumnTree:
     program, output = folder / "program.py", folder / "run.whence"
     program.write_text(source)
