@@ -21,6 +21,7 @@ class Again:
     """A program that is run again, or that would be."""
 
     command = "python job.py 7, in somewhere"
+    is_harmless = False
 
     def __init__(self, whole: Call | None = None, lines: frozenset[int] | None = None):
         self._whole, self._lines = whole, lines
@@ -47,6 +48,22 @@ def test_nothing_is_run_before_it_is_allowed(small: State, session: Session, cal
     assert again.asked == []
     assert "This runs again: python job.py 7, in somewhere" in seen
     assert seen.count("Not run.") == 2
+
+
+def test_what_changes_nothing_needs_no_permission(
+    small: State, session: Session, call: Build
+) -> None:
+    again = Again(whole=call(returned=[1, 2, 3]))
+    again.is_harmless = True
+    seen, _, _ = session(small, "full", reruns=again)
+    assert len(again.asked) == 1
+    assert "Run it?" not in seen
+
+
+def test_pdb_is_for_a_person_at_a_terminal(small: State, session: Session) -> None:
+    seen, _, _ = session(small, "pdb", "pdb middle", reruns=Again())
+    assert "pdb is for a person at a terminal" in seen
+    assert "pdb end, for where the call ends" in seen
 
 
 def test_what_is_allowed_once_is_not_asked_again(
