@@ -1,4 +1,5 @@
-"""Puts the code of the reference in the place of the program's own, in all functions that exist.
+"""Puts the code of the reference in the place of the program's own, in all functions that exist
+and in all modules that are still to be loaded.
 
 Invariant: a function keeps all but its code: its variables, its defaults, what it captured.
 """
@@ -9,6 +10,7 @@ import functools
 import gc
 import os
 from hashlib import blake2b
+from importlib import _bootstrap_external
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -17,6 +19,8 @@ from whence.langs.python.oracles.worker.making import CannotMake
 
 _Key = tuple[str, str, int, bytes]
 
+SourceLoader: Any = _bootstrap_external.SourceLoader
+"""Which all loaders of modules from files of Python have their code from."""
 
 _absolute = functools.cache(os.path.abspath)
 
@@ -32,6 +36,11 @@ class Exchange:
         self._places: dict[_Key, str] = {}
         self._captured: dict[_Key, frozenset[str]] = {}
         """What both versions of some code capture, where that is not the same."""
+        self._files = frozenset(own for own, _ in files)
+        self._same: set[_Key] = set()
+        """The own code that the reference has as well."""
+        self._of_reference: dict[int, CodeType] = {}
+        """All code of the reference, by its address."""
         for own, other in files:
             ours, theirs = (_by_name(_compiled(file, own)) for file in (own, other))
             for name in ours.keys() | theirs.keys():
@@ -39,6 +48,7 @@ class Exchange:
 
     def _pair(self, ours: list[CodeType], theirs: list[CodeType]) -> None:
         """Code of one name: what is the first here is the first there, unless some is missing."""
+        self._of_reference.update((id(code), code) for code in theirs)
         for codes in (ours, theirs):
             for number, code in enumerate(codes):
                 alike = code.co_code + repr(code.co_names).encode()
@@ -46,7 +56,9 @@ class Exchange:
                 self._places[_key(code)] = str(number) if len(ours) == len(theirs) else place
         if len(ours) == len(theirs):
             for one, two in zip(ours, theirs, strict=True):
-                if one != two:
+                if one == two:
+                    self._same.add(_key(one))
+                else:
                     self._theirs[_key(one)] = two
                 if one.co_freevars != two.co_freevars:
                     both = frozenset(one.co_freevars) & frozenset(two.co_freevars)
@@ -76,8 +88,17 @@ class Exchange:
         closure = tuple(cells[name] for name in code.co_freevars) or None
         return FunctionType(code, function.__globals__, function.__name__, None, closure)
 
+    def is_own(self, code: CodeType) -> bool:
+        """Whether code is the program's own, and not the same in the reference."""
+        return (
+            _absolute(code.co_filename) in self._files
+            and id(code) not in self._of_reference
+            and _key(code) not in self._same
+        )
+
     def everywhere(self) -> None:
-        """Give all functions that there are the reference's code."""
+        """Give all functions that there are the reference's code, and all that are loaded later."""
+        gc.unfreeze()  # what a program froze is not among the objects that there are
         for each in gc.get_objects():
             if type(each) is FunctionType:
                 code = self._theirs.get(_key(each.__code__))
@@ -86,6 +107,16 @@ class Exchange:
                 if code.co_freevars != each.__code__.co_freevars:
                     raise CannotMake(f"{code.co_qualname} has other free variables there")
                 each.__code__ = code
+        self._when_loaded()
+
+    def _when_loaded(self) -> None:
+        loaded = SourceLoader.get_code
+
+        def get_code(loader: Any, name: str) -> CodeType | None:
+            code: CodeType | None = loaded(loader, name)
+            return code and self._theirs.get(_key(code), code)
+
+        SourceLoader.get_code = get_code
 
 
 def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
