@@ -216,7 +216,7 @@ def test_what_a_module_imports_is_the_references_own(tmp_path: Path) -> None:
 
 
 OWN_CODE = {
-    # There is one more lambda there, so that nobody knows which one this is.
+    # There is one more lambda there, and none like this: nobody knows which one it is.
     "use": (
         """
 def pair():
@@ -225,8 +225,8 @@ def use(f):
     return f()
 print(use(pair()[1]))
 """,
-        "(lambda: 2), ",
-        "",
+        "(lambda: 2), lambda: 1",
+        "lambda: 3",
     ),
     # Who compiles its own source gets its own code.
     "loaded": (
@@ -257,6 +257,26 @@ def test_no_call_is_right_for_which_the_reference_would_run_own_code(
     found = {each.function: each for each in judged(tree, oracle)}
     oracle.close()
     assert found[name].verdict is not RIGHT, found[name].why
+
+
+def test_a_function_is_the_same_if_another_of_its_name_is_missing(tmp_path: Path) -> None:
+    good = """
+def apply(f, x):
+    return f(x)
+def steps(x):
+    x = apply(lambda n: n + 1, x)
+    x = apply(lambda n: n * 2, x)
+    return x
+print(steps(3))
+"""
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(good.replace("    x = apply(lambda n: n + 1, x)\n", ""))
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: each.verdict for each in judged(tree, oracle)}
+    assert found["apply"] is found["steps.<locals>.<lambda>"] is RIGHT
+    assert blamed(tree, oracle) == "steps"
+    oracle.close()
 
 
 def test_a_generator_that_runs_after_the_call_that_made_it_is_judged_by_itself(

@@ -14,8 +14,8 @@ from importlib import _bootstrap_external
 from types import CodeType, FunctionType
 from typing import Any
 
-from whence.langs.python.oracles.worker.loading import all_codes
 from whence.langs.python.oracles.worker.making import CannotMake
+from whence.langs.python.oracles.worker.same_code import all_codes, digest
 
 _Key = tuple[str, str, int, bytes]
 
@@ -47,22 +47,30 @@ class Exchange:
                 self._pair(ours.get(name, []), theirs.get(name, []))
 
     def _pair(self, ours: list[CodeType], theirs: list[CodeType]) -> None:
-        """Code of one name: what is the first here is the first there, unless some is missing."""
+        """Code of one name: what is the first here is the first there.
+
+        If some is missing, only what does the same is known to be one.
+        """
         self._of_reference.update((id(code), code) for code in theirs)
         for codes in (ours, theirs):
             for number, code in enumerate(codes):
                 alike = code.co_code + repr(code.co_names).encode()
                 place = blake2b(alike, digest_size=8).hexdigest()
                 self._places[_key(code)] = str(number) if len(ours) == len(theirs) else place
-        if len(ours) == len(theirs):
-            for one, two in zip(ours, theirs, strict=True):
-                if one == two:
-                    self._same.add(_key(one))
-                else:
-                    self._theirs[_key(one)] = two
-                if one.co_freevars != two.co_freevars:
-                    both = frozenset(one.co_freevars) & frozenset(two.co_freevars)
-                    self._captured[_key(one)] = self._captured[_key(two)] = both
+        if len(ours) != len(theirs):
+            there = {digest(code, whole=True): code for code in theirs}
+            for one in ours:
+                if (does := digest(one, whole=True)) in there:
+                    self._theirs[_key(one)] = there[does]
+            return
+        for one, two in zip(ours, theirs, strict=True):
+            if one == two:
+                self._same.add(_key(one))
+            else:
+                self._theirs[_key(one)] = two
+            if one.co_freevars != two.co_freevars:
+                both = frozenset(one.co_freevars) & frozenset(two.co_freevars)
+                self._captured[_key(one)] = self._captured[_key(two)] = both
 
     def place(self, code: CodeType) -> str:
         """What tells code apart from other code of its name, in both versions."""
