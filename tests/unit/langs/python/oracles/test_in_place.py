@@ -279,6 +279,25 @@ print(steps(3))
     oracle.close()
 
 
+def test_functions_are_told_apart_where_one_stands_in_the_line_of_another(tmp_path: Path) -> None:
+    good = """
+# One line more.
+def makers():
+    a = lambda: 1
+    b = lambda: 2
+    return a, b
+print([each() for each in makers()])
+"""
+    bad = good.replace("# One line more.\n", "").replace("return a, b", "c = a\n    return c, b")
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(bad)
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: (each.verdict, each.why) for each in judged(tree, oracle)}
+    oracle.close()
+    assert found["makers"] == (RIGHT, IN_PLACE)
+
+
 def test_a_generator_that_runs_after_the_call_that_made_it_is_judged_by_itself(
     tmp_path: Path,
 ) -> None:
