@@ -13,9 +13,11 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+from whence.langs.python.oracles.worker.same_code import all_codes
 
 _WHILE_LOADED = "__mp_main__"
 _raw_dict = type.__dict__["__dict__"].__get__
@@ -129,14 +131,6 @@ def find_code(
     if {*found[0].co_freevars} - {"__class__"} != {*free} - {"__class__"}:
         raise CannotLoad(f"{qualname} has other free variables there")
     return found[0]
-
-
-def all_codes(code: CodeType) -> Iterator[CodeType]:
-    """The code and all that stands in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from all_codes(constant)
 
 
 def _parameters(code: CodeType) -> tuple[str, ...]:
