@@ -15,6 +15,7 @@ from pathlib import Path
 
 from whence.cli.waiting import Waiting
 from whence.errors import UsageError, WhenceError
+from whence.langs.prolog.plunit import TestOracle as PrologTests
 from whence.langs.prolog.reference import ReferenceOracle as PrologReference
 from whence.langs.python import recordings
 from whence.langs.python.learned import FILE, LearnedPrior
@@ -150,7 +151,7 @@ def seen(oracles: Sequence[Oracle], tree: Tree, note: Note, waiting: Waiting) ->
 @contextmanager
 def ended(oracles: Sequence[Oracle], note: Note) -> Iterator[None]:
     """At the end say what the reference could not tell, and end what oracles have started."""
-    kinds = ReferenceOracle | ContractOracle | PrologReference
+    kinds = ReferenceOracle | ContractOracle | PrologReference | PrologTests
     mine = [each for each in oracles if isinstance(each, kinds)]
     try:
         yield

@@ -39,6 +39,7 @@ from whence.langs.prolog.traced_call import (
     TracedCall,
     completed,
     in_vain,
+    judged_terms,
     stopped_in,
 )
 from whence.model.call import Binding, Call, Function, Location, Outcome, OutcomeKind, Rule
@@ -47,6 +48,8 @@ from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, assembled
 
 MOST_NODES = 50_000
+HANDLE = "handle"
+"""The text of a term that only the process knows which has it: a stream, or the like."""
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
 _SOURCE_LINES = 12
@@ -267,6 +270,12 @@ class EvaluationTree:
             for _, number, text in self._engines.numbered("items", sorted(set(terms)))
         }
         return [found[each] for each in terms]
+
+    def judged(self, left: Left) -> list[str] | None:
+        """The items of the call and of what is judged of it; None where another process could not
+        have them."""
+        texts = self.items(judged_terms(left))
+        return None if HANDLE in texts else texts
 
     # --- rows ------------------------------------------------------------------------------------
 

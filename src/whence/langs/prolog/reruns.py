@@ -25,6 +25,25 @@ Digests = Callable[[Sequence[int]], list[str]]
 
 
 @dataclass(frozen=True)
+class Preparation:
+    """What makes a goal of a test in a process: its file is loaded, and its setup done."""
+
+    load: Callable[[Engine], None]
+    test: str
+    """How requests name it."""
+
+    def set_up(self, engine: Engine) -> tuple[str, str]:
+        """Do it; the module and the goal, which is the test's body."""
+        self.load(engine)
+        [[_, module, text]] = engine.do(f"set_up_test({self.test})")
+        return plain(module), plain(text)
+
+    def clean_up(self, engine: Engine) -> None:
+        """Do what the test does in the end."""
+        engine.do(f"clean_up_test({self.test})")
+
+
+@dataclass(frozen=True)
 class Program:
     """What was run, and how much of it was looked at."""
 
@@ -32,6 +51,7 @@ class Program:
     goal: str
     solutions: int
     limits: RunLimits
+    preparation: Preparation | None = None
 
 
 class Reruns:
@@ -81,7 +101,10 @@ class Reruns:
         program = self._program
         limits = replace(program.limits, opened=opened)
         request = f"run({quoted(program.goal)}, {program.solutions}, {limits})"
-        again = self._traced(self._engines.start(program.file), request, opened)
+        engine = self._engines.start(program.file)
+        if program.preparation is not None:
+            program.preparation.set_up(engine)
+        again = self._traced(engine, request, opened)
         if len(again.calls) < call.mark:
             raise CannotExpand("the program went another way when it was run again")
         return again, again.calls[call.mark - 1]

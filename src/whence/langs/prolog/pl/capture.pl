@@ -13,6 +13,7 @@
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
 :- use_module(judging).
+:- use_module(testing).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
 :- dynamic known_predicate/5, known_clause/2, root/1, running/0, chosen_root/1.
@@ -50,6 +51,10 @@ answer_requests(In, Out) :-
     ).
 
 request(load(File)) :- load_files(user:File, []).
+request(load_again(File)) :-
+    setup_call_cleanup(
+        asserta((user:message_hook(_, Kind, _) :- lists:memberchk(Kind, [warning, error])), Ref),
+        load_files(user:File, []), erase(Ref)).
 request(run(Text, Solutions, Limits)) :-
     setup_call_cleanup(watched(Limits, Watch), run(Text, Solutions, traced), unwatched(Watch)).
 request(run_item(Module, Text, Solutions, Limits)) :-
@@ -73,6 +78,15 @@ request(judge(Port, Module, GoalText, Texts, Options)) :-
     maplist(item_of, [GoalText|Texts], [Goal|Items]),
     judge(Port, Module, Goal, Items, Options, verdict(Is, Why, Expected)),
     out(Out), line(Out, [verdict, Is, text(Why), text(Expected)]).
+
+request(load_tests(Program, Files)) :- load_tests(Program, Files).
+request(tests) :- out(Out), tell_tests(Out).
+request(tested(Port, Module, GoalText, Texts)) :-
+    maplist(item_of, [GoalText|Texts], [Goal|Items]), out(Out),
+    ( tested(Port, Module, Goal, Items, Who) -> line(Out, [tested, text(Who)]) ; true ).
+request(set_up_test(Unit, Name, Line, Nth)) :-
+    set_up_test(Unit, Name, Line, Nth, Fields), out(Out), line(Out, [goal|Fields]).
+request(clean_up_test(Unit, Name, Line, Nth)) :- clean_up_test(Unit, Name, Line, Nth).
 
 item_of(Text, Item) :- term_string(Item, Text).
 

@@ -7,7 +7,7 @@
     An item is c(Term, Constraints). A variable with constraints stands for the values that satisfy
     them; where these are finitely many integers they are tried one by one.
 */
-:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3]).
+:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3, clauses_change/0]).
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(library(solution_sequences)).
@@ -264,6 +264,9 @@ changes_clauses :-
     ->  Is = true ; Is = false ),
     assertz(known_impure(clauses, Is)),
     Is == true.
+
+/*  Something besides the clauses of the program is known to change them. */
+clauses_change :- retractall(known_impure(clauses, _)), assertz(known_impure(clauses, true)).
 
 stateful(Name/Arity, Found) :- state(Name), format(atom(Found), "~w/~w", [Name, Arity]).
 state(assert). state(asserta). state(assertz). state(retract). state(retractall). state(abolish).
