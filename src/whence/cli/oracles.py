@@ -15,6 +15,7 @@ from pathlib import Path
 
 from whence.cli.waiting import Waiting
 from whence.errors import UsageError, WhenceError
+from whence.langs.prolog.declarations import NAME as DECLARATIONS
 from whence.langs.prolog.plunit import TestOracle as PrologTests
 from whence.langs.prolog.reference import ReferenceOracle as PrologReference
 from whence.langs.python import recordings
@@ -38,7 +39,7 @@ from whence.session.events import Answered, Event, OracleTurned, TrustGiven
 
 Note = Callable[[str], None]
 TESTS = "tests"
-NAMES = (REMEMBERED, "contracts", "type hints", TESTS, "reference", DEFINITIONS)
+NAMES = (REMEMBERED, "contracts", "type hints", DECLARATIONS, TESTS, "reference", DEFINITIONS)
 """The oracles that go by a name of their own, in their order."""
 _TEXT = Limits(depth=4, parts=12, characters=200)
 

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from whence.cli import diagnosing
 from whence.errors import UsageError
+from whence.langs.prolog.declarations import DeclarationOracle
 from whence.langs.prolog.engine import Engine, EngineProblem
 from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import LIMITS, SOLUTIONS, Execution
@@ -147,7 +148,7 @@ def run(options: argparse.Namespace) -> int:
         if tree is None:
             return 1
         provenance = execution.provenance(tree)
-        brought: list[Oracle] = []
+        brought: list[Oracle] = [DeclarationOracle(execution)]
         if tests is not None:
             brought.append(TestOracle(tests, execution))
         if reference is not None:

@@ -27,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from whence.errors import CannotExpand
-from whence.langs.prolog.engine import Engines, plain
+from whence.langs.prolog.engine import Engine, Engines, plain
 from whence.langs.prolog.events import GOAL, Clause, Predicate
 from whence.langs.prolog.kept_terms import KeptTerms, steps_of
 from whence.langs.prolog.reruns import Reruns
@@ -270,6 +270,10 @@ class EvaluationTree:
             for _, number, text in self._engines.numbered("items", sorted(set(terms)))
         }
         return [found[each] for each in terms]
+
+    def engine_of(self, term: int) -> Engine:
+        """The process that has a term."""
+        return self._engines.of(term)
 
     def judged(self, left: Left) -> list[str] | None:
         """The items of the call and of what is judged of it; None where another process could not

@@ -14,6 +14,7 @@
 :- use_module(library(terms)).
 :- use_module(judging).
 :- use_module(testing).
+:- use_module(declaring).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
 :- dynamic known_predicate/5, known_clause/2, root/1, running/0, chosen_root/1.
@@ -79,6 +80,11 @@ request(judge(Port, Module, GoalText, Texts, Options)) :-
     judge(Port, Module, Goal, Items, Options, verdict(Is, Why, Expected)),
     out(Out), line(Out, [verdict, Is, text(Why), text(Expected)]).
 
+request(declare(Module, Modes)) :- declare(Module, Modes).
+request(declared(Port, Module, Call, Item)) :-
+    term_of(Call, Goal), ( Item >= 0 -> term_of(Item, Term) ; Term = none ), out(Out),
+    (   declared(Port, Module, Goal, Term, verdict(Is, Why))
+    ->  line(Out, [declared, Is, text(Why)]) ; true ).
 request(load_tests(Program, Files)) :- load_tests(Program, Files).
 request(tests) :- out(Out), tell_tests(Out).
 request(tested(Port, Module, GoalText, Texts)) :-
