@@ -17,7 +17,7 @@ from whence.langs.prolog.declarations import DeclarationOracle
 from whence.langs.prolog.engine import Engine, EngineProblem
 from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import LIMITS, SOLUTIONS, Execution
-from whence.langs.prolog.plunit import Test, TestOracle, Tests, tests_of, tree_of_failure
+from whence.langs.prolog.plunit import Test, TestOracle, Tests, find_tests, tree_of_failure
 from whence.langs.prolog.provenance import slices_of
 from whence.langs.prolog.reference import ReferenceOracle, ReferenceProgram, first_difference
 from whence.langs.prolog.slice_picture import (
@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
     out.flush()
     diagnosing.check(options)
     with contextlib.ExitStack() as opened:
-        tests = tests_of(options.file, options.tests)
+        tests = find_tests(options.file, options.tests)
         if tests is not None:
             opened.callback(tests.close)
         test = None if options.test is None else _failing(tests, options)

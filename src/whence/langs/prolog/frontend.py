@@ -145,7 +145,11 @@ class Execution:
         """The tree of the exception."""
         if self.run.raised is None:
             raise UsageError("the goal raised nothing")
-        if self.trace.root.raised is None:
+        root = self.trace.root
+        if root.raised is None and root.failed is not None:
+            # Of a predicate that is declared det the failure is told, then who called it raises.
+            return self._tree(Left(Port.FAIL, root))
+        if root.raised is None:
             raise WhenceError("the exception was raised outside of what was recorded")
         return self._tree(Left(Port.RAISE, self.trace.root))
 

@@ -131,7 +131,7 @@ class Tests:
         engine.do(f"load_tests({quoted(str(self._program.resolve()))}, [{files}])")
 
 
-def tests_of(program: Path, named: Sequence[Path]) -> Tests | None:
+def find_tests(program: Path, named: Sequence[Path]) -> Tests | None:
     """The tests that are named, else those beside or in the program; None where it has none."""
     files = [*named]
     beside = program.with_suffix(".plt")

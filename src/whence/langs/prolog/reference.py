@@ -191,8 +191,9 @@ def _events(execution: Execution) -> Iterator[tuple[Left, Callable[[], ColumnTre
     root = execution.trace.root
     for number in range(len(root.answers)):
         yield Left(Port.EXIT, root, number), partial(execution.wrong, number + 1)
-    if execution.run.raised is not None and root.raised is not None:
-        yield Left(Port.RAISE, root), execution.raising
+    if execution.run.raised is not None and (root.raised, root.failed) != (None, None):
+        port = Port.RAISE if root.raised is not None else Port.FAIL
+        yield Left(port, root), execution.raising
     elif execution.stopped is not None:
         yield Left(Port.STOPPED, root), execution.endless
     elif execution.has_all_answers:

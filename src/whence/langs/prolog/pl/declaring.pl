@@ -71,7 +71,10 @@ declared(Port, M, Call, Item, Verdict) :-
             same_length(Whys, Apply), Whys = [Why|_] ),
         Verdict = verdict(wrong, Why) ).
 
-/*  What the system says of a predicate that `:- det` was said of. */
+/*  What is wrong about a predicate that `:- det` was said of: the system raises an error, in who
+    called it if none of its clauses matched. */
+not_det(fail, M, Name/Arity, _, "it is declared det, so it has an answer") :-
+    functor(Head, Name, Arity), predicate_property(M:Head, det), !.
 not_det(exception, M, PI, error(determinism_error(Of, det, How, property), _), Why) :-
     strip_module(M:Of, M, PI),
     (   How == fail -> Why = "it is declared det, so it has an answer"
