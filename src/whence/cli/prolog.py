@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from whence.cli import diagnosing
-from whence.errors import UsageError
+from whence.errors import CannotExpand, UsageError
 from whence.langs.prolog.declarations import DeclarationOracle
 from whence.langs.prolog.engine import Engine, EngineProblem
 from whence.langs.prolog.events import RunLimits
@@ -22,6 +22,7 @@ from whence.langs.prolog.provenance import slices_of
 from whence.langs.prolog.reference import ReferenceOracle, ReferenceProgram, first_difference
 from whence.langs.prolog.slice_picture import (
     GRAPHVIZ,
+    SKIPPED,
     Picture,
     as_text,
     has_graphviz,
@@ -32,14 +33,14 @@ from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Oracle, Provenance
 from whence.session.engine import apply
-from whence.session.events import Answered, Event
+from whence.session.events import Answered, Event, Expanded, NotExpandable
+from whence.session.reaction import EXPAND_LEVELS, hidden_origin
 from whence.session.state import State
 from whence.tree.memory import ColumnTree
 from whence.ui.terminal import telling
 from whence.ui.terminal.screen import Screen
 
 _SAY = "say --wrong N or --missing"
-_WHOLE = "what a part depends on is known only where all was looked at, without --depth"
 
 
 def configure(commands: Any) -> None:
@@ -206,8 +207,6 @@ def _slice(options: argparse.Namespace, execution: Execution) -> int:
         tree = execution.wrong(options.wrong or 1)
     source, left = execution.source, execution.source.event(tree.id(0))
     provenance, path = execution.provenance(tree), None
-    if provenance is None:
-        raise UsageError(_WHOLE)
     if options.slice is not None:
         path = provenance.path(left, execution.part(tree, options.slice))
     flow, debug = slices_of(source, left, path)
@@ -217,6 +216,9 @@ def _slice(options: argparse.Namespace, execution: Execution) -> int:
     calls = len(execution.trace.calls)
     known = f"the debug slice {len(debug)}" if debug is not None else "the debug slice is too large"
     print(f"Of {calls} calls the data-flow slice has {len(flow)}, {known}.", flush=True)
+    skipped = sum(each.is_skipped for each in execution.trace.calls)
+    if skipped:
+        print(f"Below --depth lies what {skipped} of them called ({SKIPPED.strip()}).", flush=True)
     if options.picture is not None:
         _draw(picture, options.picture)
     return 0
@@ -304,22 +306,31 @@ def _marking(
     options: argparse.Namespace,
     execution: Execution,
     tree: ColumnTree,
-    provenance: Provenance | None,
+    provenance: Provenance,
 ) -> diagnosing.First | None:
     """What is said first where a part of the goal was named."""
     if options.part is None:
         return None
-    if provenance is None:
-        raise UsageError(_WHOLE)
     mark = execution.part(tree, options.part).mark
     answer = Answer(tree.id(0), Verdict.WRONG, mark, SYMPTOM)
 
     def first(screen: Screen) -> list[Event]:
         event = Answered((answer,))
-        screen.note(telling.origin(apply(State(tree, provenance), event), answer))
+        screen.note(telling.origin(_looked_into(apply(State(tree, provenance), event)), answer))
         return [event]
 
     return first
+
+
+def _looked_into(state: State) -> State:
+    """The state with the calls in its tree that lead to where a marked part was made."""
+    while (node := hidden_origin(state)) is not None:
+        try:
+            grown = state.tree.expand(state.tree.position(node), EXPAND_LEVELS)
+            state = apply(state, Expanded(grown))
+        except CannotExpand as problem:
+            state = apply(state, NotExpandable(node, str(problem)))
+    return state
 
 
 def _chosen(

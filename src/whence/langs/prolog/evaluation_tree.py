@@ -174,10 +174,17 @@ class EvaluationTree:
         """The event that a node of the tree, known by its id, stands for."""
         return self._nodes[node - 1]
 
+    def trace_of(self, call: TracedCall) -> TraceTree:
+        """The trace that a call is in: that of the run, or of looking into a skipped call."""
+        return self.trace if self._reruns is None else self._reruns.trace_of(call)
+
+    def outside(self, call: TracedCall, *, any_below: bool = False) -> Left | None:
+        """The event in another trace that a call was run again for (`Reruns.outside`)."""
+        return None if self._reruns is None else self._reruns.outside(call, any_below=any_below)
+
     def ran_for(self, call: TracedCall) -> int:
         """How many events were told after a call was made, to the end of the run."""
-        trace = self.trace if self._reruns is None else self._reruns.trace_of(call)
-        return trace.length - call.called
+        return self.trace_of(call).length - call.called
 
     def child(self, node: int, left: Left) -> int | None:
         """The id of the node that stands for an event below another node."""

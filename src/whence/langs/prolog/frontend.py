@@ -153,12 +153,9 @@ class Execution:
             raise WhenceError("the exception was raised outside of what was recorded")
         return self._tree(Left(Port.RAISE, self.trace.root))
 
-    def provenance(self, tree: ColumnTree) -> PrologProvenance | None:
-        """Where the terms of the last tree that was asked for came from.
-
-        What was skipped made some of them, so then nothing is known.
-        """
-        return None if self._limits.skip_below else PrologProvenance(self.source, tree)
+    def provenance(self, tree: ColumnTree) -> PrologProvenance:
+        """Where the terms of the last tree that was asked for came from."""
+        return PrologProvenance(self.source, tree)
 
     def close(self) -> None:
         """Do what a test does in the end, and end what was started to look into skipped calls."""

@@ -63,6 +63,8 @@ class Reruns:
         self._run = trace.run
         self._traces = {id(trace.root): trace}
         self._opened: dict[int, tuple[int, ...]] = {id(trace.root): ()}
+        self._outside: dict[int, tuple[TracedCall, Left]] = {}
+        """By the root of a trace: the call that it was made for, and the event that was skipped."""
 
     def reopened(self, left: Left, digests: Digests) -> Left:
         """The event with what led to it. `CannotExpand` where it comes otherwise."""
@@ -75,11 +77,20 @@ class Reruns:
         if call.is_skipped:
             raise CannotExpand(f"nothing came to light below {call.predicate.indicator}")
         self._check(left, found, again, why, digests)
+        self._outside[id(again.root)] = call, left
         return found
 
     def trace_of(self, call: TracedCall) -> TraceTree:
         """The trace that a call is in."""
         return self._traces[id(_root(call))]
+
+    def outside(self, call: TracedCall, *, any_below: bool = False) -> Left | None:
+        """The event that was skipped, of a call that was run again to look into it.
+
+        `any_below`: also of the calls that came to light below it.
+        """
+        opened, left = self._outside.get(id(_root(call)), (None, None))
+        return left if any_below or opened is call else None
 
     def _depends(self, call: TracedCall) -> str:
         """What the answers of a call depend on besides its arguments; empty if on nothing."""
