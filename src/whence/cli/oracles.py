@@ -16,6 +16,8 @@ from pathlib import Path
 from whence.cli.waiting import Waiting
 from whence.errors import UsageError, WhenceError
 from whence.langs.prolog.declarations import NAME as DECLARATIONS
+from whence.langs.prolog.equations import Equations as PrologEquations
+from whence.langs.prolog.equations import equations_of as prolog_equations
 from whence.langs.prolog.plunit import TestOracle as PrologTests
 from whence.langs.prolog.reference import ReferenceOracle as PrologReference
 from whence.langs.python import recordings
@@ -29,7 +31,7 @@ from whence.langs.python.symptoms import first_answers
 from whence.langs.python.trace.equations import Equations, NotKnown, is_recorded
 from whence.model.call import Call
 from whence.model.symptom import SYMPTOM
-from whence.model.value import Limits
+from whence.model.value import Limits, folded
 from whence.model.verdict import REMEMBERED, Answer, Scope, Trust, Verdict
 from whence.oracle.answer_file import NAME, AnswerFile, Equation
 from whence.oracle.python_function import load_oracle
@@ -196,6 +198,9 @@ def remembered_in(path: Path | None, note: Note) -> AnswerFile:
 
 def identifier(tree: Tree, place: Path) -> Identify:
     """How the calls of a tree are known in every run."""
+    prolog = prolog_equations(tree, place.parent)
+    if prolog is not None:
+        return _of_prolog(prolog)
     if not is_recorded(tree):
         return identify
     equations = Equations(tree, place.parent)
@@ -208,3 +213,14 @@ def identifier(tree: Tree, place: Path) -> Identify:
         return Equation(function, call.equation(_TEXT), digest, inputs)
 
     return recorded
+
+
+def _of_prolog(equations: PrologEquations) -> Identify:
+    def identified(node: int, call: Call) -> Equation | str:
+        found = equations.of(node)
+        if isinstance(found, str):
+            return found
+        function, digest, inputs = found
+        return Equation(function, folded(call.equation(), _TEXT.characters), digest, inputs)
+
+    return identified

@@ -162,6 +162,7 @@ def run(options: argparse.Namespace) -> int:
             _marking(options, execution, tree, provenance),
             top_is_wrong=True,
             brought=brought,
+            about=tree.call(0).equation(),
         )
 
 
@@ -373,6 +374,7 @@ def _chosen(
                     execution.part(tree, part)
                     options.part = part
                 return tree
+            note(f"{word!r} is none of these.")
         except (UsageError, EngineProblem) as problem:
             print(problem, file=out)
 

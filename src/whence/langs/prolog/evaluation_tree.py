@@ -137,6 +137,7 @@ class EvaluationTree:
         self._rules: dict[Rule, int] = {}
         self._numbers: dict[tuple[Predicate, int | None], tuple[int, int]] = {}
         self._texts: dict[int, str] = {}
+        self._errors: dict[int, str] = {}
         self._digests: dict[int, tuple[str, int]] = {}
 
     def tree(self, root: Left, most: int = MOST_NODES) -> ColumnTree:
@@ -152,7 +153,7 @@ class EvaluationTree:
             rule = replace(rule, source=f"% None of its clauses covers what {uncovered} lacks.")
         value = None
         if left.port is Port.RAISE and left.call.raised is not None:
-            value = atom(self.texts([left.call.raised])[0])
+            value = atom(self.error(left.call.raised))
         return Call(
             function,
             rule,
@@ -247,7 +248,7 @@ class EvaluationTree:
         goal = self.texts([call.term])[0]
         if left.port is Port.RAISE:
             assert call.raised is not None
-            return f"{goal} raised {self.texts([call.raised])[0]}"
+            return f"{goal} raised {self.error(call.raised)}"
         if left.port is Port.STOPPED:
             return f"{goal} did not end{self._came_again(call)}"
         if not call.answers:
@@ -269,6 +270,13 @@ class EvaluationTree:
         for _, number, text in self._engines.numbered("terms", missing):
             self._texts[int(number)] = plain(text)
         return [self._texts[each] for each in terms]
+
+    def error(self, term: int) -> str:
+        """The text of an error, without where it was raised."""
+        if term not in self._errors:
+            [[_, _, text]] = self._engines.of(term).do(f"error({term})")
+            self._errors[term] = plain(text)
+        return self._errors[term]
 
     def items(self, terms: Sequence[int]) -> list[str]:
         """Terms as texts that another process reads as the same terms, constraints included."""

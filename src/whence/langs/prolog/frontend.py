@@ -92,7 +92,7 @@ class Execution:
     @property
     def raised(self) -> str | None:
         """The exception that ended the goal, if one did."""
-        return None if self.run.raised is None else self.source.texts([self.run.raised])[0]
+        return None if self.run.raised is None else self.source.error(self.run.raised)
 
     @property
     def stopped(self) -> str | None:

@@ -69,6 +69,7 @@ request(depends(Module, Text)) :-
     ( impure(Module, Goal, Why) -> line(Out, [depends, text(Why)]) ; true ).
 request(plain(Text, Solutions)) :- run(Text, Solutions, plain).
 request(terms(Numbers)) :- forall(member(N, Numbers), tell_term(N)).
+request(error(Number)) :- tell_error(Number).
 request(digests(Numbers)) :- forall(member(N, Numbers), tell_digest(N)).
 request(values(Number, Which)) :- tell_values(Number, Which).
 request(slot(Number, Path)) :- tell_slot(Number, Path).
@@ -622,6 +623,19 @@ term_of(Number, Term) :-
 tell_term(Number) :-
     term_of(Number, Term), names(Term, Names), text_of(Term, Names, Text),
     out(Out), line(Out, [term, Number, text(Text)]).
+
+/*  Of an error what it is; where it was raised is seen in the calls. */
+tell_error(Number) :-
+    term_of(Number, Term0),
+    (   nonvar(Term0), Term0 = error(Formal, Context), nonvar(Context), Context = context(_, Message),
+        var(Message)
+    ->  Term = error(Formal, Message) ; Term = Term0 ),
+    term_variables(Term, Variables), once_each(Variables, Term, Names), text_of(Term, Names, Text),
+    out(Out), line(Out, [term, Number, text(Text)]).
+once_each([], _, []).
+once_each([V|Vs], Term, [Name=V|Names]) :-
+    ( occurrences_of_var(V, Term, 1) -> Name = '_' ; length(Vs, N), format(atom(Name), "_~d", [N]) ),
+    once_each(Vs, Term, Names).
 
 tell_item(Number) :-
     term_of(Number, Term), item_text(Term, Text), out(Out), line(Out, [item, Number, text(Text)]).
