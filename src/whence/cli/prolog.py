@@ -53,9 +53,7 @@ def configure(commands: Any) -> None:
         "it can name the clause or the predicate at fault (docs/prolog.md).",
     )
     command.add_argument("file", type=Path, metavar="FILE", help="the program")
-    command.add_argument(
-        "goal", metavar="GOAL", nargs="?", help="the goal, as one types it at ?-"
-    )
+    command.add_argument("goal", metavar="GOAL", nargs="?", help="the goal, as one types it at ?-")
     symptom = command.add_argument_group("what is wrong").add_mutually_exclusive_group()
     symptom.add_argument(
         "--wrong", type=_number, metavar="N", help="the N-th answer should not be there"
@@ -132,9 +130,7 @@ def run(options: argparse.Namespace) -> int:
         if tests is not None:
             opened.callback(tests.close)
         test = None if options.test is None else _failing(tests, options)
-        engine = opened.enter_context(
-            Engine(stdin=_input_of_program(), stdout=_descriptor(out))
-        )
+        engine = opened.enter_context(Engine(stdin=_input_of_program(), stdout=_descriptor(out)))
         execution = _executed(options, engine, tests, test)
         opened.callback(execution.close)
         if test is not None:

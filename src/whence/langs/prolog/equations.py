@@ -17,6 +17,7 @@ from whence.langs.prolog.traced_call import Left, Port, judged_terms
 from whence.ports import Tree
 from whence.tree.memory import ColumnTree
 
+
 class Equations:
     """The events of one tree as they are known in every run."""
 

@@ -27,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from whence.errors import CannotExpand
-from whence.langs.prolog.engine import Engine, Engines, plain
+from whence.langs.prolog.engine import Engine, Engines, plain, quoted
 from whence.langs.prolog.events import GOAL, Clause, Predicate
 from whence.langs.prolog.kept_terms import KeptTerms, steps_of
 from whence.langs.prolog.reruns import Reruns
@@ -52,7 +52,7 @@ HANDLE = "handle"
 """The text of a term that only the process knows which has it: a stream, or the like."""
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
-_SOURCE_LINES = 12
+_SOURCE_LINES = 60
 _ADDED = "This clause was added while the program ran; what added it may be at fault."
 _OUTCOMES = {
     Port.EXIT: OutcomeKind.RETURNED,
@@ -138,6 +138,7 @@ class EvaluationTree:
         self._numbers: dict[tuple[Predicate, int | None], tuple[int, int]] = {}
         self._texts: dict[int, str] = {}
         self._errors: dict[int, str] = {}
+        self._clauses: dict[Predicate, str] = {}
         self._digests: dict[int, tuple[str, int]] = {}
 
     def tree(self, root: Left, most: int = MOST_NODES) -> ColumnTree:
@@ -149,8 +150,7 @@ class EvaluationTree:
         left = self._nodes[detail]
         kind = _OUTCOMES[left.port]
         if left.port is Port.FAIL and function.location is not None:
-            uncovered = self.texts([left.call.term])[0]
-            rule = replace(rule, source=f"% None of its clauses covers what {uncovered} lacks.")
+            rule = replace(rule, source=self._all_clauses(left.call))
         value = None
         if left.port is Port.RAISE and left.call.raised is not None:
             value = atom(self.error(left.call.raised))
@@ -407,6 +407,17 @@ class EvaluationTree:
             source_of(clause),
         )
 
+    def _all_clauses(self, call: TracedCall) -> str:
+        """The text of a predicate from its first clause to its last, as far as there is room."""
+        predicate = call.predicate
+        if predicate not in self._clauses:
+            name = f"{quoted(predicate.module)}, {quoted(predicate.name)}, {predicate.arity}"
+            lines = self._engines.of(call.term).do(f"clause_lines({name})")
+            places = [int(line) for _, file, line in lines if plain(file) == predicate.file]
+            last = max(places, default=predicate.line)
+            self._clauses[predicate] = source_between(predicate.file, predicate.line, last)
+        return self._clauses[predicate]
+
     def _location(self, file: str, line: int) -> Location | None:
         return Location(self._names.get(file, file), line) if file and line else None
 
@@ -429,11 +440,17 @@ def _terms(left: Left) -> list[int]:
 
 def source_of(clause: Clause) -> str:
     """The text of a clause: the lines from its first to the one that ends with a full stop."""
+    return source_between(clause.file, clause.line, clause.line)
+
+
+def source_between(file: str, first: int, last: int) -> str:
+    """The lines of a file from where one clause starts to where another one ends."""
     try:
-        lines = Path(clause.file).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""
-    return "\n".join(_until_full_stop(lines[clause.line - 1 : clause.line - 1 + _SOURCE_LINES]))
+    found = [*lines[first - 1 : last - 1], *_until_full_stop(lines[last - 1 :])]
+    return "\n".join(found[:_SOURCE_LINES])
 
 
 def _until_full_stop(lines: Iterable[str]) -> list[str]:

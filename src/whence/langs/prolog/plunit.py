@@ -163,7 +163,9 @@ class TestOracle:
             return None
         goal, *items = (quoted(text) for text in texts)
         module = quoted(left.call.predicate.module)
-        who = self._tests.shows(f"tested({left.port.value}, {module}, {goal}, [{', '.join(items)}])")
+        who = self._tests.shows(
+            f"tested({left.port.value}, {module}, {goal}, [{', '.join(items)}])"
+        )
         return None if who is None else Judgement(Verdict.RIGHT, who)
 
     def notes(self) -> list[str]:

@@ -255,7 +255,9 @@ def origins(execution: Execution, tree: ColumnTree) -> list[tuple[str, ...]]:
             part = find_mark(call, f"arg{number}", input_side=False)
             said = provenance.origin(tree.id(position), part)
             chain = [tree.call(tree.position(node)).equation() for node in said.chain]
-            found.append((call.equation(), part.mark.root, re.sub(r"\d+", "N", said.unknown), *chain))
+            found.append(
+                (call.equation(), part.mark.root, re.sub(r"\d+", "N", said.unknown), *chain)
+            )
     return found
 
 
@@ -286,9 +288,7 @@ def test_only_what_leads_to_an_origin_is_looked_into(tmp_path: Path, depth: int)
         limits = RunLimits(events=100_000, skip_below=depth)
         execution = Execution(engine, file, "top(3, R)", limits=limits)
         tree = execution.wrong(1)
-        answer = Answer(
-            tree.id(0), Verdict.WRONG, execution.part(tree, "R[1]").mark
-        )
+        answer = Answer(tree.id(0), Verdict.WRONG, execution.part(tree, "R[1]").mark)
         options = Options(ask_top=False, confirm_top=False)
         state = State(tree, execution.provenance(tree), options)
         looked_into = []

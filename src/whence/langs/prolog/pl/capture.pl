@@ -69,6 +69,11 @@ request(depends(Module, Text)) :-
     ( impure(Module, Goal, Why) -> line(Out, [depends, text(Why)]) ; true ).
 request(plain(Text, Solutions)) :- run(Text, Solutions, plain).
 request(terms(Numbers)) :- forall(member(N, Numbers), tell_term(N)).
+request(clause_lines(M, Name, Arity)) :-
+    functor(Head, Name, Arity), out(Out),
+    forall(( catch(nth_clause(M:Head, _, Ref), _, fail), clause_property(Ref, file(File)),
+             clause_property(Ref, line_count(Line)) ),
+           line(Out, [at, text(File), Line])).
 request(error(Number)) :- tell_error(Number).
 request(digests(Numbers)) :- forall(member(N, Numbers), tell_digest(N)).
 request(values(Number, Which)) :- tell_values(Number, Which).
