@@ -109,7 +109,8 @@ class Engine:
                 raise EngineProblem(plain(fields[1]).strip())
             yield fields
         code = self._process.wait()
-        raise EngineProblem(f"swipl ended with exit code {code} before it was done")
+        why = "; the program calls halt" if code == 0 else ""
+        raise EngineProblem(f"swipl ended with exit code {code} before it was done{why}")
 
     def numbered(self, request: str, numbers: Sequence[int]) -> list[list[str]]:
         """A request about terms that are kept in Prolog."""

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from whence.errors import CannotExpand
+from whence.langs.prolog.clause_text import source_between, source_of
 from whence.langs.prolog.engine import Engine, Engines, plain, quoted
-from whence.langs.prolog.events import GOAL, Clause, Predicate
+from whence.langs.prolog.events import GOAL, Predicate
 from whence.langs.prolog.kept_terms import KeptTerms, steps_of
 from whence.langs.prolog.reruns import Reruns
 from whence.langs.prolog.trace_tree import TraceTree
@@ -52,7 +52,6 @@ HANDLE = "handle"
 """The text of a term that only the process knows which has it: a stream, or the like."""
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
-_SOURCE_LINES = 60
 _ADDED = "This clause was added while the program ran; what added it may be at fault."
 _OUTCOMES = {
     Port.EXIT: OutcomeKind.RETURNED,
@@ -436,27 +435,3 @@ def _terms(left: Left) -> list[int]:
             return [call.term, *(each.term for each in call.answers)]
         case _:
             return [call.term, *([] if call.raised is None else [call.raised])]
-
-
-def source_of(clause: Clause) -> str:
-    """The text of a clause: the lines from its first to the one that ends with a full stop."""
-    return source_between(clause.file, clause.line, clause.line)
-
-
-def source_between(file: str, first: int, last: int) -> str:
-    """The lines of a file from where one clause starts to where another one ends."""
-    try:
-        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    found = [*lines[first - 1 : last - 1], *_until_full_stop(lines[last - 1 :])]
-    return "\n".join(found[:_SOURCE_LINES])
-
-
-def _until_full_stop(lines: Iterable[str]) -> list[str]:
-    found = []
-    for line in lines:
-        found.append(line)
-        if line.split("%")[0].rstrip().endswith("."):
-            break
-    return found

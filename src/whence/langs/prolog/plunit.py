@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
@@ -72,7 +73,7 @@ class Tests:
                 raise WhenceError(f"{file}: there is no such file with tests")
         self._program = program
         self._files = [*files]
-        self._process = SideProcess(self._load, seconds)
+        self.process = SideProcess(self._load, seconds)
         self._results: list[Test] | None = None
         self.problem = ""
         """Why nothing is known of them."""
@@ -82,7 +83,7 @@ class Tests:
         if self._results is None:
             self._results = []
             try:
-                self._results = [_test(line) for line in self._process.asked("tests")]
+                self._results = [_test(line) for line in self.process.asked("tests")]
             except EngineProblem as problem:
                 self.problem = str(problem)
         return self._results
@@ -92,7 +93,7 @@ class Tests:
         if not self.results():
             return None
         try:
-            lines = self._process.asked(request)
+            lines = self.process.asked(request)
         except EngineProblem as problem:
             self._results, self.problem = [], str(problem)
             return None
@@ -116,19 +117,20 @@ class Tests:
 
     def preparation(self, test: Test) -> Preparation:
         """What has to be done so that a test's body can be run as a goal."""
-        return Preparation(self._load_tests, test._request)
+        load = partial(self._load_tests, request="load_tests_again")
+        return Preparation(load, test._request)
 
     def close(self) -> None:
         """End their process."""
-        self._process.close()
+        self.process.close()
 
     def _load(self, engine: Engine) -> None:
         engine.load_again(self._program)
         self._load_tests(engine)
 
-    def _load_tests(self, engine: Engine) -> None:
+    def _load_tests(self, engine: Engine, request: str = "load_tests") -> None:
         files = ", ".join(quoted(str(each.resolve())) for each in self._files)
-        engine.do(f"load_tests({quoted(str(self._program.resolve()))}, [{files}])")
+        engine.do(f"{request}({quoted(str(self._program.resolve()))}, [{files}])")
 
 
 def find_tests(program: Path, named: Sequence[Path]) -> Tests | None:
@@ -153,6 +155,7 @@ class TestOracle:
     def __init__(self, tests: Tests, execution: Execution) -> None:
         self._tests = tests
         self._execution = execution
+        tests.process.note_goal(execution.goal)
 
     def judge(self, question: Question) -> Judgement | None:
         """Right, where a test made the same call and fixes that this came of it."""

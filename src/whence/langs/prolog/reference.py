@@ -46,7 +46,7 @@ class ReferenceProgram:
     ) -> None:
         self._file = file
         self._inferences = inferences
-        self._process = SideProcess(self._loaded, seconds)
+        self.process = SideProcess(self._loaded, seconds)
         self._known = Run()
         self._made: dict[tuple[str, ...], set[tuple[str, ...]] | None] = {}
         if not file.is_file():
@@ -54,7 +54,7 @@ class ReferenceProgram:
 
     def close(self) -> None:
         """End its process."""
-        self._process.close()
+        self.process.close()
 
     def judge(self, source: EvaluationTree, left: Left, *, fresh: bool = False) -> Judgement:
         """What the reference says of an event; UNKNOWN with the reason where it cannot tell.
@@ -77,7 +77,7 @@ class ReferenceProgram:
             f"[{', '.join(items)}], {options})"
         )
         try:
-            lines = self._process.asked(request)
+            lines = self.process.asked(request)
         except EngineProblem as problem:
             return Judgement(Verdict.UNKNOWN, f"the reference: {problem}")
         if not lines:
@@ -106,12 +106,12 @@ class ReferenceProgram:
         text = source.items([caller.term])[0]
         if text == HANDLE:
             return None
-        engine = self._process.engine()
+        engine = self.process.engine()
         run = Run(predicates=self._known.predicates, clauses=self._known.clauses)
         limits = RunLimits(events=_TRACED, depth=_TRACED)
         module = quoted(caller.predicate.module)
         try:
-            lines = self._process.asked(f"run_item({module}, {quoted(text)}, {_ANSWERS}, {limits})")
+            lines = self.process.asked(f"run_item({module}, {quoted(text)}, {_ANSWERS}, {limits})")
             trace = TraceTree(read(lines, run), run)
             if run.stopped or not trace.calls:
                 self.close()
@@ -145,6 +145,7 @@ class ReferenceOracle:
 
     def __init__(self, program: ReferenceProgram, execution: Execution) -> None:
         self._program = program
+        program.process.note_goal(execution.goal)
         self._execution = execution
         self._unknown: Counter[str] = Counter()
 

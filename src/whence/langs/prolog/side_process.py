@@ -10,7 +10,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 
-from whence.langs.prolog.engine import Engine, EngineProblem
+from whence.langs.prolog.engine import Engine, EngineProblem, quoted
 
 _STACK = "1g"
 
@@ -22,6 +22,13 @@ class SideProcess:
         self._load = load
         self._seconds = seconds
         self._engine: Engine | None = None
+        self._goal = ""
+
+    def note_goal(self, goal: str) -> None:
+        """What the run that is debugged runs, which may change more than the program says."""
+        self._goal = goal
+        if self._engine is not None:
+            self._engine.do(f"note_goal({quoted(goal)})")
 
     def asked(self, request: str) -> list[list[str]]:
         """What is told of a request; `EngineProblem` where that takes too long."""
@@ -50,6 +57,7 @@ class SideProcess:
             nowhere = subprocess.DEVNULL
             self._engine = Engine(stdin=nowhere, stdout=nowhere, stack=_STACK)
             self._load(self._engine)
+            self.note_goal(self._goal)
         return self._engine
 
     def close(self) -> None:

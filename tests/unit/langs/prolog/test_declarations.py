@@ -11,7 +11,6 @@ from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import Execution
 from whence.model.question import Question
-from whence.model.verdict import Verdict
 
 need_swipl()
 
@@ -92,7 +91,7 @@ def said(engine: Engine, program: Path, goal: str, missing: bool = False) -> str
         ("plus_(5, 1, Z)", "wrong: it is declared det, so it has an answer"),
         ("plus_(7, a, Z)", "inadmissible: argument 2 is a, which is not of type integer"),
         ("half(X, Y)", "inadmissible: argument 1 is unbound, declared +"),
-        ("total([1,x], S)", "inadmissible: argument 1 is [1, x], which is not of type list(integer)"),
+        ("total([x], S)", "inadmissible: argument 1 is [x], which is not of type list(integer)"),
         ("pick(a, Y)", "wrong: argument 2 is 1, which is not of type atom|string"),
         ("pick(X, z)", None),
         ("pick(d, Y)", "inadmissible: argument 1 is d, which is not of type oneof([a,b])"),
@@ -118,15 +117,13 @@ def test_what_is_declared_is_held_against_a_call(
         "any(1)",  # no type that is known
         "pick(b, Y)",
         "free",
-        "half(X, 1)",
         "even(4)",
     ],
 )
 def test_what_the_declarations_allow_or_leave_open_is_not_judged(
     engine: Engine, program: Path, goal: str
 ) -> None:
-    found = said(engine, program, goal)
-    assert found is None or found.startswith(Verdict.INADMISSIBLE.value) and "half(X" in goal
+    assert said(engine, program, goal) is None
 
 
 def test_two_answers_of_what_is_det_are_not_judged_one_by_one(

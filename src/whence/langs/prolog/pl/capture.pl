@@ -52,10 +52,7 @@ answer_requests(In, Out) :-
     ).
 
 request(load(File)) :- load_files(user:File, []).
-request(load_again(File)) :-
-    setup_call_cleanup(
-        asserta((user:message_hook(_, Kind, _) :- lists:memberchk(Kind, [warning, error])), Ref),
-        load_files(user:File, []), erase(Ref)).
+request(load_again(File)) :- quietly(load_files(user:File, [])).
 request(run(Text, Solutions, Limits)) :-
     setup_call_cleanup(watched(Limits, Watch), run(Text, Solutions, traced), unwatched(Watch)).
 request(run_item(Module, Text, Solutions, Limits)) :-
@@ -91,7 +88,9 @@ request(declared(Port, Module, Call, Item)) :-
     term_of(Call, Goal), ( Item >= 0 -> term_of(Item, Term) ; Term = none ), out(Out),
     (   declared(Port, Module, Goal, Term, verdict(Is, Why))
     ->  line(Out, [declared, Is, text(Why)]) ; true ).
+request(note_goal(Text)) :- note_goal(Text).
 request(load_tests(Program, Files)) :- load_tests(Program, Files).
+request(load_tests_again(Program, Files)) :- quietly(load_tests(Program, Files)).
 request(tests) :- out(Out), tell_tests(Out).
 request(tested(Port, Module, GoalText, Texts)) :-
     maplist(item_of, [GoalText|Texts], [Goal|Items]), out(Out),
@@ -99,6 +98,12 @@ request(tested(Port, Module, GoalText, Texts)) :-
 request(set_up_test(Unit, Name, Line, Nth)) :-
     set_up_test(Unit, Name, Line, Nth, Fields), out(Out), line(Out, [goal|Fields]).
 request(clean_up_test(Unit, Name, Line, Nth)) :- clean_up_test(Unit, Name, Line, Nth).
+
+/*  What is wrong in a file was said when it was loaded first. */
+quietly(Goal) :-
+    setup_call_cleanup(
+        asserta((user:message_hook(_, Kind, _) :- lists:memberchk(Kind, [warning, error])), Ref),
+        Goal, erase(Ref)).
 
 item_of(Text, Item) :- term_string(Item, Text).
 

@@ -93,7 +93,13 @@ read_terms(File, M, In) :-
 tell_tests(Out) :-
     retractall(known(_, _, _, _, _)),
     ( has_setup -> clauses_change ; true ),
-    forall(unit(Unit, M, Options), tell_unit(Unit, M, Options, Out)).
+    silently(forall(unit(Unit, M, Options), tell_unit(Unit, M, Options, Out))).
+
+/*  What tests say of themselves is said to who runs them. */
+silently(Goal) :-
+    stream_property(Before, alias(user_error)), open_null_stream(Null),
+    setup_call_cleanup(set_stream(Null, alias(user_error)), Goal,
+                       ( set_stream(Before, alias(user_error)), close(Null) )).
 
 has_setup :-
     unit(_, M, UnitOptions),
@@ -374,6 +380,7 @@ home_of(M, Goal, Home) :-
 tested(Port, M, c(Goal, []), Items0, Who) :-
     findall(I, member(c(I, []), Items0), Items), same_length(Items0, Items),
     known(Port, M, Call, Known, Unit:Name), Call =@= Goal, same_items(Port, Call-Known, Goal-Items), !,
+    \+ impure(M, Goal, _),
     format(string(Who), "test ~w:~w", [Unit, Name]).
 same_items(exception, _-[Known], _-[Item]) :- !, whence_judging:same_error(Known, Item).
 same_items(_, Known, Item) :- Known =@= Item.
