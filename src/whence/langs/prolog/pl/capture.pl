@@ -13,8 +13,8 @@
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
 :- use_module(judging).
-:- use_module(testing).
-:- use_module(declaring).
+:- autoload(testing, [load_tests/2, tell_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
+:- autoload(declaring, [declare/2, declared/5]).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
 :- dynamic known_predicate/5, known_clause/2, root/1, running/0, chosen_root/1.
