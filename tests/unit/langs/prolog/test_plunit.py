@@ -23,8 +23,11 @@ rev([H|T], R) :- rev(T, S), append(S, [H], R).
 :- dynamic kept/1.
 kept(1).
 known(X) :- kept(X).
+:- multifile rate/1.
+taxed(X, Y) :- rate(R), Y is X * R.
 """
 UNIT = """\
+rate(2).
 :- begin_tests(arith).
 case(3, 9).
 case(4, 12).
@@ -47,6 +50,7 @@ test(set_up, [setup(Y = 9), true(Z == 18)]) :- double(Y, Z).
 test(state, [setup(assertz(user:kept(2))), cleanup(retract(user:kept(2))), nondet]) :- known(2).
 test(cuts, X == 1) :- small(X), !.
 test(once, X == 1) :- once(small(X)).
+test(mocked, Y == 4) :- taxed(2, Y).
 test(off, [blocked(later)]) :- fail.
 test(later, [fixme(soon), X == 1]) :- small(X).
 test(unless, [condition(fail)]) :- fail.
@@ -127,6 +131,7 @@ def test_a_goal_that_a_passing_test_fixes_is_known(
         ("exception", "check(b)", ["error(type_error(integer, b), _)"]),
         ("exit", "double(9, X)", ["double(9, 18)"]),  # given by the setup
         ("exit", "known(2)", ["known(2)"]),  # depends on what was asserted
+        ("exit", "taxed(2, Y)", ["taxed(2, 4)"]),  # depends on what the test file adds
     ],
 )
 def test_what_a_test_does_not_fix_is_not_known(

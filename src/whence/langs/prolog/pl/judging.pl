@@ -13,6 +13,7 @@
 :- use_module(library(apply)).
 :- use_module(library(solution_sequences)).
 :- dynamic found/1, known_impure/2, first_answers/3.
+:- dynamic test_file/1.   % a test may put something else in the place of a part of the program
 
 most_answers(2000).
 most_instances(2000).
@@ -255,6 +256,10 @@ is_users(M, Head) :-
 
 changing(M, Goal) :-
     predicate_property(M:Goal, dynamic), \+ predicate_property(M:Goal, imported_from(_)), changes_clauses.
+changing(M, Goal) :-
+    test_file(File), \+ sub_atom(M, 0, _, _, plunit_), \+ predicate_property(M:Goal, system),
+    functor(Goal, Name, Arity), functor(Head, Name, Arity),
+    catch(nth_clause(M:Head, _, Ref), _, fail), clause_property(Ref, file(File)), !.
 
 /*  Whether any clause of the program adds or removes clauses; looked for once. */
 changes_clauses :- known_impure(clauses, Is), !, Is == true.

@@ -18,7 +18,8 @@ most_inferences(5_000_000).
 load_tests(Program, Files) :-
     use_module(user:library(plunit)),
     (   module_property(Context, file(Program)) -> true ; Context = user ),
-    forall(member(File, Files), load_files(Context:File, [imports([])])).
+    forall(member(File, Files),
+           ( load_files(Context:File, [imports([])]), assertz(whence_judging:test_file(File)) )).
 
 % --- the tests ----------------------------------------------------------------------------------
 
