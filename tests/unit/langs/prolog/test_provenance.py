@@ -267,7 +267,7 @@ def test_calls_that_were_skipped_are_looked_into_for_an_origin(tmp_path: Path) -
     with Engine() as engine:
         execution = Execution(engine, file, "top(2, R)")
         expected = origins(execution, execution.wrong(1))
-    for depth in (1, 2, 3):
+    for depth in (1, 3):
         with Engine() as engine:
             limits = RunLimits(events=100_000, skip_below=depth)
             execution = Execution(engine, file, "top(2, R)", limits=limits)
