@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from whence.errors import CannotExpand, UsageError, WhenceError
+from whence.model.call import OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.value import BRIEF
@@ -361,7 +362,10 @@ def _told(state: State, said: Sequence[Answer]) -> list[str]:
         call, _ = readable_call(state.tree, state.tree.position(answer.node))
         reason = f": {answer.reason}" if answer.reason else ""
         verdict = SAID_BY_ORACLE[answer.verdict]
-        lines.append(f"{call.equation(BRIEF)} {verdict}, says {answer.by}{reason}.")
+        # A sentence of its own does not go on with "is wrong".
+        is_sentence = call.text and call.outcome.kind is not OutcomeKind.RETURNED
+        equation = f"{call.equation(BRIEF)}{': it' if is_sentence else ''}"
+        lines.append(f"{equation} {verdict}, says {answer.by}{reason}.")
     return lines
 
 

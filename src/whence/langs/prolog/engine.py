@@ -86,6 +86,10 @@ class Engine:
             raise WhenceError(f"{file}: there is no such file")
         self.do(f"load({quoted(str(file.resolve()))})")
 
+    def load_again(self, file: Path) -> None:
+        """Load a program that another process has loaded, and said then what is wrong in it."""
+        self.do(f"load_again({quoted(str(file.resolve()))})")
+
     def do(self, request: str) -> list[list[str]]:
         """All that is told of a request, in fields."""
         return list(self.stream(request))
@@ -105,7 +109,8 @@ class Engine:
                 raise EngineProblem(plain(fields[1]).strip())
             yield fields
         code = self._process.wait()
-        raise EngineProblem(f"swipl ended with exit code {code} before it was done")
+        why = "; the program calls halt" if code == 0 else ""
+        raise EngineProblem(f"swipl ended with exit code {code} before it was done{why}")
 
     def numbered(self, request: str, numbers: Sequence[int]) -> list[list[str]]:
         """A request about terms that are kept in Prolog."""
@@ -137,9 +142,12 @@ class Engines:
         """Another process with the program as it is loaded, which reads and prints nothing."""
         engine = Engine(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self._engines.append(engine)
-        engine.load(file)
+        engine.load_again(file)
         engine.do(f"number_from({_NUMBERS * (len(self._engines) - 1)})")
         return engine
+
+    def __iter__(self) -> Iterator[Engine]:
+        return iter(self._engines)
 
     def of(self, number: int) -> Engine:
         """The process that knows a term, a predicate or a clause."""

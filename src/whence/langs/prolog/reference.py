@@ -1,14 +1,11 @@
 """A program that is right as the oracle: the call atom is run in it, and what it says is compared.
 
-It runs in a process of its own, which reads nothing and whose output goes nowhere. `judging.pl`
-compares; here is what is asked, and what becomes of a call that does not come back: the process is
-ended, the call is unknown, and the program is loaded again.
+It runs in a process of its own (`side_process.py`); `judging.pl` compares. A call that does not
+come back is unknown.
 """
 
 from __future__ import annotations
 
-import subprocess
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,9 +13,10 @@ from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
-from whence.langs.prolog.evaluation_tree import EvaluationTree
+from whence.langs.prolog.evaluation_tree import HANDLE, EvaluationTree
 from whence.langs.prolog.events import Run, RunLimits, read
 from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.side_process import SideProcess
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall
 from whence.model.question import Question
@@ -28,8 +26,6 @@ from whence.tree.memory import ColumnTree
 NAME = "reference"
 INFERENCES = 5_000_000
 SECONDS = 30.0
-_STACK = "1g"
-_HANDLE = "handle"
 _TRACED = 100_000
 _ANSWERS = 1000
 _EVENTS = 8
@@ -50,8 +46,7 @@ class ReferenceProgram:
     ) -> None:
         self._file = file
         self._inferences = inferences
-        self._seconds = seconds
-        self._engine: Engine | None = None
+        self.process = SideProcess(self._loaded, seconds)
         self._known = Run()
         self._made: dict[tuple[str, ...], set[tuple[str, ...]] | None] = {}
         if not file.is_file():
@@ -59,9 +54,7 @@ class ReferenceProgram:
 
     def close(self) -> None:
         """End its process."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        self.process.close()
 
     def judge(self, source: EvaluationTree, left: Left, *, fresh: bool = False) -> Judgement:
         """What the reference says of an event; UNKNOWN with the reason where it cannot tell.
@@ -70,9 +63,8 @@ class ReferenceProgram:
         """
         if left.port is Port.STOPPED and not self.makes(source, left.call):
             return Judgement(Verdict.INADMISSIBLE, "the reference does not make this call")
-        terms = _terms(left)
-        texts = source.items(terms)
-        if _HANDLE in texts:
+        texts = source.judged(left)
+        if texts is None:
             return Judgement(Verdict.UNKNOWN, "a stream, or the like, is known to one process only")
         inferences = self._inferences
         if left.port is Port.STOPPED:
@@ -85,7 +77,7 @@ class ReferenceProgram:
             f"[{', '.join(items)}], {options})"
         )
         try:
-            lines = self._asked(request)
+            lines = self.process.asked(request)
         except EngineProblem as problem:
             return Judgement(Verdict.UNKNOWN, f"the reference: {problem}")
         if not lines:
@@ -112,19 +104,20 @@ class ReferenceProgram:
     def _calls_of(self, source: EvaluationTree, caller: TracedCall) -> set[tuple[str, ...]] | None:
         """What the reference calls directly in a call; None where that is not known."""
         text = source.items([caller.term])[0]
-        if text == _HANDLE:
+        if text == HANDLE:
             return None
+        engine = self.process.engine()
         run = Run(predicates=self._known.predicates, clauses=self._known.clauses)
         limits = RunLimits(events=_TRACED, depth=_TRACED)
         module = quoted(caller.predicate.module)
         try:
-            lines = self._asked(f"run_item({module}, {quoted(text)}, {_ANSWERS}, {limits})")
+            lines = self.process.asked(f"run_item({module}, {quoted(text)}, {_ANSWERS}, {limits})")
             trace = TraceTree(read(lines, run), run)
             if run.stopped or not trace.calls:
                 self.close()
                 return None
             made = [each for each in trace.calls[1:] if _user_caller(each) is trace.root]
-            digests = EvaluationTree(Engines(self._loaded()), trace, {}, "").digests(
+            digests = EvaluationTree(Engines(engine), trace, {}, "").digests(
                 [each.term for each in made]
             )
         except EngineProblem:
@@ -133,33 +126,9 @@ class ReferenceProgram:
             (each.predicate.indicator, digest) for each, digest in zip(made, digests, strict=True)
         }
 
-    def _asked(self, request: str) -> list[list[str]]:
-        engine = self._loaded()
-        ended = threading.Event()
-
-        def end() -> None:
-            ended.set()
-            engine.kill()
-
-        timer = threading.Timer(self._seconds, end)
-        timer.start()
-        try:
-            return engine.do(request)
-        except EngineProblem:
-            self.close()
-            if ended.is_set():
-                raise EngineProblem(f"it did not end within {self._seconds:g} s") from None
-            raise
-        finally:
-            timer.cancel()
-
-    def _loaded(self) -> Engine:
-        if self._engine is None:
-            nowhere = subprocess.DEVNULL
-            self._known = Run()
-            self._engine = Engine(stdin=nowhere, stdout=nowhere, stack=_STACK)
-            self._engine.load(self._file)
-        return self._engine
+    def _loaded(self, engine: Engine) -> None:
+        self._known = Run()
+        engine.load(self._file)
 
 
 def _user_caller(call: TracedCall) -> TracedCall | None:
@@ -169,21 +138,6 @@ def _user_caller(call: TracedCall) -> TracedCall | None:
     return caller
 
 
-def _terms(left: Left) -> list[int]:
-    """The call, then what is judged of it."""
-    call = left.call
-    match left.port:
-        case Port.EXIT:
-            return [call.term, call.answers[left.number].term]
-        case Port.FAIL:
-            return [call.term, *(each.term for each in call.answers)]
-        case Port.RAISE:
-            assert call.raised is not None
-            return [call.term, call.raised]
-        case Port.STOPPED:
-            return [call.term]
-
-
 class ReferenceOracle:
     """Answers questions about a run by asking the reference; nobody else has to be asked."""
 
@@ -191,6 +145,7 @@ class ReferenceOracle:
 
     def __init__(self, program: ReferenceProgram, execution: Execution) -> None:
         self._program = program
+        program.process.note_goal(execution.goal)
         self._execution = execution
         self._unknown: Counter[str] = Counter()
 
@@ -237,8 +192,9 @@ def _events(execution: Execution) -> Iterator[tuple[Left, Callable[[], ColumnTre
     root = execution.trace.root
     for number in range(len(root.answers)):
         yield Left(Port.EXIT, root, number), partial(execution.wrong, number + 1)
-    if execution.run.raised is not None and root.raised is not None:
-        yield Left(Port.RAISE, root), execution.raising
+    if execution.run.raised is not None and (root.raised, root.failed) != (None, None):
+        port = Port.RAISE if root.raised is not None else Port.FAIL
+        yield Left(port, root), execution.raising
     elif execution.stopped is not None:
         yield Left(Port.STOPPED, root), execution.endless
     elif execution.has_all_answers:

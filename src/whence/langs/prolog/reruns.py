@@ -25,6 +25,25 @@ Digests = Callable[[Sequence[int]], list[str]]
 
 
 @dataclass(frozen=True)
+class Preparation:
+    """What makes a goal of a test in a process: its file is loaded, and its setup done."""
+
+    load: Callable[[Engine], None]
+    test: str
+    """How requests name it."""
+
+    def set_up(self, engine: Engine) -> tuple[str, str]:
+        """Do it; the module and the goal, which is the test's body."""
+        self.load(engine)
+        [[_, module, text]] = engine.do(f"set_up_test({self.test})")
+        return plain(module), plain(text)
+
+    def clean_up(self, engine: Engine) -> None:
+        """Do what the test does in the end."""
+        engine.do(f"clean_up_test({self.test})")
+
+
+@dataclass(frozen=True)
 class Program:
     """What was run, and how much of it was looked at."""
 
@@ -32,6 +51,7 @@ class Program:
     goal: str
     solutions: int
     limits: RunLimits
+    preparation: Preparation | None = None
 
 
 class Reruns:
@@ -43,6 +63,8 @@ class Reruns:
         self._run = trace.run
         self._traces = {id(trace.root): trace}
         self._opened: dict[int, tuple[int, ...]] = {id(trace.root): ()}
+        self._outside: dict[int, tuple[TracedCall, Left]] = {}
+        """By the root of a trace: the call that it was made for, and the event that was skipped."""
 
     def reopened(self, left: Left, digests: Digests) -> Left:
         """The event with what led to it. `CannotExpand` where it comes otherwise."""
@@ -55,11 +77,20 @@ class Reruns:
         if call.is_skipped:
             raise CannotExpand(f"nothing came to light below {call.predicate.indicator}")
         self._check(left, found, again, why, digests)
+        self._outside[id(again.root)] = call, left
         return found
 
     def trace_of(self, call: TracedCall) -> TraceTree:
         """The trace that a call is in."""
         return self._traces[id(_root(call))]
+
+    def outside(self, call: TracedCall, *, any_below: bool = False) -> Left | None:
+        """The event that was skipped, of a call that was run again to look into it.
+
+        `any_below`: also of the calls that came to light below it.
+        """
+        opened, left = self._outside.get(id(_root(call)), (None, None))
+        return left if any_below or opened is call else None
 
     def _depends(self, call: TracedCall) -> str:
         """What the answers of a call depend on besides its arguments; empty if on nothing."""
@@ -81,7 +112,10 @@ class Reruns:
         program = self._program
         limits = replace(program.limits, opened=opened)
         request = f"run({quoted(program.goal)}, {program.solutions}, {limits})"
-        again = self._traced(self._engines.start(program.file), request, opened)
+        engine = self._engines.start(program.file)
+        if program.preparation is not None:
+            program.preparation.set_up(engine)
+        again = self._traced(engine, request, opened)
         if len(again.calls) < call.mark:
             raise CannotExpand("the program went another way when it was run again")
         return again, again.calls[call.mark - 1]

@@ -149,6 +149,21 @@ class Cut:
         return [each for each in path_to(end) if each.position >= self.call.position]
 
 
+def judged_terms(left: Left) -> list[int]:
+    """The term of the call, then those of what is judged of it."""
+    call = left.call
+    match left.port:
+        case Port.EXIT:
+            return [call.term, call.answers[left.number].term]
+        case Port.FAIL:
+            return [call.term, *(each.term for each in call.answers)]
+        case Port.RAISE:
+            assert call.raised is not None
+            return [call.term, call.raised]
+        case Port.STOPPED:
+            return [call.term]
+
+
 def answer_at(call: TracedCall, time: int | None) -> Answer | None:
     """The answer that a call had last given at a time (None: at the end)."""
     for answer in reversed(call.answers):

@@ -13,6 +13,8 @@
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
 :- use_module(judging).
+:- autoload(testing, [load_tests/2, tell_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
+:- autoload(declaring, [declare/2, declared/5]).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
 :- dynamic known_predicate/5, known_clause/2, root/1, running/0, chosen_root/1.
@@ -50,6 +52,7 @@ answer_requests(In, Out) :-
     ).
 
 request(load(File)) :- load_files(user:File, []).
+request(load_again(File)) :- quietly(load_files(user:File, [])).
 request(run(Text, Solutions, Limits)) :-
     setup_call_cleanup(watched(Limits, Watch), run(Text, Solutions, traced), unwatched(Watch)).
 request(run_item(Module, Text, Solutions, Limits)) :-
@@ -63,6 +66,12 @@ request(depends(Module, Text)) :-
     ( impure(Module, Goal, Why) -> line(Out, [depends, text(Why)]) ; true ).
 request(plain(Text, Solutions)) :- run(Text, Solutions, plain).
 request(terms(Numbers)) :- forall(member(N, Numbers), tell_term(N)).
+request(clause_lines(M, Name, Arity)) :-
+    functor(Head, Name, Arity), out(Out),
+    forall(( catch(nth_clause(M:Head, _, Ref), _, fail), clause_property(Ref, file(File)),
+             clause_property(Ref, line_count(Line)) ),
+           line(Out, [at, text(File), Line])).
+request(error(Number)) :- tell_error(Number).
 request(digests(Numbers)) :- forall(member(N, Numbers), tell_digest(N)).
 request(values(Number, Which)) :- tell_values(Number, Which).
 request(slot(Number, Path)) :- tell_slot(Number, Path).
@@ -73,6 +82,28 @@ request(judge(Port, Module, GoalText, Texts, Options)) :-
     maplist(item_of, [GoalText|Texts], [Goal|Items]),
     judge(Port, Module, Goal, Items, Options, verdict(Is, Why, Expected)),
     out(Out), line(Out, [verdict, Is, text(Why), text(Expected)]).
+
+request(declare(Module, Modes)) :- declare(Module, Modes).
+request(declared(Port, Module, Call, Item)) :-
+    term_of(Call, Goal), ( Item >= 0 -> term_of(Item, Term) ; Term = none ), out(Out),
+    (   declared(Port, Module, Goal, Term, verdict(Is, Why))
+    ->  line(Out, [declared, Is, text(Why)]) ; true ).
+request(note_goal(Text)) :- note_goal(Text).
+request(load_tests(Program, Files)) :- load_tests(Program, Files).
+request(load_tests_again(Program, Files)) :- quietly(load_tests(Program, Files)).
+request(tests) :- out(Out), tell_tests(Out).
+request(tested(Port, Module, GoalText, Texts)) :-
+    maplist(item_of, [GoalText|Texts], [Goal|Items]), out(Out),
+    ( tested(Port, Module, Goal, Items, Who) -> line(Out, [tested, text(Who)]) ; true ).
+request(set_up_test(Unit, Name, Line, Nth)) :-
+    set_up_test(Unit, Name, Line, Nth, Fields), out(Out), line(Out, [goal|Fields]).
+request(clean_up_test(Unit, Name, Line, Nth)) :- clean_up_test(Unit, Name, Line, Nth).
+
+/*  What is wrong in a file was said when it was loaded first. */
+quietly(Goal) :-
+    setup_call_cleanup(
+        asserta((user:message_hook(_, Kind, _) :- lists:memberchk(Kind, [warning, error])), Ref),
+        Goal, erase(Ref)).
 
 item_of(Text, Item) :- term_string(Item, Text).
 
@@ -602,6 +633,19 @@ term_of(Number, Term) :-
 tell_term(Number) :-
     term_of(Number, Term), names(Term, Names), text_of(Term, Names, Text),
     out(Out), line(Out, [term, Number, text(Text)]).
+
+/*  Of an error what it is; where it was raised is seen in the calls. */
+tell_error(Number) :-
+    term_of(Number, Term0),
+    (   nonvar(Term0), Term0 = error(Formal, Context), nonvar(Context), Context = context(_, Message),
+        var(Message)
+    ->  Term = error(Formal, Message) ; Term = Term0 ),
+    term_variables(Term, Variables), once_each(Variables, Term, Names), text_of(Term, Names, Text),
+    out(Out), line(Out, [term, Number, text(Text)]).
+once_each([], _, []).
+once_each([V|Vs], Term, [Name=V|Names]) :-
+    ( occurrences_of_var(V, Term, 1) -> Name = '_' ; length(Vs, N), format(atom(Name), "_~d", [N]) ),
+    once_each(Vs, Term, Names).
 
 tell_item(Number) :-
     term_of(Number, Term), item_text(Term, Text), out(Out), line(Out, [item, Number, text(Text)]).

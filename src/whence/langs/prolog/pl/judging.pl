@@ -7,11 +7,13 @@
     An item is c(Term, Constraints). A variable with constraints stands for the values that satisfy
     them; where these are finitely many integers they are tried one by one.
 */
-:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3]).
+:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3, clauses_change/0,
+                           note_goal/1]).
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(library(solution_sequences)).
 :- dynamic found/1, known_impure/2, first_answers/3.
+:- dynamic test_file/1.   % a test may put something else in the place of a part of the program
 
 most_answers(2000).
 most_instances(2000).
@@ -254,16 +256,31 @@ is_users(M, Head) :-
 
 changing(M, Goal) :-
     predicate_property(M:Goal, dynamic), \+ predicate_property(M:Goal, imported_from(_)), changes_clauses.
+changing(M, Goal) :-
+    test_file(File), \+ sub_atom(M, 0, _, _, plunit_), \+ predicate_property(M:Goal, system),
+    functor(Goal, Name, Arity), functor(Head, Name, Arity),
+    catch(nth_clause(M:Head, _, Ref), _, fail), clause_property(Ref, file(File)), !.
 
 /*  Whether any clause of the program adds or removes clauses; looked for once. */
 changes_clauses :- known_impure(clauses, Is), !, Is == true.
 changes_clauses :-
     (   current_module(M), current_predicate(M:Name/Arity), functor(Head, Name, Arity),
         is_users(M, Head), \+ sub_atom(M, 0, _, _, whence),
-        clause(M:Head, Body), in_data(Body, Called), memberchk(Called, [assert, asserta, assertz, retract, retractall, abolish])
+        clause(M:Head, Body), in_data(Body, Called), changes_some(Called)
     ->  Is = true ; Is = false ),
     assertz(known_impure(clauses, Is)),
     Is == true.
+
+changes_some(assert). changes_some(asserta). changes_some(assertz). changes_some(retract).
+changes_some(retractall). changes_some(abolish).
+
+/*  The goal that is debugged may change clauses, too. */
+note_goal(Text) :-
+    (   catch(term_string(Goal, Text), _, fail), in_data(Goal, Called), changes_some(Called)
+    ->  clauses_change ; true ).
+
+/*  Something besides the clauses of the program is known to change them. */
+clauses_change :- retractall(known_impure(clauses, _)), assertz(known_impure(clauses, true)).
 
 stateful(Name/Arity, Found) :- state(Name), format(atom(Found), "~w/~w", [Name, Arity]).
 state(assert). state(asserta). state(assertz). state(retract). state(retractall). state(abolish).
