@@ -8,6 +8,7 @@
     hook is failure-driven, it binds nothing, and an exception inside it is reported, not raised.
 */
 :- module(whence_capture, []).
+:- set_prolog_flag(optimise, true).   % arithmetic, in this file only
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(library(occurs)).
@@ -15,7 +16,7 @@
 :- use_module(judging).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
-:- dynamic known_predicate/5, known_clause/2, root/1, running/0, chosen_root/1.
+:- dynamic known_predicate/5, known_goal/4, known_clause/2, user_clause/2, root/1, running/0, chosen_root/1.
 :- dynamic most_events/1, deepest/1, skipped_from/1, to_open/1, told/2.
 
 :- create_prolog_flag(whence_out, user_error, [type(term)]).
@@ -106,7 +107,7 @@ run_item(Goal, Constraints, Solutions) :-
 run_goal(Goal1, Bindings, Solutions, Mode) :-
     strip_module(Goal1, M, Goal2),
     root_goal(M, Goal2, Goal),
-    nb_setval(whence_walk, none), nb_setval(whence_called, 0),
+    new_state,
     visible(+all), visible(+cut_call), visible(+exception), leash(-all),
     out(Out),
     tell_names(Bindings, Goal2, Out),
@@ -155,7 +156,7 @@ solve(Goal, Mode, Bindings, Solutions, State, Out, Ended) :-
 
 raised(Error, Out, Ended) :-
     nb_setarg(1, Ended, raised),
-    keep(Error, Number),
+    nb_getval(whence_state, State), keep(State, Error, Number, _),
     line(Out, [raised, Number]).
 
 answers(Goal, Mode, Bindings, Solutions, State, Out, Ended) :-
@@ -201,7 +202,8 @@ one_text(Goal, Names, Text) :- strip_module(Goal, _, Plain), text_of(Plain, Name
 /*  Each run tells of predicates and clauses anew; terms of earlier runs can still be asked for. */
 forget :-
     forget_run,
-    retractall(known_predicate(_, _, _, _, _)), retractall(known_clause(_, _)).
+    retractall(known_predicate(_, _, _, _, _)), retractall(known_goal(_, _, _, _)),
+    retractall(known_clause(_, _)), retractall(user_clause(_, _)).
 forget_run :-
     forall(retract(chosen_root(Ref)), erase(Ref)),
     retractall(root(_)), retractall(running), retractall(told(_, _)),
@@ -215,7 +217,6 @@ forget_run :-
 watched(limits(Events, Depth, Seconds, Skip, Opened), Watch) :-
     retractall(to_open(_)), forall(member(N, Opened), assertz(to_open(N))),
     maplist(limited, [most_events(Events), deepest(Depth), skipped_from(Skip)]),
-    flag(whence_events, _, 0),
     (   Seconds > 0
     ->  thread_self(Me), thread_create(watch(Me, Seconds), Watch)
     ;   Watch = none ).
@@ -246,43 +247,109 @@ stop_here(Why) :-
 
 user:prolog_trace_interception(Port, Frame, Choice, Action) :-
     whence_capture:running, !,
-    State = state(continue),
-    (   catch(whence_capture:event(Port, Frame, Choice, Chosen), Problem,
-              whence_capture:hook_failed(Problem, Chosen)),
-        nb_setarg(1, State, Chosen),
-        fail
-    ;   arg(1, State, Action),
-        % After a skip only what is as shallow is told, until this says otherwise.
-        (   Action == continue -> prolog_skip_level(_, very_deep) ; true )
-    ).
+    (   \+ \+ whence_capture:is_skipped(Port, Frame, Choice)
+    ->  Action = skip
+    ;   % After a skip only what is as shallow is told, until this says otherwise.
+        prolog_skip_level(_, very_deep),
+        Action = continue ).
+
+is_skipped(Port, Frame, Choice) :-
+    catch(event(Port, Frame, Choice, Action), Problem, hook_failed(Problem, Action)),
+    Action == skip.
 
 hook_failed(Problem, continue) :-
     out(Out), message_text(Problem, Text), line(Out, [hook, text(Text)]).
 
+/*  What the hook keeps from one port to the next, changed in place: a flag would take ten times as
+    long, and this runs for every port of the program. */
+place(told_events, 1).
+place(next_term, 2).
+place(block_end, 3).     % numbers of terms are taken in blocks, as other threads run goals too
+place(last_called, 4).   % the frame of the call that was told last, 0 once one was left
+place(walk_from, 5).     % the choice point at which the last walk began, -1: it holds no more
+place(walk_to, 6).       % and the frame that it came to
+place(most_events, 7).
+place(deepest, 8).
+place(skip, 9).          % so deep below the goal nothing is told any more; 0: all is
+
+goal_expansion(state(Name, State, Value), arg(At, State, Value)) :- place(Name, At).
+goal_expansion(set_state(Name, State, Value), nb_setarg(At, State, Value)) :- place(Name, At).
+
+new_state :-
+    None = 0xffffffffffff,
+    ( most_events(Most) -> true ; Most = None ),
+    ( deepest(Deepest) -> true ; Deepest = None ),
+    ( skipped_from(Skip) -> true ; Skip = 0 ),
+    nb_setval(whence_state, state(0, 0, 0, 0, -1, -1, Most, Deepest, Skip)).
+
 /*  Told of are the calls of the user's predicates, and what these call directly. A call's caller is
     the nearest one that is told of, so that what a library calls back hangs below the library.
 
-    This runs for every port of the program, so what an event does not need is not looked up. */
+    What an event does not need is not looked up. It fails where there is nothing to tell. */
+event(call, Frame, _, Action) :- !,
+    nb_getval(whence_state, State), set_state(walk_from, State, -1),
+    goal_of(Frame, Goal, Number, Is),
+    visible_parent(Frame, -1, Parent, PC0),
+    (   Is \== library
+    ->  (   root(_) -> nearest(Parent, PC0, Caller, PC)
+        ;   assertz(root(Frame)), Caller = 0, PC = -1 )
+    ;   root(_), is_user_frame(Parent), Caller = Parent, PC = PC0 ),
+    one_more_event(State, Events),
+    state(skip, State, Skip),
+    (   Skip =:= 0
+    ->  tell_call(State, Frame, Goal, Number, Caller, PC),
+        (   Is == tabled -> Action = skip ; Action = continue )
+    ;   told_depth(Caller, Skip, Depth)
+    ->  tell_call(State, Frame, Goal, Number, Caller, PC),
+        skipping(Frame, Is, Depth, Skip, Action)
+    ;   Action = skip ),
+    limits(State, Events, Frame).
+event(unify, Frame, _, Action) :- !,
+    prolog_frame_attribute(Frame, clause, Ref),
+    (   user_clause(Ref, Number) -> true
+    ;   predicate_of(Frame, PI), number_of(PI, _, Is), Is \== library,
+        clause_number(Ref, Number), assertz(user_clause(Ref, Number)) ),
+    nb_getval(whence_state, State), one_more_event(State, _),
+    (   is_told(State, Frame)
+    ->  Action = continue, out(Out), format(Out, 'u\t~d\t~d\n', [Frame, Number])
+    ;   Action = skip ).
+event(exit, Frame, Choice, Action) :- !,
+    goal_of(Frame, Goal, _, Is),
+    (   Is == library -> called_by_user(Frame) ; true ),
+    nb_getval(whence_state, State), one_more_event(State, _),
+    (   is_told(State, Frame)
+    ->  Action = continue,
+        set_state(last_called, State, 0),
+        (   real_choice(State, Choice, Of), Of >= Frame -> More = 1 ; More = 0 ),
+        keep(State, Goal, Term, States),
+        out(Out),
+        skipped_inferences(State, Is, Frame),
+        format(Out, 'x\t~d\t~d\t~d\t~d\n', [Frame, More, Term, States])
+    ;   Action = skip ).
 event(Port, Frame, Choice, Action) :-
-    (   Port == exit -> true ; nb_setval(whence_walk, none) ),
+    nb_getval(whence_state, State), set_state(walk_from, State, -1),
     predicate_of(Frame, PI),
     number_of(PI, Number, Is),
-    (   Is == library -> called_by_user(Frame) ; true ), !,
-    flag(whence_events, Events, Events + 1),
-    (   skipped_from(Skip), Port \== call, \+ told(Frame, _), \+ is_unknown_call(Port, Frame, Skip)
-    ->  Action = skip
-    ;   tell(Port, Frame, Number, Is, Choice, Action)
-    ),
-    (   Port == call -> limits(Events, Frame) ; true ).
-event(_, _, _, continue).
+    (   Is == library -> called_by_user(Frame) ; true ),
+    one_more_event(State, _),
+    (   ( is_told(State, Frame) ; is_unknown_call(Port, Frame, State) )
+    ->  tell(Port, Frame, Number, Is, Choice, State, Action)
+    ;   Action = skip ).
+
+one_more_event(State, Events) :-
+    state(told_events, State, Events), More is Events + 1, set_state(told_events, State, More).
+
+is_told(State, Frame) :-
+    state(skip, State, Skip),
+    (   Skip =:= 0 -> true ; told(Frame, _) -> true ).
 
 called_by_user(Frame) :- root(_), visible_parent(Frame, -1, Parent, _), is_user_frame(Parent).
 
 is_user_frame(Frame) :- Frame \== 0, predicate_of(Frame, PI), number_of(PI, _, Is), Is \== library.
 
-limits(Events, Frame) :-
-    ( most_events(Most), Events >= Most -> stop_here(events) ; true ),
-    ( deepest(Deepest), prolog_frame_attribute(Frame, level, Level), Level > Deepest
+limits(State, Events, Frame) :-
+    ( state(most_events, State, Most), Events >= Most -> stop_here(events) ; true ),
+    ( state(deepest, State, Deepest), prolog_frame_attribute(Frame, level, Level), Level > Deepest
     -> stop_here(depth) ; true ).
 
 /*  Where not all is looked at, told(Frame, Depth) has how deep below the goal, or below a call that
@@ -297,6 +364,15 @@ no_more_told(From) :-
     (   told(Frame, _), !, Frame >= From
     ->  once(retract(told(Frame, _))), no_more_told(From)
     ;   true ).
+
+/*  The goal of a frame, without its module, and its predicate. */
+goal_of(Frame, Goal, Number, Is) :-
+    prolog_frame_attribute(Frame, goal, Told),
+    (   Told = _:_
+    ->  strip_module(Told, _, Goal), predicate_of(Frame, PI), number_of(PI, Number, Is)
+    ;   Goal = Told, prolog_frame_attribute(Frame, context_module, M),
+        (   known_goal(Goal, M, Known, IsKnown) -> Number = Known, Is = IsKnown
+        ;   functor(Goal, Name, Arity), number_of(M:Name/Arity, Number, Is) ) ).
 
 predicate_of(Frame, PI) :-
     prolog_frame_attribute(Frame, predicate_indicator, PI0),
@@ -318,9 +394,8 @@ nearest(Frame, _, Caller, CallerPC) :-
     nearest(Parent, PC, Caller, CallerPC).
 
 /*  Without a look at its callers, or the cost of an event would grow with the depth. */
-is_emitted(Frame) :-
-    predicate_of(Frame, PI), number_of(PI, _, Is),
-    (   Is \== library -> true ; called_by_user(Frame) ).
+is_emitted(Frame) :- is_user_frame(Frame), !.
+is_emitted(Frame) :- called_by_user(Frame).
 
 /*  A predicate is of the user, of the user and tabled, or of a library. */
 number_of(M:Name/Arity, Number, Is) :- known_predicate(Name, Arity, M, Number0, Is0), !,
@@ -349,61 +424,40 @@ library_file(File) :- current_prolog_flag(home, Home), sub_atom(File, 0, _, _, H
 
 number_predicate(M:Name/Arity, Is, Number) :-
     flag(whence_predicates, Number, Number + 1),
-    assertz(known_predicate(Name, Arity, M, Number, Is)),
     functor(Head, Name, Arity),
+    assertz(known_predicate(Name, Arity, M, Number, Is)), assertz(known_goal(Head, M, Number, Is)),
     (   predicate_property(M:Head, file(File)), predicate_property(M:Head, line_count(Line))
     ->  true ; File = '', Line = 0 ),
     (   predicate_property(M:Head, imported_from(Home)) -> true ; Home = M ),
     out(Out),
     line(Out, [predicate, Number, Is, Arity, Line, text(Home), text(Name), text(File)]).
 
-tell(call, Frame, Number, Is, _, Action) :- !,
-    (   root(_) -> true ; assertz(root(Frame)) ),
-    visible_parent(Frame, -1, Parent, PC0),
-    nearest(Parent, PC0, Caller, PC),
-    (   skipped_from(Skip)
-    ->  (   told_depth(Caller, Skip, Depth)
-        ->  tell_call(Frame, Number, Caller, PC), skipping(Frame, Is, Depth, Skip, Action)
-        ;   Action = skip )
-    ;   tell_call(Frame, Number, Caller, PC),
-        (   Is == tabled -> Action = skip ; Action = continue ) ).
-tell(unify, Frame, _, Is, _, continue) :- !,
-    (   Is \== library, prolog_frame_attribute(Frame, clause, Ref)
-    ->  clause_number(Ref, Number), out(Out), format(Out, "u\t~d\t~d\n", [Frame, Number])
-    ;   true ).
-tell(exit, Frame, _, Is, Choice, continue) :- !,
-    prolog_frame_attribute(Frame, goal, Goal),
-    nb_setval(whence_called, 0),
-    (   choice_within(Choice, Frame) -> More = 1 ; More = 0 ),
-    keep(Goal, Term, States),
-    out(Out),
-    skipped_inferences(Is, Frame),
-    format(Out, "x\t~d\t~d\t~d\t~d\n", [Frame, More, Term, States]).
-tell(fail, Frame, _, Is, _, continue) :- !,
-    nb_setval(whence_called, 0),
-    out(Out), skipped_inferences(Is, Frame), format(Out, "f\t~d\n", [Frame]).
-tell(redo(PC), Frame, _, _, _, Action) :- !,
-    out(Out), format(Out, "r\t~d\t~d\n", [Frame, PC]),
-    (   skipped_from(Skip), told(Frame, Skip) -> Action = skip ; Action = continue ).
-tell(exception(Error), Frame, Number, Is, _, continue) :- !,
+tell(fail, Frame, _, Is, _, State, continue) :- !,
+    set_state(last_called, State, 0),
+    out(Out), skipped_inferences(State, Is, Frame), format(Out, 'f\t~d\n', [Frame]).
+tell(redo(PC), Frame, _, _, _, State, Action) :- !,
+    out(Out), format(Out, 'r\t~d\t~d\n', [Frame, PC]),
+    (   state(skip, State, Skip), Skip > 0, told(Frame, Skip) -> Action = skip ; Action = continue ).
+tell(exception(Error), Frame, Number, Is, _, State, continue) :- !,
     (   Error = error(existence_error(procedure, _), _), is_undefined(Frame),
-        \+ nb_getval(whence_called, Frame)
+        \+ state(last_called, State, Frame)
     ->  visible_parent(Frame, -1, Parent, PC0),   % where it is not known yet, it has no call port
         nearest(Parent, PC0, Caller, PC),
-        tell_call(Frame, Number, Caller, PC),
+        goal_of(Frame, Goal, _, _),
+        tell_call(State, Frame, Goal, Number, Caller, PC),
         flag(whence_calls, Calls, Calls + 1)
     ;   true ),
-    keep(Error, Term, _), out(Out), skipped_inferences(Is, Frame), line(Out, [e, Frame, Term]).
-tell(cut_call(PC), Frame, _, _, Choice, continue) :- !,
+    keep(State, Error, Term, _), out(Out), skipped_inferences(State, Is, Frame),
+    line(Out, [e, Frame, Term]).
+tell(cut_call(PC), Frame, _, _, Choice, _, continue) :- !,
     pruned(Choice, Frame, Pruned), out(Out), line(Out, [t, Frame, PC, Pruned]).
-tell(_, _, _, _, _, continue).
+tell(_, _, _, _, _, _, continue).
 
-tell_call(Frame, Number, Caller, PC) :-
-    nb_setval(whence_called, Frame),
-    prolog_frame_attribute(Frame, goal, Goal),
-    keep(Goal, Term, States),
+tell_call(State, Frame, Goal, Number, Caller, PC) :-
+    set_state(last_called, State, Frame),
+    keep(State, Goal, Term, States),
     out(Out),
-    format(Out, "c\t~d\t~d\t~d\t~d\t~d\t~d\n", [Frame, Caller, PC, Number, Term, States]).
+    format(Out, 'c\t~d\t~d\t~d\t~d\t~d\t~d\n', [Frame, Caller, PC, Number, Term, States]).
 
 skipping(Frame, Is, Depth0, Skip, Action) :-
     flag(whence_calls, Before, Before + 1), Nth is Before + 1,
@@ -413,8 +467,8 @@ skipping(Frame, Is, Depth0, Skip, Action) :-
     ;   Depth =:= Skip, can_hide(Is, Frame) -> Action = skip, tell_inferences(Frame)
     ;   Action = continue ).
 
-is_unknown_call(exception(error(existence_error(procedure, _), _)), Frame, Skip) :-
-    is_undefined(Frame),
+is_unknown_call(exception(error(existence_error(procedure, _), _)), Frame, State) :-
+    is_undefined(Frame), state(skip, State, Skip),
     visible_parent(Frame, -1, Parent, PC), nearest(Parent, PC, Caller, _),
     told_depth(Caller, Skip, _).
 
@@ -423,8 +477,8 @@ is_undefined(Frame) :-
     \+ predicate_property(M:Head, defined).
 
 /*  How much was done out of sight, in a call at the depth from which nothing is looked at. */
-skipped_inferences(Is, Frame) :-
-    (   skipped_from(Skip), told(Frame, Skip), can_hide(Is, Frame)
+skipped_inferences(State, Is, Frame) :-
+    (   state(skip, State, Skip), Skip > 0, told(Frame, Skip), can_hide(Is, Frame)
     ->  tell_inferences(Frame) ; true ).
 
 /*  Whether something of the user may happen in a call: always, but in what only computes. */
@@ -437,21 +491,21 @@ can_hide(library, Frame) :-
 tell_inferences(Frame) :-
     statistics(inferences, Inferences), out(Out), format(Out, "i\t~d\t~d\n", [Frame, Inferences]).
 
-choice_within(Choice, Frame) :-
-    real_choice(Choice, Of),
-    Of >= Frame.
-
 /*  The frame of the newest choice point that can give an answer, or -1. The debugger's own choice
     points stay behind when frames are left one after the other, so what was found at one exit is
     remembered until something else happens, or this walk would be made from each of them. */
-real_choice(Choice, Of) :- nb_getval(whence_walk, walk(Choice, Known)), !, Of = Known.
-real_choice(Choice, Of) :- walk(Choice, Of), nb_setval(whence_walk, walk(Choice, Of)).
+real_choice(State, Choice, Of) :- state(walk_from, State, Choice), !, state(walk_to, State, Of).
+real_choice(State, Choice, Of) :-
+    walk(Choice, Of), set_state(walk_from, State, Choice), set_state(walk_to, State, Of).
 
 walk(Choice, Of) :-
-    prolog_choice_attribute(Choice, type, Type), memberchk(Type, [clause, jump, foreign]), !,
+    prolog_choice_attribute(Choice, type, Type), can_answer(Type), !,
     prolog_choice_attribute(Choice, frame, Of).
 walk(Choice, Of) :- prolog_choice_attribute(Choice, parent, Parent), !, walk(Parent, Of).
 walk(_, -1).
+can_answer(clause).
+can_answer(jump).
+can_answer(foreign).
 
 /*  What a cut throws away: choice points newer than the frame that cuts, or its own. */
 pruned(Choice, Frame, Pruned) :-
@@ -466,9 +520,9 @@ pruned(_, _, []).
 states(Plain, Ground, States) :-
     (   compound(Plain)
     ->  functor(Plain, _, Arity),
-        (   Ground == true, all_ground(Arity, States) -> true
-        ;   argument_states(1, Arity, Plain, 1, States) )
-    ;   States = 1 ).
+        (   ground(Plain), all_ground(Arity, States) -> Ground = true
+        ;   Ground = false, argument_states(1, Arity, Plain, 1, States) )
+    ;   Ground = false, States = 1 ).
 all_ground(1, 0b101).
 all_ground(2, 0b10101).
 all_ground(3, 0b1010101).
@@ -573,16 +627,21 @@ inner(\+ A, [A]).
 % --- terms --------------------------------------------------------------------------------------
 
 /*  A term is kept as a record, the constraints on its variables as goals beside it. */
-keep(Goal, Number) :- keep(Goal, Number, _).
-keep(Goal, Number, States) :-
-    flag(whence_terms, Number, Number + 1),
-    strip_module(Goal, _, Told),
-    (   ground(Told) -> Ground = true ; Ground = false ),
-    states(Told, Ground, States),
-    goal_of_root(Told, Plain),
-    (   Ground == true -> recordz(Number, Plain)
-    ;   term_attvars(Plain, []) -> recordz(Number, Plain)
-    ;   constrained(Plain, Term), recordz(Number, Term) ).
+keep(State, Term, Number, States) :-
+    next_term(State, Number),
+    states(Term, Ground, States),
+    goal_of_root(Term, Plain),
+    (   ( Ground == true -> true ; term_attvars(Plain, []) )
+    ->  recordz(Number, Plain)
+    ;   constrained(Plain, Kept), recordz(Number, Kept) ).
+
+next_term(State, Number) :-
+    state(next_term, State, Number0),
+    (   state(block_end, State, End), Number0 < End
+    ->  Number = Number0
+    ;   flag(whence_terms, Number, Number + 1000), NewEnd is Number + 1000,
+        set_state(block_end, State, NewEnd) ),
+    Next is Number + 1, set_state(next_term, State, Next).
 
 constrained(Plain, Term) :-
     acyclic_term(Plain),
