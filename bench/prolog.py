@@ -58,7 +58,7 @@ def capture(goal: str) -> tuple[int, float, float, float]:
         run = Run()
         clock, theirs, ours = time.perf_counter(), cpu_of(engine), time.process_time()
         with without_collector():
-            trace = TraceTree(run_goal(engine, goal, run, solutions=1), run)
+            trace = TraceTree(run_goal(engine, goal, solutions=1), run)
         ended = time.perf_counter(), cpu_of(engine), time.process_time()
         return trace.length, ended[0] - clock, ended[1] - theirs, ended[2] - ours
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from whence.langs.prolog.engine import Engine, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
-from whence.langs.prolog.events import Run, read
+from whence.langs.prolog.events import Run
 from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port
 from whence.tree.memory import ColumnTree
 
@@ -21,13 +22,12 @@ class Reference:
     def holds(self, goal: str) -> bool:
         """Whether the right program proves a goal; an error counts as none."""
         run = Run()
-        for _ in read(self._engine.stream(f"plain({quoted(goal)}, 1)"), run):
-            raise AssertionError("a plain run has no events")
+        TraceTree(self._engine.stream(f"plain({quoted(goal)}, 1)"), run)
         return bool(run.answers)
 
     def answers(self, goal: str) -> tuple[list[str], bool]:
         run = Run()
-        list(read(self._engine.stream(f"plain({quoted(goal)}, {SOLUTIONS})"), run))
+        TraceTree(self._engine.stream(f"plain({quoted(goal)}, {SOLUTIONS})"), run)
         return run.answers, run.raised is not None
 
     def judge(self, source: EvaluationTree, left: Left) -> bool:

@@ -154,9 +154,9 @@ class Execution:
         return self._tree(Left(Port.STOPPED, self.trace.root))
 
     def _traced(self, goal: str, run: Run) -> TraceTree:
-        events = run_goal(self._engine, goal, run, solutions=self._solutions, limits=self._limits)
+        lines = run_goal(self._engine, goal, solutions=self._solutions, limits=self._limits)
         with without_collector():
-            trace = TraceTree(events, run)
+            trace = TraceTree(lines, run)
         if not trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")
         if len(trace.root.answers) != len(run.answers) and not run.stopped:

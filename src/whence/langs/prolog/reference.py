@@ -17,7 +17,7 @@ from pathlib import Path
 from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
-from whence.langs.prolog.events import Run, RunLimits, read
+from whence.langs.prolog.events import Run, RunLimits
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall
@@ -119,7 +119,7 @@ class ReferenceProgram:
         module = quoted(caller.predicate.module)
         try:
             lines = self._asked(f"run_item({module}, {quoted(text)}, {_ANSWERS}, {limits})")
-            trace = TraceTree(read(lines, run), run)
+            trace = TraceTree(lines, run)
             if run.stopped or not trace.calls:
                 self.close()
                 return None

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from whence.errors import CannotExpand
 from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
-from whence.langs.prolog.events import GOAL, Run, RunLimits, read
+from whence.langs.prolog.events import GOAL, Run, RunLimits
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall
 
@@ -88,7 +88,7 @@ class Reruns:
 
     def _traced(self, engine: Engine, request: str, opened: tuple[int, ...]) -> TraceTree:
         run = Run(predicates=self._run.predicates, clauses=self._run.clauses)
-        trace = TraceTree(read(engine.stream(request), run), run)
+        trace = TraceTree(engine.stream(request), run)
         if not trace.calls:
             raise CannotExpand("nothing was called when it was run again")
         self._traces[id(trace.root)] = trace

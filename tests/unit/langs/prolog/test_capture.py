@@ -10,7 +10,8 @@ import pytest
 from prolog import need_swipl
 
 from whence.langs.prolog.engine import Engine, plain, quoted
-from whence.langs.prolog.events import NO_LIMITS, Run, read
+from whence.langs.prolog.events import NO_LIMITS, Run
+from whence.langs.prolog.trace_tree import TraceTree
 
 need_swipl()
 
@@ -55,7 +56,7 @@ def outcomes(request: str) -> dict[str, Outcome]:
                 start = os.fstat(output.fileno()).st_size
                 run = Run()
                 lines = engine.stream(request.format(quoted(goal), SOLUTIONS))
-                events = sum(1 for _ in read(lines, run))
+                events = TraceTree(lines, run).length
                 raised = None
                 if run.raised is not None:
                     raised = plain(engine.numbered("terms", [run.raised])[0][2])
