@@ -142,6 +142,8 @@ class Run:
     """Whether the last answer was the last there is."""
     stopped: str = ""
     """Which limit stopped it: `events`, `depth` or `seconds`."""
+    unseen: list[str] = field(default_factory=list)
+    """What ran but was not looked into, such as engines and threads."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +231,8 @@ def _take_note(fields: list[str], run: Run) -> None:
             run.raised = int(term)
         case ["end", how]:
             run.exhausted = how == "exhausted"
+        case ["unseen", what]:
+            run.unseen.append(plain(what))
         case ["stopped", why]:
             run.stopped = why
         case ["hook", text]:

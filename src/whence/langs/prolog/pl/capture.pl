@@ -16,7 +16,8 @@
 :- use_module(judging).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
-:- dynamic known_predicate/5, known_goal/4, known_clause/2, user_clause/2, root/1, running/0, chosen_root/1.
+:- dynamic known_predicate/5, known_goal/4, known_clause/2, user_clause/2, root/1, running/0.
+:- dynamic chosen_root/1, was_unseen/1.
 :- dynamic most_events/1, deepest/1, skipped_from/1, to_open/1, told/2.
 
 :- create_prolog_flag(whence_out, user_error, [type(term)]).
@@ -115,6 +116,7 @@ run_goal(Goal1, Bindings, Solutions, Mode) :-
     State = state(0),
     (   solve(M:Goal, Mode, Bindings, Solutions, State, Out, Ended), fail ; true ),
     arg(1, Ended, How),
+    forall(retract(was_unseen(What)), line(Out, [unseen, text(What)])),
     line(Out, [end, How]).
 
 /*  The goal with the answer that it lacks: one of the goal's form, or values of its variables. */
@@ -247,7 +249,11 @@ stop_here(Why) :-
 
 user:prolog_trace_interception(Port, Frame, Choice, Action) :-
     whence_capture:running, !,
-    (   \+ \+ whence_capture:is_skipped(Port, Frame, Choice)
+    (   \+ nb_current(whence_state, _)
+    ->  % Engines and threads begin as those who made them; their frames are not this goal's.
+        whence_capture:unseen('engines or threads'),
+        Action = nodebug
+    ;   \+ \+ whence_capture:is_skipped(Port, Frame, Choice)
     ->  Action = skip
     ;   % After a skip only what is as shallow is told, until this says otherwise.
         prolog_skip_level(_, very_deep),
@@ -256,6 +262,9 @@ user:prolog_trace_interception(Port, Frame, Choice, Action) :-
 is_skipped(Port, Frame, Choice) :-
     catch(event(Port, Frame, Choice, Action), Problem, hook_failed(Problem, Action)),
     Action == skip.
+
+/*  What was not looked into; it is told when the run has ended. */
+unseen(What) :- ( was_unseen(What) -> true ; assertz(was_unseen(What)) ).
 
 hook_failed(Problem, continue) :-
     out(Out), message_text(Problem, Text), line(Out, [hook, text(Text)]).
@@ -289,21 +298,10 @@ new_state :-
 event(call, Frame, _, Action) :- !,
     nb_getval(whence_state, State), set_state(walk_from, State, -1),
     goal_of(Frame, Goal, Number, Is),
-    visible_parent(Frame, -1, Parent, PC0),
-    (   Is \== library
-    ->  (   root(_) -> nearest(Parent, PC0, Caller, PC)
-        ;   assertz(root(Frame)), Caller = 0, PC = -1 )
-    ;   root(_), is_user_frame(Parent), Caller = Parent, PC = PC0 ),
-    one_more_event(State, Events),
-    state(skip, State, Skip),
-    (   Skip =:= 0
-    ->  tell_call(State, Frame, Goal, Number, Caller, PC),
-        (   Is == tabled -> Action = skip ; Action = continue )
-    ;   told_depth(Caller, Skip, Depth)
-    ->  tell_call(State, Frame, Goal, Number, Caller, PC),
-        skipping(Frame, Is, Depth, Skip, Action)
-    ;   Action = skip ),
-    limits(State, Events, Frame).
+    (   Is == library, counts_inferences(Goal)
+    ->  Action = skip, functor(Goal, Name, Arity), unseen(Name/Arity),
+        ignore(called(State, Frame, Goal, Number, Is, _))
+    ;   called(State, Frame, Goal, Number, Is, Action) ).
 event(unify, Frame, _, Action) :- !,
     prolog_frame_attribute(Frame, clause, Ref),
     (   user_clause(Ref, Number) -> true
@@ -335,6 +333,26 @@ event(Port, Frame, Choice, Action) :-
     (   ( is_told(State, Frame) ; is_unknown_call(Port, Frame, State) )
     ->  tell(Port, Frame, Number, Is, Choice, State, Action)
     ;   Action = skip ).
+
+/*  What the hook does would count as well. */
+counts_inferences(call_with_inference_limit(_, _, _)).
+
+called(State, Frame, Goal, Number, Is, Action) :-
+    visible_parent(Frame, -1, Parent, PC0),
+    (   Is \== library
+    ->  (   root(_) -> nearest(Parent, PC0, Caller, PC)
+        ;   assertz(root(Frame)), Caller = 0, PC = -1 )
+    ;   root(_), is_user_frame(Parent), Caller = Parent, PC = PC0 ),
+    one_more_event(State, Events),
+    state(skip, State, Skip),
+    (   Skip =:= 0
+    ->  tell_call(State, Frame, Goal, Number, Caller, PC),
+        (   Is == tabled -> Action = skip ; Action = continue )
+    ;   told_depth(Caller, Skip, Depth)
+    ->  tell_call(State, Frame, Goal, Number, Caller, PC),
+        skipping(Frame, Is, Depth, Skip, Action)
+    ;   Action = skip ),
+    limits(State, Events, Frame).
 
 one_more_event(State, Events) :-
     state(told_events, State, Events), More is Events + 1, set_state(told_events, State, More).
