@@ -42,6 +42,10 @@ _VERDICTS = {
 }
 
 
+_Calls = set[tuple[str, str]]
+"""Predicates with digests of the calls."""
+
+
 class ReferenceProgram:
     """The right program, and how it judges events of a run of another one."""
 
@@ -53,7 +57,7 @@ class ReferenceProgram:
         self._seconds = seconds
         self._engine: Engine | None = None
         self._known = Run()
-        self._made: dict[tuple[str, ...], set[tuple[str, ...]] | None] = {}
+        self._made: dict[tuple[bool, str, str], _Calls | None] = {}
         if not file.is_file():
             raise WhenceError(f"{file}: there is no such file to take as the reference")
 
@@ -96,24 +100,38 @@ class ReferenceProgram:
         )
 
     def makes(self, source: EvaluationTree, call: TracedCall) -> bool:
-        """Whether the reference makes this call, too, where its caller is called as it was.
+        """Whether the reference makes this call, too: when the goal is run in it to its end.
 
-        Where that cannot be told it is taken to.
+        Where it does not come to its end, whether it makes it where its caller is called as it was.
+        Where that cannot be told either it is taken to.
         """
+        top = _top(call)
         caller = _user_caller(call)
         if caller is None:
             return True
-        key = (caller.predicate.indicator, *source.digests([caller.term]))
-        if key not in self._made:
-            self._made[key] = self._calls_of(source, caller)
-        known = self._made[key]
-        return known is None or (call.predicate.indicator, *source.digests([call.term])) in known
+        known = self._made_by(source, top, is_top=True)
+        if known is None:
+            known = self._made_by(source, caller, is_top=False)
+        return known is None or _key(source, [call])[0] in known
 
-    def _calls_of(self, source: EvaluationTree, caller: TracedCall) -> set[tuple[str, ...]] | None:
-        """What the reference calls directly in a call; None where that is not known."""
+    def _made_by(
+        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+    ) -> _Calls | None:
+        """What the reference calls in a call, only what it calls directly where that is no goal."""
+        key = (is_top, *_key(source, [caller])[0])
+        if key not in self._made:
+            if is_top:
+                self.close()  # the goal was run in the program as it was loaded
+            self._made[key] = self._calls_of(source, caller, is_top=is_top)
+        return self._made[key]
+
+    def _calls_of(
+        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+    ) -> _Calls | None:
         text = source.items([caller.term])[0]
         if text == _HANDLE:
             return None
+        loaded = self._loaded()
         run = Run(predicates=self._known.predicates, clauses=self._known.clauses)
         limits = RunLimits(events=_TRACED, depth=_TRACED)
         module = quoted(caller.predicate.module)
@@ -123,15 +141,10 @@ class ReferenceProgram:
             if run.stopped or not trace.calls:
                 self.close()
                 return None
-            made = [each for each in trace.calls[1:] if _user_caller(each) is trace.root]
-            digests = EvaluationTree(Engines(self._loaded()), trace, {}, "").digests(
-                [each.term for each in made]
-            )
+            made = [each for each in trace.calls[1:] if is_top or _user_caller(each) is trace.root]
+            return set(_key(EvaluationTree(Engines(loaded), trace, {}, ""), made))
         except EngineProblem:
             return None
-        return {
-            (each.predicate.indicator, digest) for each, digest in zip(made, digests, strict=True)
-        }
 
     def _asked(self, request: str) -> list[list[str]]:
         engine = self._loaded()
@@ -160,6 +173,17 @@ class ReferenceProgram:
             self._engine = Engine(stdin=nowhere, stdout=nowhere, stack=_STACK)
             self._engine.load(self._file)
         return self._engine
+
+
+def _key(source: EvaluationTree, calls: list[TracedCall]) -> list[tuple[str, str]]:
+    digests = source.digests([each.term for each in calls])
+    return [(each.predicate.indicator, digest) for each, digest in zip(calls, digests, strict=True)]
+
+
+def _top(call: TracedCall) -> TracedCall:
+    while call.caller is not None:
+        call = call.caller
+    return call
 
 
 def _user_caller(call: TracedCall) -> TracedCall | None:
