@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from prolog_debugging import Blamed, blamed
@@ -17,6 +17,7 @@ from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.reference import ReferenceProgram, first_difference
+from whence.model.verdict import Judgement
 from whence.search.registry import DEFAULT
 from whence.tree.memory import ColumnTree
 
@@ -40,10 +41,11 @@ class Symptom:
     execution: Execution
     program: ReferenceProgram
     tree: ColumnTree
+    judged: dict[int, Judgement] = field(default_factory=dict)
 
     def debugged(self, strategy: str = DEFAULT) -> Blamed:
         """How a session about it ends."""
-        return blamed(self.execution, self.program, self.tree, strategy)
+        return blamed(self.execution, self.program, self.tree, strategy, self.judged)
 
 
 @contextmanager
