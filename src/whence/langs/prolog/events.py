@@ -118,8 +118,8 @@ class Events(Protocol):
     def redo(self, frame: int, pc: int) -> None:
         """Execution goes on in a frame: at a place of its clause, or (0) wherever it left off."""
 
-    def exception(self, frame: int, term: int) -> None:
-        """An exception leaves a call."""
+    def exception(self, frame: int, term: int, refused: bool) -> None:
+        """An exception leaves a call; `refused`: because one below it left a way to go on."""
 
     def cut(self, frame: int, pc: int, pruned: Sequence[tuple[int, int]]) -> None:
         """A cut was run; `pruned` are frames and the clauses that they will not try."""
@@ -200,7 +200,7 @@ def read(lines: Iterable[list[str]], run: Run, events: Events) -> int:
             pairs = [(of, clause) for of, clause in json.loads(fields[3])]
             events.cut(int(fields[1]), int(fields[2]), pairs)
         elif kind == "e":
-            events.exception(int(fields[1]), int(fields[2]))
+            events.exception(int(fields[1]), int(fields[2]), fields[3] == "1")
         elif kind == "i":
             events.effort(int(fields[1]), int(fields[2]))
         else:

@@ -223,11 +223,13 @@ class TraceTree:
         self._branch.append(marker)
         call.log.append(Jump(construct))
 
-    def exception(self, frame: int, term: int) -> None:
+    def exception(self, frame: int, term: int, refused: bool) -> None:
         self._time += 1
         call = self._known(frame)
         if call is None:
             return
+        if refused and not call.is_open and call.left == self._time - 1:
+            self._take_back(call)
         call.left = self._time
         self._has_raised = True
         if call.raised is not None:
@@ -238,6 +240,13 @@ class TraceTree:
             call.caller.log.append(Left(Port.RAISE, call))
         self._cut_off(call.position + 1, call, None, unwinding=True)
         reopen(call)
+
+    def _take_back(self, call: TracedCall) -> None:
+        """The answer that was just told is none: the call was declared to have no other way."""
+        call.answers.pop()
+        call.answered = Left(Port.EXIT, call, len(call.answers) - 1) if call.answers else None
+        if call.caller is not None:
+            call.caller.log.pop()
 
     def cut(self, frame: int, pc: int, pruned: Sequence[tuple[int, int]]) -> None:
         call = self._heard_of(frame)

@@ -82,13 +82,15 @@ def outcomes(program: str, request: str) -> dict[str, Outcome]:
                 start = os.fstat(output.fileno()).st_size
                 run = Run()
                 lines = engine.stream(request.format(quoted(goal), SOLUTIONS))
-                events = TraceTree(lines, run).length
+                trace = TraceTree(lines, run)
+                found_all = not trace.calls or len(trace.root.answers) == len(run.answers)
+                assert found_all, goal
                 raised = None
                 if run.raised is not None:
                     raised = plain(engine.numbered("terms", [run.raised])[0][2])
                 output.seek(start, io.SEEK_SET)
                 printed = output.read()
-                found[goal] = Outcome(run.answers, run.exhausted, raised, printed, events)
+                found[goal] = Outcome(run.answers, run.exhausted, raised, printed, trace.length)
     return found
 
 
