@@ -88,6 +88,8 @@ class Clause:
     """The path of the literal that a call's program counter stands for."""
     negations: tuple[Construct, ...]
     """Those of the constructs that are negations."""
+    conditions: tuple[Construct, ...]
+    """Those that keep the first answer of their condition."""
 
     def construct_at(self, otherwise: int) -> Construct | None:
         """The innermost construct that goes on at a program counter."""
@@ -274,4 +276,5 @@ def _clause(fields: list[str]) -> Clause:
         tuple(json.loads(cuts)),
         {pc: tuple(path) for pc, path in json.loads(paths)},
         tuple(each for each in constructs if each.kind is ConstructKind.NOT),
+        tuple(each for each in constructs if each.kind is ConstructKind.IF),
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.prolog.engine import Engine, Engines, plain, quoted
+from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.events import Predicate, Run, RunLimits, run_goal
 from whence.langs.prolog.provenance import PrologProvenance
@@ -25,6 +26,7 @@ from whence.tree.memory import ColumnTree
 LIMITS = RunLimits(events=1_000_000, depth=100_000, seconds=120)
 SOLUTIONS = 20
 _LOOKED_AT = 2000
+_PATIENCE = 10
 _LIMITS: dict[str, Callable[[RunLimits], str]] = {
     "events": lambda limits: f"{limits.events:,} events",
     "depth": lambda limits: f"a depth of {limits.depth:,} calls",
@@ -42,6 +44,31 @@ def without_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextlib.contextmanager
+def _stoppable(engine: Engine, goal: str, seconds: float) -> Iterator[None]:
+    """A program stops itself between two calls; one that does not come to that is ended."""
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        engine.kill()
+
+    timer = threading.Timer(seconds + _PATIENCE, end)
+    if seconds:
+        timer.start()
+    try:
+        yield
+    except EngineProblem:
+        if not ended.is_set():
+            raise
+        raise WhenceError(
+            f"{goal}: it could not be stopped after {seconds:g} s, as a single call in it takes "
+            "longer; all that was recorded is lost"
+        ) from None
+    finally:
+        timer.cancel()
 
 
 class Execution:
@@ -155,7 +182,7 @@ class Execution:
 
     def _traced(self, goal: str, run: Run) -> TraceTree:
         lines = run_goal(self._engine, goal, solutions=self._solutions, limits=self._limits)
-        with without_collector():
+        with without_collector(), _stoppable(self._engine, goal, self._limits.seconds):
             trace = TraceTree(lines, run)
         if not trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")

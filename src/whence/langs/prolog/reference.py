@@ -201,6 +201,8 @@ def _terms(left: Left) -> list[int]:
             return [call.term, call.answers[left.number].term]
         case Port.FAIL:
             return [call.term, *(each.term for each in call.answers)]
+        case Port.FIRST:
+            return [call.term, *(each.term for each in call.answers[: left.number + 1])]
         case Port.RAISE:
             assert call.raised is not None
             return [call.term, call.raised]

@@ -68,7 +68,7 @@ class Reruns:
 
     def _by_itself(self, left: Left) -> tuple[TraceTree, TracedCall]:
         call, limits = left.call, self._program.limits
-        solutions = left.number + 1 if left.port is Port.EXIT else _ALL
+        solutions = left.number + 1 if left.port in (Port.EXIT, Port.FIRST) else _ALL
         # A library predicate is called by a clause that is made for it.
         limits = replace(limits, opened=() if call.predicate.is_user else (2,))
         request = f"run_item({self._item(call)}, {solutions}, {limits})"
@@ -130,7 +130,7 @@ def _shape(left: Left) -> tuple[bool, ...]:
     """What has to be there of an event."""
     call = left.call
     match left.port:
-        case Port.EXIT:
+        case Port.EXIT | Port.FIRST:
             return (len(call.answers) > left.number,)
         case Port.FAIL:
             # That there is no further answer is not told where nothing was left to be tried.
@@ -146,4 +146,6 @@ def _compared(left: Left) -> list[int]:
     call = left.call
     if left.port is Port.EXIT:
         return [call.term, call.answers[left.number].term]
+    if left.port is Port.FIRST:
+        return [call.term, *(each.term for each in call.answers[: left.number + 1])]
     return [call.term, *(each.term for each in call.answers if left.port is Port.FAIL)]

@@ -32,8 +32,10 @@ from whence.langs.prolog.traced_call import (
     TracedCall,
     because,
     evaluation,
+    first_of,
     in_vain,
     is_inside,
+    keeping,
     path_to,
     place_of,
     reopen,
@@ -164,13 +166,14 @@ class TraceTree:
         if not call.is_open:
             self._reenter(call)
         number = call.clause
-        if number is not None:
-            clause = self.run.clauses.get(number)
-            if clause is not None and clause.negations:
-                self._settle(call, clause, None)
+        clause = None if number is None else self.run.clauses.get(number)
+        if clause is not None and clause.negations:
+            self._settle(call, clause, None)
         children = call.guards
         if call.body:
             children = (*children, *because(call, call.body))
+        if clause is not None and (call.cut_at >= 0 or clause.conditions):
+            children = (*children, *keeping(call, clause))
         answers = call.answers
         last = self._last_call() or call
         answers.append(
@@ -181,6 +184,13 @@ class TraceTree:
         call.end_on_branch = len(self._branch)
         if call.caller is not None:
             call.caller.log.append(call.answered)
+            self._note_kept(call, call.caller)
+
+    def _note_kept(self, call: TracedCall, caller: TracedCall) -> None:
+        """An answer of a call in a condition: another one is not asked for."""
+        clause = None if caller.clause is None else self.run.clauses.get(caller.clause)
+        if clause is not None and any(each.holds(call.pc) for each in clause.conditions):
+            caller.log += first_of(call)
 
     def fail(self, frame: int) -> None:
         call = self._heard_of(frame)
@@ -245,8 +255,11 @@ class TraceTree:
         """The answer that was just told is none: the call was declared to have no other way."""
         call.answers.pop()
         call.answered = Left(Port.EXIT, call, len(call.answers) - 1) if call.answers else None
-        if call.caller is not None:
-            call.caller.log.pop()
+        log = call.caller.log if call.caller is not None else []
+        while log and isinstance(last := log[-1], Left) and last.call is call:
+            log.pop()
+            if last.port is Port.EXIT:
+                break
 
     def cut(self, frame: int, pc: int, pruned: Sequence[tuple[int, int]]) -> None:
         call = self._heard_of(frame)
@@ -256,6 +269,10 @@ class TraceTree:
         if clause is not None:
             self._settle(call, clause, pc)
         call.cut_at = pc
+        if call.predicate.is_user:
+            for each in call.body:
+                if isinstance(each, TracedCall) and each.failed is None:
+                    call.log += first_of(each)
         last = self._last_call()
         if last is None:
             return

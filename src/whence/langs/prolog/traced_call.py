@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 
-from whence.langs.prolog.events import Construct, Predicate
+from whence.langs.prolog.events import Clause, Construct, Predicate
 
 
 class Port(Enum):
@@ -20,6 +20,8 @@ class Port(Enum):
 
     EXIT = "exit"
     FAIL = "fail"
+    FIRST = "first"
+    """No answer but the earlier ones comes before an answer that was kept, and others were not."""
     RAISE = "exception"
     STOPPED = "stopped"
 
@@ -27,6 +29,8 @@ class Port(Enum):
 @dataclass(unsafe_hash=True, slots=True)
 class Left:
     """A call being left: its `number`-th answer, its failure, an exception; or that it was not.
+
+    Or that its answers up to the `number`-th are its first ones.
 
     It never changes; to freeze it would make each of millions take four times as long.
     """
@@ -260,6 +264,36 @@ def _because_of_hidden(owner: TracedCall, items: Iterable[TracedCall | Marker]) 
     return found
 
 
+def keeping(call: TracedCall, clause: Clause) -> list[Left]:
+    """Why a clause that cut, or took a condition's first answer, kept what it kept.
+
+    What failed before that, and that what was kept came first. A conditional whose condition failed
+    has a marker, which tells of it.
+    """
+    failed = [each.construct for each in call.body if isinstance(each, Marker)]
+    conditions = [each for each in clause.conditions if each not in failed]
+    if call.cut_at < 0 and not conditions:
+        return []
+    on_branch = {id(each) for each in call.body}
+
+    def explains(left: Left) -> bool:
+        called, pc = left.call, left.call.pc
+        if left.port is Port.FIRST:
+            return id(called) in on_branch and left.number == len(called.answers) - 1
+        if left.port is not Port.FAIL or not (called.predicate.is_user or called.log):
+            return False
+        return 0 <= pc <= call.cut_at or any(each.holds(pc) for each in conditions)
+
+    return [each for each in in_vain(call.log[call.attempt_start :]) if explains(each)]
+
+
+def first_of(call: TracedCall) -> list[Left]:
+    """That a call's answers so far came first, where it could have come to another one."""
+    if call.answered is None or not (call.predicate.is_user or call.log):
+        return []
+    return [Left(Port.FIRST, call, call.answered.number)] if call.states.strip("g") else []
+
+
 def _add_shown(call: TracedCall, found: list[Left]) -> None:
     """What a call on the branch shows: its last answer, or what it raised."""
     if call.raised is not None:
@@ -336,7 +370,7 @@ def completed(log: Iterable[LogEntry]) -> list[Left]:
     `findall/3` fails back into what it calls, which shows in no port where there is nothing left.
     """
     events = in_vain(log)
-    last = {each.call.mark: each for each in events}
+    last = {each.call.mark: each for each in events if each.port is not Port.FIRST}
     return events + [
         Left(Port.FAIL, each.call)
         for each in last.values()

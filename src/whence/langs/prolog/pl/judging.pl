@@ -17,7 +17,7 @@ most_answers(2000).
 most_instances(2000).
 
 /*  judge(+Port, +Module, +Goal, +Items, +Options, -Verdict): Items are the answer of an exit, the
-    answers before a fail, the error of an exception. Options: inferences(N), and `fresh` where the
+    answers before a fail, the first answers, the error of an exception. Options: inferences(N), and `fresh` where the
     program is still as it was loaded, so that what it asserts cannot be in the way.
     Verdict is verdict(right/wrong/unknown, Why, Expected). */
 judge(Port, Module, Goal, Items, Options, Verdict) :-
@@ -66,6 +66,17 @@ judged(fail, Items, _, Answers, How, _, Verdict) :- !,
             Verdict = verdict(wrong, Why, "")
         ;   too_long(Verdict) )
     ;   not_finite(Verdict) ).
+judged(first, Items, _, Answers, How, _, Verdict) :- !,
+    append(Earlier, [Kept], Items),
+    (   before(Answers, Kept, Before), uncovered(Before, Earlier, Missing)
+    ->  (   Missing = missing(c(Term, _))
+        ->  text(Term, Text),
+            format(string(Why), "in the reference ~w comes before it", [Text]),
+            Verdict = verdict(wrong, Why, Text)
+        ;   Verdict = verdict(right, "in the reference no other answer comes before it", "") )
+    ;   How == all
+    ->  Verdict = verdict(right, "the reference has no such answer, so none comes before it", "")
+    ;   too_long(Verdict) ).
 judged(exception, [c(Error, _)], _, _, How, _, Verdict) :- !,
     (   How = raised(Theirs)
     ->  (   same_error(Error, Theirs)
@@ -159,6 +170,10 @@ covered(Answers, Item, Covered) :-
     (   forall(member(Instance, Instances), ( member(A, Answers), covers(A, Instance) ))
     ->  Covered = true
     ;   Covered = false ).
+
+/*  The answers before the first that covers an item. */
+before(Answers, Item, Before) :-
+    append(Before, [Answer|_], Answers), covered([Answer], Item, Covered), Covered == true, !.
 
 uncovered([], _, none).
 uncovered([Answer|More], Items, Missing) :-
