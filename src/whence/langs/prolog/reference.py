@@ -77,7 +77,8 @@ class ReferenceProgram:
         terms = _terms(left)
         texts = source.items(terms)
         if _HANDLE in texts:
-            return Judgement(Verdict.UNKNOWN, "a stream, or the like, is known to one process only")
+            why = "a stream, too large a number, or the like, is known to one process only"
+            return Judgement(Verdict.UNKNOWN, why)
         inferences = self._inferences
         if left.port is Port.STOPPED:
             # One that had just begun is no worse than one that takes as long in the reference.

@@ -293,7 +293,8 @@ tell_item(Number) :-
 tell_digest(Number) :-
     term_of(Number, Term),
     variant_sha1(Term, Digest),
-    ( write_length(Term, Length, [quoted(true), max_length(100000)]) -> true ; Length = 100000 ),
+    (   \+ is_huge(Term), write_length(Term, Length, [quoted(true), max_length(100000)]) -> true
+    ;   Length = 100000 ),
     out(Out), line(Out, [digest, Number, Digest, Length]).
 
 names(Term, Names) :- term_variables(Term, Variables), name_variables(Variables, 0, Names).
@@ -310,6 +311,7 @@ text_of(Term, Names, Text) :- nonvar(Term), Term = '$whence_constrained'(Plain, 
     findall(T, ( member(C, Constraints), one_text(C, Names, T) ), Texts),
     atomic_list_concat(Texts, ', ', Where),
     format(string(Text), "~w where ~w", [Shown, Where]).
+text_of(Term, _, "a term with a number of a million digits or more") :- is_huge(Term), !.
 text_of(Term, _, Text) :- cyclic_term(Term), !,
     term_factorized(Term, Skeleton, Substitutions),
     names(Skeleton-Substitutions, Names),

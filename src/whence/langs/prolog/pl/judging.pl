@@ -7,10 +7,12 @@
     An item is c(Term, Constraints). A variable with constraints stands for the values that satisfy
     them; where these are finitely many integers they are tried one by one.
 */
-:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3]).
+:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3, is_huge/1]).
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(library(solution_sequences)).
+:- use_module(library(occurs)).
+:- use_module(library(terms)).
 :- dynamic found/1, known_impure/2, first_answers/3.
 
 most_answers(2000).
@@ -296,11 +298,17 @@ state(tnot).
 /*  Written so that any program reads the same term; what is known to this process only is not. */
 item_text(Term, handle) :- nonvar(Term), Term = '$whence_text'(_), !.
 item_text(Term, handle) :- has_handle(Term), !.
+item_text(Term, handle) :- is_huge(Term), !.
 item_text(Term, Text) :-
     (   nonvar(Term), Term = '$whence_constrained'(T, Constraints) -> Item = c(T, Constraints)
     ;   Item = c(Term, []) ),
     term_variables(Item, Variables), numbered(Variables, 0, Names),
     format(string(Text), "~W", [Item, [quoted(true), ignore_ops(true), variable_names(Names)]]).
+
+/*  Holds a number of a million digits or more, which takes too long to be written. */
+is_huge(Term) :-
+    term_size(Term, Cells), Cells > 50_000,
+    sub_term(Number, Term), integer(Number), Number =\= 0, msb(abs(Number)) > 3_300_000, !.
 numbered([], _, []).
 numbered([V|Vs], N, [Name=V|Names]) :- atom_concat('_V', N, Name), M is N + 1, numbered(Vs, M, Names).
 has_handle(Term) :- blob(Term, Type), !, Type \== text, Type \== reserved_symbol.
