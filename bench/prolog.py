@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -137,11 +138,13 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--long", action="store_true")
     options = parser.parse_args()
-    if not options.long:
-        captures(options.repeat)
-        skips(options.repeat)
-        print("\nA long run")
-    long_run()
+    if options.long:
+        long_run()
+        return
+    captures(options.repeat)
+    skips(options.repeat)
+    print("\nA long run", flush=True)
+    subprocess.run([sys.executable, __file__, "--long"], check=True)  # with a memory of its own
 
 
 if __name__ == "__main__":

@@ -189,7 +189,9 @@ class TraceTree:
     def _note_kept(self, call: TracedCall, caller: TracedCall) -> None:
         """An answer of a call in a condition: another one is not asked for."""
         clause = None if caller.clause is None else self.run.clauses.get(caller.clause)
-        if clause is not None and any(each.holds(call.pc) for each in clause.conditions):
+        if clause is None or not clause.conditions:
+            return
+        if any(each.holds(call.pc) for each in clause.conditions):
             caller.log += first_of(call)
 
     def fail(self, frame: int) -> None:
