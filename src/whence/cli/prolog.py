@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
         opened.callback(execution.close)
         if test is not None:
             print(f"Test {test} ({_shown(test.file)}:{test.line}): {execution.goal}", file=out)
-        print("\n".join(_listed(execution)), file=out, flush=True)
+        print("\n".join([*_listed(execution), *_unseen(execution)]), file=out, flush=True)
         if options.slice is not None or options.picture is not None:
             return _slice(options, execution)
         reference = None if options.reference is None else _reference(options)
@@ -259,6 +259,14 @@ def _listed(execution: Execution) -> list[str]:
     if not shown:
         return ["It has no answer."]
     return ["Answers:", *shown, "No more." if execution.has_all_answers else "There may be more."]
+
+
+def _unseen(execution: Execution) -> list[str]:
+    """What a person has to know: a call may seem at fault for what happened there."""
+    if not execution.run.unseen:
+        return []
+    what = " and ".join(execution.run.unseen)
+    return [f"What {what} did is not looked into; whoever called them answers for it."]
 
 
 def _tree(

@@ -47,6 +47,15 @@ def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return found
 
 
+def test_what_ran_in_a_thread_is_said_not_to_be_looked_into(file: Path) -> None:
+    with file.open("a") as program:
+        program.write("aside(X) :- first_solution(X, [triple(2, X)], []).\n")
+    done = whence(file, "aside(X)", typed="q\n")
+    assert "   1  X = 6\n" in done.stdout
+    assert "What engines or threads did is not looked into" in done.stdout
+    assert "not looked into" not in whence(file, "triple(2, X)", typed="q\n").stdout
+
+
 def test_a_wrong_answer_ends_at_the_clause(file: Path) -> None:
     words = ("--wrong", "1", *TOP_DOWN, "--format", "json")
     done = whence(file, "quadruple(2, X)", *words, typed="y\nn\n")

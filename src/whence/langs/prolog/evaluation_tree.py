@@ -12,6 +12,9 @@ Mercury declarative debugger" (2005), section 3; what is said of libraries and c
   Of one that only passes control on, the branch counts; of any other, all that happened.
 - An earlier clause with a cut that it did not reach left the way free for a later one: what it
   tried before the cut explains the later one's answer.
+- A cut, and a conditional, keep the first answer. What failed before it explains why it was the
+  first, and so does that no other answer of a call comes before the one that was kept. That is an
+  event of its own: an answer may be right, and an earlier one be missing.
 
 An event may stand in the tree more than once, below each event that it helped to explain, so trees
 may be far larger than traces. Beyond a number of nodes the rest is *implicit*, weighs as much as
@@ -38,6 +41,7 @@ from whence.langs.prolog.traced_call import (
     Port,
     TracedCall,
     completed,
+    first_of,
     in_vain,
     judged_terms,
     stopped_in,
@@ -56,10 +60,12 @@ _ADDED = "This clause was added while the program ran; what added it may be at f
 _OUTCOMES = {
     Port.EXIT: OutcomeKind.RETURNED,
     Port.FAIL: OutcomeKind.FAILED,
+    Port.FIRST: OutcomeKind.FAILED,
     Port.RAISE: OutcomeKind.RAISED,
     Port.STOPPED: OutcomeKind.NOT_TERMINATED,
 }
 _CALLS_EACH = {"maplist", "foldl"}
+_KEEP_ONE = {"once", "ignore"}
 _CALLS_ONE = {"call", "once", "catch", "apply", "setup_call_cleanup", "call_cleanup"}
 
 
@@ -68,6 +74,8 @@ def children_of(left: Left) -> list[Left]:
     call = left.call
     if left.port is Port.FAIL:
         return in_vain(call.log)
+    if left.port is Port.FIRST:
+        return _before(left)
     if left.port is Port.STOPPED:
         waiting = stopped_in(call)
         goes_on = waiting is not None and waiting.repeats is None
@@ -77,7 +85,24 @@ def children_of(left: Left) -> list[Left]:
     if call.predicate.is_user:
         return list(on_branch)
     log = call.log[: call.answers[left.number].logged] if is_answer else call.log
-    return list(on_branch) if _passes_control_on(call, log) else completed(log)
+    found = list(on_branch) if _passes_control_on(call, log) else completed(log)
+    return found + _firsts(found) if call.predicate.name in _KEEP_ONE else found
+
+
+def _before(left: Left) -> list[Left]:
+    """All that happened before an answer, and that what it was made of came first."""
+    answer = left.call.answers[left.number]
+    return list(
+        dict.fromkeys([*in_vain(left.call.log[: answer.logged]), *_firsts(answer.children)])
+    )
+
+
+def _firsts(events: Iterable[Left]) -> list[Left]:
+    return [
+        Left(Port.FIRST, each.call, each.number)
+        for each in events
+        if each.port is Port.EXIT and first_of(each.call)
+    ]
 
 
 def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
@@ -97,7 +122,7 @@ def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
 def events_between(left: Left) -> int:
     """About how long the trace is between a call and the event."""
     call = left.call
-    if left.port is Port.EXIT:
+    if left.port in (Port.EXIT, Port.FIRST):
         return call.answers[left.number].time - call.called
     return (call.failed if left.port is Port.FAIL and call.failed else call.left) - call.called
 
@@ -148,7 +173,7 @@ class EvaluationTree:
         """The event as a question shows it."""
         left = self._nodes[detail]
         kind = _OUTCOMES[left.port]
-        if left.port is Port.FAIL and function.location is not None:
+        if left.port in (Port.FAIL, Port.FIRST) and function.location is not None:
             rule = replace(rule, source=self._all_clauses(left.call))
         value = None
         if left.port is Port.RAISE and left.call.raised is not None:
@@ -250,6 +275,10 @@ class EvaluationTree:
             return f"{goal} raised {self.error(call.raised)}"
         if left.port is Port.STOPPED:
             return f"{goal} did not end{self._came_again(call)}"
+        if left.port is Port.FIRST:
+            *earlier, kept = self.texts([each.term for each in call.answers[: left.number + 1]])
+            but = f", but {'; '.join(dict.fromkeys(earlier[:_ANSWERS_SHOWN]))}" if earlier else ""
+            return f"{goal} has no answer before {kept}{but}"
         if not call.answers:
             return f"{goal} has no answer"
         terms = [each.term for each in call.answers]
@@ -367,7 +396,7 @@ class EvaluationTree:
         """
         call = left.call
         number = call.clause
-        if left.port in (Port.EXIT, Port.FAIL):
+        if left.port in (Port.EXIT, Port.FAIL, Port.FIRST):
             number = call.answers[left.number].clause if left.port is Port.EXIT else None
         known = self._numbers.get((call.predicate, number))
         if known is None:
@@ -433,5 +462,7 @@ def _terms(left: Left) -> list[int]:
             return [call.answers[left.number].term]
         case Port.FAIL:
             return [call.term, *(each.term for each in call.answers)]
+        case Port.FIRST:
+            return [call.term, *(each.term for each in call.answers[: left.number + 1])]
         case _:
             return [call.term, *([] if call.raised is None else [call.raised])]

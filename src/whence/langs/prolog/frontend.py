@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from whence.tree.memory import ColumnTree
 LIMITS = RunLimits(events=1_000_000, depth=100_000, seconds=120)
 SOLUTIONS = 20
 _LOOKED_AT = 2000
+_PATIENCE = 10
 _LIMITS: dict[str, Callable[[RunLimits], str]] = {
     "events": lambda limits: f"{limits.events:,} events",
     "depth": lambda limits: f"a depth of {limits.depth:,} calls",
@@ -42,6 +44,31 @@ def without_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextlib.contextmanager
+def _stoppable(engine: Engine, goal: str, seconds: float) -> Iterator[None]:
+    """A program stops itself between two calls; one that does not come to that is ended."""
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        engine.kill()
+
+    timer = threading.Timer(seconds + _PATIENCE, end)
+    if seconds:
+        timer.start()
+    try:
+        yield
+    except EngineProblem:
+        if not ended.is_set():
+            raise
+        raise WhenceError(
+            f"{goal}: it could not be stopped after {seconds:g} s, as a single call in it takes "
+            "longer; all that was recorded is lost"
+        ) from None
+    finally:
+        timer.cancel()
 
 
 class Execution:
@@ -172,9 +199,9 @@ class Execution:
         return self._tree(Left(Port.STOPPED, self.trace.root))
 
     def _traced(self, goal: str, run: Run) -> TraceTree:
-        events = run_goal(self._engine, goal, run, solutions=self._solutions, limits=self._limits)
-        with without_collector():
-            trace = TraceTree(events, run)
+        lines = run_goal(self._engine, goal, solutions=self._solutions, limits=self._limits)
+        with without_collector(), _stoppable(self._engine, goal, self._limits.seconds):
+            trace = TraceTree(lines, run)
         if not trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")
         if len(trace.root.answers) != len(run.answers) and not run.stopped:

@@ -14,7 +14,7 @@ from pathlib import Path
 from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
 from whence.langs.prolog.evaluation_tree import HANDLE, EvaluationTree
-from whence.langs.prolog.events import Run, RunLimits, read
+from whence.langs.prolog.events import Run, RunLimits
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.side_process import SideProcess
 from whence.langs.prolog.trace_tree import TraceTree
@@ -38,6 +38,10 @@ _VERDICTS = {
 }
 
 
+_Calls = set[tuple[str, str]]
+"""Predicates with digests of the calls."""
+
+
 class ReferenceProgram:
     """The right program, and how it judges events of a run of another one."""
 
@@ -48,7 +52,7 @@ class ReferenceProgram:
         self._inferences = inferences
         self.process = SideProcess(self._loaded, seconds)
         self._known = Run()
-        self._made: dict[tuple[str, ...], set[tuple[str, ...]] | None] = {}
+        self._made: dict[tuple[bool, str, str], _Calls | None] = {}
         if not file.is_file():
             raise WhenceError(f"{file}: there is no such file to take as the reference")
 
@@ -65,7 +69,8 @@ class ReferenceProgram:
             return Judgement(Verdict.INADMISSIBLE, "the reference does not make this call")
         texts = source.judged(left)
         if texts is None:
-            return Judgement(Verdict.UNKNOWN, "a stream, or the like, is known to one process only")
+            why = "a stream, too large a number, or the like, is known to one process only"
+            return Judgement(Verdict.UNKNOWN, why)
         inferences = self._inferences
         if left.port is Port.STOPPED:
             # One that had just begun is no worse than one that takes as long in the reference.
@@ -88,21 +93,34 @@ class ReferenceProgram:
         )
 
     def makes(self, source: EvaluationTree, call: TracedCall) -> bool:
-        """Whether the reference makes this call, too, where its caller is called as it was.
+        """Whether the reference makes this call, too: when the goal is run in it to its end.
 
-        Where that cannot be told it is taken to.
+        Where it does not come to its end, whether it makes it where its caller is called as it was.
+        Where that cannot be told either it is taken to.
         """
+        top = _top(call)
         caller = _user_caller(call)
         if caller is None:
             return True
-        key = (caller.predicate.indicator, *source.digests([caller.term]))
-        if key not in self._made:
-            self._made[key] = self._calls_of(source, caller)
-        known = self._made[key]
-        return known is None or (call.predicate.indicator, *source.digests([call.term])) in known
+        known = self._made_by(source, top, is_top=True)
+        if known is None:
+            known = self._made_by(source, caller, is_top=False)
+        return known is None or _key(source, [call])[0] in known
 
-    def _calls_of(self, source: EvaluationTree, caller: TracedCall) -> set[tuple[str, ...]] | None:
-        """What the reference calls directly in a call; None where that is not known."""
+    def _made_by(
+        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+    ) -> _Calls | None:
+        """What the reference calls in a call, only what it calls directly where that is no goal."""
+        key = (is_top, *_key(source, [caller])[0])
+        if key not in self._made:
+            if is_top:
+                self.close()  # the goal was run in the program as it was loaded
+            self._made[key] = self._calls_of(source, caller, is_top=is_top)
+        return self._made[key]
+
+    def _calls_of(
+        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+    ) -> _Calls | None:
         text = source.items([caller.term])[0]
         if text == HANDLE:
             return None
@@ -112,23 +130,29 @@ class ReferenceProgram:
         module = quoted(caller.predicate.module)
         try:
             lines = self.process.asked(f"run_item({module}, {quoted(text)}, {_ANSWERS}, {limits})")
-            trace = TraceTree(read(lines, run), run)
+            trace = TraceTree(lines, run)
             if run.stopped or not trace.calls:
                 self.close()
                 return None
-            made = [each for each in trace.calls[1:] if _user_caller(each) is trace.root]
-            digests = EvaluationTree(Engines(engine), trace, {}, "").digests(
-                [each.term for each in made]
-            )
+            made = [each for each in trace.calls[1:] if is_top or _user_caller(each) is trace.root]
+            return set(_key(EvaluationTree(Engines(engine), trace, {}, ""), made))
         except EngineProblem:
             return None
-        return {
-            (each.predicate.indicator, digest) for each, digest in zip(made, digests, strict=True)
-        }
 
     def _loaded(self, engine: Engine) -> None:
         self._known = Run()
         engine.load(self._file)
+
+
+def _key(source: EvaluationTree, calls: list[TracedCall]) -> list[tuple[str, str]]:
+    digests = source.digests([each.term for each in calls])
+    return [(each.predicate.indicator, digest) for each, digest in zip(calls, digests, strict=True)]
+
+
+def _top(call: TracedCall) -> TracedCall:
+    while call.caller is not None:
+        call = call.caller
+    return call
 
 
 def _user_caller(call: TracedCall) -> TracedCall | None:

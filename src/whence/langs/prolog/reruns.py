@@ -16,7 +16,7 @@ from pathlib import Path
 
 from whence.errors import CannotExpand
 from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
-from whence.langs.prolog.events import GOAL, Run, RunLimits, read
+from whence.langs.prolog.events import GOAL, Run, RunLimits
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall
 
@@ -99,7 +99,7 @@ class Reruns:
 
     def _by_itself(self, left: Left) -> tuple[TraceTree, TracedCall]:
         call, limits = left.call, self._program.limits
-        solutions = left.number + 1 if left.port is Port.EXIT else _ALL
+        solutions = left.number + 1 if left.port in (Port.EXIT, Port.FIRST) else _ALL
         # A library predicate is called by a clause that is made for it.
         limits = replace(limits, opened=() if call.predicate.is_user else (2,))
         request = f"run_item({self._item(call)}, {solutions}, {limits})"
@@ -122,7 +122,7 @@ class Reruns:
 
     def _traced(self, engine: Engine, request: str, opened: tuple[int, ...]) -> TraceTree:
         run = Run(predicates=self._run.predicates, clauses=self._run.clauses)
-        trace = TraceTree(read(engine.stream(request), run), run)
+        trace = TraceTree(engine.stream(request), run)
         if not trace.calls:
             raise CannotExpand("nothing was called when it was run again")
         self._traces[id(trace.root)] = trace
@@ -164,7 +164,7 @@ def _shape(left: Left) -> tuple[bool, ...]:
     """What has to be there of an event."""
     call = left.call
     match left.port:
-        case Port.EXIT:
+        case Port.EXIT | Port.FIRST:
             return (len(call.answers) > left.number,)
         case Port.FAIL:
             # That there is no further answer is not told where nothing was left to be tried.
@@ -180,4 +180,6 @@ def _compared(left: Left) -> list[int]:
     call = left.call
     if left.port is Port.EXIT:
         return [call.term, call.answers[left.number].term]
+    if left.port is Port.FIRST:
+        return [call.term, *(each.term for each in call.answers[: left.number + 1])]
     return [call.term, *(each.term for each in call.answers if left.port is Port.FAIL)]

@@ -19,6 +19,7 @@ need_swipl()
 WRONG = """
 :- use_module(library(clpfd)).
 p(1). p(2).
+tail(2). tail(1).
 q(_).
 gone(1).
 later(X) :- member(X, [1,2]).
@@ -33,6 +34,7 @@ where(X) :- X in 1..3.
 RIGHT = """
 :- use_module(library(clpfd)).
 p(2). p(3).
+tail(1). tail(2).
 q(X) :- member(X, [1,2]).
 later(X) :- nat(X), X > 5.
 bad(X) :- throw(no(X)).
@@ -64,6 +66,11 @@ def program(tmp_path: Path) -> ReferenceProgram:
         ("gone(X)", Port.EXIT, 0, U, "the reference has no gone/1"),
         ("later(X)", Port.EXIT, 0, U, "in the reference it did not end within the limit"),
         ("later(X)", Port.FAIL, 0, W, "the reference has the answer later(6)"),
+        ("p(X)", Port.FIRST, 1, R, "in the reference no other answer comes before it"),
+        ("p(X)", Port.FIRST, 0, R, "the reference has no such answer, so none comes before it"),
+        ("tail(X)", Port.FIRST, 0, W, "in the reference tail(1) comes before it"),
+        ("tail(X)", Port.FIRST, 1, R, "in the reference no other answer comes before it"),
+        ("later(X)", Port.FIRST, 0, U, "in the reference it did not end within the limit"),
         ("bad(3)", Port.RAISE, 0, R, "the reference raises that too"),
         ("loop", Port.STOPPED, 0, W, "in the reference it ends"),
         ("nat(X), X < 0", Port.STOPPED, 0, U, "in the reference it did not end by then either"),

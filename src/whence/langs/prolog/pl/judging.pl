@@ -8,10 +8,12 @@
     them; where these are finitely many integers they are tried one by one.
 */
 :- module(whence_judging, [judge/6, item_text/2, post/1, impure/3, clauses_change/0,
-                           note_goal/1]).
+                           note_goal/1, is_huge/1]).
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(library(solution_sequences)).
+:- use_module(library(occurs)).
+:- use_module(library(terms)).
 :- dynamic found/1, known_impure/2, first_answers/3.
 :- dynamic test_file/1.   % a test may put something else in the place of a part of the program
 
@@ -19,7 +21,7 @@ most_answers(2000).
 most_instances(2000).
 
 /*  judge(+Port, +Module, +Goal, +Items, +Options, -Verdict): Items are the answer of an exit, the
-    answers before a fail, the error of an exception. Options: inferences(N), and `fresh` where the
+    answers before a fail, the first answers, the error of an exception. Options: inferences(N), and `fresh` where the
     program is still as it was loaded, so that what it asserts cannot be in the way.
     Verdict is verdict(right/wrong/unknown, Why, Expected). */
 judge(Port, Module, Goal, Items, Options, Verdict) :-
@@ -68,6 +70,17 @@ judged(fail, Items, _, Answers, How, _, Verdict) :- !,
             Verdict = verdict(wrong, Why, "")
         ;   too_long(Verdict) )
     ;   not_finite(Verdict) ).
+judged(first, Items, _, Answers, How, _, Verdict) :- !,
+    append(Earlier, [Kept], Items),
+    (   before(Answers, Kept, Before), uncovered(Before, Earlier, Missing)
+    ->  (   Missing = missing(c(Term, _))
+        ->  text(Term, Text),
+            format(string(Why), "in the reference ~w comes before it", [Text]),
+            Verdict = verdict(wrong, Why, Text)
+        ;   Verdict = verdict(right, "in the reference no other answer comes before it", "") )
+    ;   How == all
+    ->  Verdict = verdict(right, "the reference has no such answer, so none comes before it", "")
+    ;   too_long(Verdict) ).
 judged(exception, [c(Error, _)], _, _, How, _, Verdict) :- !,
     (   How = raised(Theirs)
     ->  (   same_error(Error, Theirs)
@@ -161,6 +174,10 @@ covered(Answers, Item, Covered) :-
     (   forall(member(Instance, Instances), ( member(A, Answers), covers(A, Instance) ))
     ->  Covered = true
     ;   Covered = false ).
+
+/*  The answers before the first that covers an item. */
+before(Answers, Item, Before) :-
+    append(Before, [Answer|_], Answers), covered([Answer], Item, Covered), Covered == true, !.
 
 uncovered([], _, none).
 uncovered([Answer|More], Items, Missing) :-
@@ -298,11 +315,17 @@ state(tnot).
 /*  Written so that any program reads the same term; what is known to this process only is not. */
 item_text(Term, handle) :- nonvar(Term), Term = '$whence_text'(_), !.
 item_text(Term, handle) :- has_handle(Term), !.
+item_text(Term, handle) :- is_huge(Term), !.
 item_text(Term, Text) :-
     (   nonvar(Term), Term = '$whence_constrained'(T, Constraints) -> Item = c(T, Constraints)
     ;   Item = c(Term, []) ),
     term_variables(Item, Variables), numbered(Variables, 0, Names),
     format(string(Text), "~W", [Item, [quoted(true), ignore_ops(true), variable_names(Names)]]).
+
+/*  Holds a number of a million digits or more, which takes too long to be written. */
+is_huge(Term) :-
+    term_size(Term, Cells), Cells > 50_000,
+    sub_term(Number, Term), integer(Number), Number =\= 0, msb(abs(Number)) > 3_300_000, !.
 numbered([], _, []).
 numbered([V|Vs], N, [Name=V|Names]) :- atom_concat('_V', N, Name), M is N + 1, numbered(Vs, M, Names).
 has_handle(Term) :- blob(Term, Type), !, Type \== text, Type \== reserved_symbol.
