@@ -171,7 +171,6 @@ def test_learning_keeps_what_passing_and_failing_tests_did(project: Any) -> None
     done = whence(project, "--learn", "-q")
     assert done.returncode == 1
     assert "Learned from 1 passing and 1 failing tests: 4 functions" in done.stdout
-    assert "learning from 2 tests …" in done.stderr
     learned = Learned(project.folder / ".whence" / FILE)
     spectra = learned.spectra("")
     learned.close()

@@ -15,20 +15,18 @@ The file is bounded: of the tests learned first, those are forgotten that are to
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from whence.errors import WhenceError
-from whence.langs.python.recordings import folder
 from whence.langs.python.trace.equations import Equations, NotKnown
 from whence.langs.python.trace.format import mix
-from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.scan import UNIQUE
 from whence.model.call import Function
 from whence.ports import Floats, Tree
@@ -38,8 +36,6 @@ FILE = "learned.sqlite"
 _VERSION = 1
 _MOST_TESTS = 20_000
 _MOST_EQUATIONS = 500_000
-_MOST_OF_TEST = 500
-"""So many equations of one test are kept."""
 _MOST_READ = 5_000
 """So many equations of a recording are looked up."""
 _SEEN = 0.2
@@ -71,7 +67,7 @@ class Spectrum:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much was learned."""
+    """How much is known."""
 
     passing: int
     failing: int
@@ -93,15 +89,23 @@ class Learned:
                 )
             self._database.executescript(f"{_TABLES} PRAGMA user_version = {_VERSION};")
 
+    def keep(self) -> None:
+        """All that was learned is in the file, whatever happens."""
+        with self._told():
+            self._database.commit()
+
     def close(self) -> None:
-        """All that was learned is in the file."""
-        self._database.close()
+        """Keep it, and be done."""
+        try:
+            self.keep()
+        finally:
+            self._database.close()
 
     def learn(
         self, test: str, passed: bool, functions: Iterable[str], equations: Iterable[str]
     ) -> None:
-        """What one test did, in place of what was known of it."""
-        with self._told(), self._database as database:
+        """What one test did, in place of what was known of it; `keep` writes it to the file."""
+        with self._told(), self._all_or_nothing() as database:
             self._forget(database, database.execute("SELECT id FROM tests WHERE name = ?", (test,)))
             number = database.execute(
                 "INSERT INTO tests (name, passed) VALUES (?, ?)", (test, int(passed))
@@ -119,12 +123,13 @@ class Learned:
 
     def trim(self, tests: int = _MOST_TESTS, equations: int = _MOST_EQUATIONS) -> None:
         """Forget the tests that were learned first, as long as there is too much."""
-        with self._told(), self._database as database:
+        with self._told():
+            database = self._database
             old = database.execute(
                 "SELECT id FROM tests ORDER BY id DESC LIMIT -1 OFFSET ?", (tests,)
             )
             self._forget(database, old)
-            count = self.amount().equations
+            (count,) = database.execute("SELECT count(*) FROM equations").fetchone()
             for (number,) in database.execute("SELECT id FROM tests ORDER BY id").fetchall():
                 if count <= equations:
                     break
@@ -140,15 +145,15 @@ class Learned:
 
     def amount(self) -> Amount:
         """How much is known."""
+        counted = (
+            "count(*) FROM tests WHERE passed",
+            "count(*) FROM tests WHERE NOT passed",
+            "count(*) FROM functions",
+            "count(DISTINCT digest) FROM equations",
+        )
         with self._told():
-            return Amount(
-                *(
-                    self._database.execute(f"SELECT count(*) FROM {what}").fetchone()[0]
-                    for what in (
-                        "tests WHERE passed", "tests WHERE NOT passed", "functions", "equations",
-                    )
-                )
-            )  # fmt: skip
+            rows = [self._database.execute(f"SELECT {each}").fetchone() for each in counted]
+        return Amount(*(count for (count,) in rows))
 
     def failing(self, besides: str) -> int:
         """How many other tests failed."""
@@ -186,6 +191,21 @@ class Learned:
         return found
 
     @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[sqlite3.Connection]:
+        """Ctrl-C may come in between, and what is there is kept all the same."""
+        database = self._database
+        if not database.in_transaction:
+            database.execute("BEGIN")  # else the end of the savepoint would write to the disk
+        database.execute("SAVEPOINT test")
+        try:
+            yield database
+        except BaseException:
+            database.execute("ROLLBACK TO test")
+            raise
+        finally:
+            database.execute("RELEASE test")
+
+    @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
         try:
             yield
@@ -196,63 +216,31 @@ class Learned:
             ) from problem
 
 
-# --- learning ------------------------------------------------------------------------------------
-
-
-def learn_from(
-    recordings: Path,
-    start: Path | None = None,
-    progress: Callable[[int, int], None] = lambda done, of: None,
-) -> tuple[Path, Amount]:
-    """Learn from the recordings that the plugin left in a folder; where it is kept, how much.
-
-    `progress` is told how many tests are done, and of how many.
-    """
-    project = folder(start)
-    learned = Learned(project / FILE)
-    amount = [0, 0]
-    functions: set[str] = set()
-    equations: set[str] = set()
-    try:
-        lists = [each.read_text(encoding="utf-8") for each in sorted(recordings.glob("*.jsonl"))]
-        lines = [line for text in lists for line in text.splitlines()]
-        for done, line in enumerate(lines):
-            progress(done, len(lines))
-            told = json.loads(line)
-            tree = open_trace(recordings / told["file"])
-            ran = {_name(each) for each in tree.functions[1:] if each.location is not None}
-            every = range(1, len(tree.functions)) if told["passed"] else ()
-            known = digests(tree, project.parent, _MOST_OF_TEST, every)
-            learned.learn(told["test"], told["passed"], ran, set(known.values()))
-            amount[not told["passed"]] += 1
-            functions |= ran
-            equations.update(known.values())
-        learned.trim()
-    finally:
-        learned.close()
-    return learned.path, Amount(amount[0], amount[1], len(functions), len(equations))
+# --- equations -----------------------------------------------------------------------------------
 
 
 def digests(tree: ColumnTree, project: Path, most: int, functions: Collection[int]) -> Digests:
     """For the first equations of some functions their digests, where all of them is known."""
     known, columns = Equations(tree, project), tree.columns
-    positions = np.flatnonzero(np.isin(columns.function, list(functions)))
+    chosen = np.isin(columns.function, list(functions))
+    # A call of which something was cut off has an equation of its own.
+    whole = columns.equation.view(np.uint64) != _equation_of_its_own(tree)
+    positions = np.flatnonzero(chosen & whole)
+    _, first = np.unique(columns.equation[positions], return_index=True)
     found: Digests = {}
-    seen: set[int] = set()
-    for position in positions.tolist():
-        equation = int(columns.equation[position])
-        # A call of which something was cut off has an equation of its own.
-        if equation in seen or equation % 2**64 == mix(UNIQUE, tree.id(position)):
-            continue
-        seen.add(equation)
-        if len(seen) > most:
-            break
+    for position in positions[np.sort(first)[:most]].tolist():
         with contextlib.suppress(NotKnown, WhenceError):
-            found[equation] = known.of(position)[1]
+            found[int(columns.equation[position])] = known.of(position)[1]
     return found
 
 
-def _name(function: Function) -> str:
+def _equation_of_its_own(tree: ColumnTree) -> npt.NDArray[np.uint64]:
+    """By position, what a scan gives a call that no other one can be known to equal."""
+    ids = np.arange(len(tree.columns)) + tree.first_id if tree.ids is None else tree.ids
+    return mix(UNIQUE, ids.astype(np.uint64))
+
+
+def name_of(function: Function) -> str:
     """A function as it is known in every run."""
     return f"{function.module}.{function.qualname}"
 
@@ -293,8 +281,8 @@ class LearnedPrior:
         passing = [
             number
             for number, function in enumerate(tree.functions)
-            if function.location is not None and _name(function) in spectra
-            and spectra[_name(function)].passing
+            if function.location is not None and name_of(function) in spectra
+            and spectra[name_of(function)].passing
         ]  # fmt: skip
         known = digests(tree, self._path.parent.parent, _MOST_READ, passing)
         seen = learned.seen(known.values())
@@ -309,7 +297,7 @@ def _ochiai(tree: Tree, spectra: dict[str, Spectrum], failing: int, test: str) -
     for number, function in enumerate(tree.functions):
         if function.location is None:
             continue
-        ran = spectra.get(_name(function), Spectrum(0, 0))
+        ran = spectra.get(name_of(function), Spectrum(0, 0))
         failed = ran.failing + 1  # and the test that is looked at
         factors[number] = failed / sqrt((failing + 1) * (failed + ran.passing))
         if file and Path(function.location.file).match(file):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 from recorded import BACKENDS, record
 
 from whence.errors import WhenceError
-from whence.langs.python.learned import FILE, Learned, LearnedPrior, Spectrum, learn_from
+from whence.langs.python.learned import FILE, Learned, LearnedPrior, Spectrum
+from whence.langs.python.learning import Learner
 from whence.langs.python.trace.opening import open_trace
 
 
@@ -90,8 +92,14 @@ def test_what_ran_and_was_right_in_passing_tests_is_less_likely(tmp_path: Path) 
     for number in range(3):
         path = recording(runs, f"passed{number}", f"assert total([{number}, 5]) >= 0")
         told.append({"test": f"t{number}", "file": path.name, "passed": True})
-    (runs / "1.jsonl").write_text("\n".join(map(json.dumps, told)))
-    place, amount = learn_from(runs, project)
+    (runs / "1.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in told))
+    learner = Learner(runs, project)
+    place = learner.path
+    assert learner.waiting == 3
+    while learner.step():
+        pass
+    amount = learner.finish()
+    assert not list(runs.glob("*.whence")), "what was read is removed"
     assert (amount.passing, amount.failing) == (3, 0)
     assert amount.equations >= 5  # price of 0, 1, 2 and 5, and three times total
     tree = open_trace(recording(tmp_path, "failed", "assert total([5, 7]) != tax(3)"))
@@ -103,3 +111,38 @@ def test_what_ran_and_was_right_in_passing_tests_is_less_likely(tmp_path: Path) 
     assert by_call["tax(amount=3)"] > by_call["price(item=7)"] > by_call["price(item=5)"] > 0
     assert by_call["total(items=[5, 7])"] == by_call["price(item=7)"] == pytest.approx(0.5)
     assert np.all(factors > 0)
+
+
+def test_lists_are_read_as_they_grow_and_a_recording_that_is_none_is_passed_over(
+    tmp_path: Path,
+) -> None:
+    learner = Learner(tmp_path, tmp_path)
+    assert not learner.step()
+    (tmp_path / "1.jsonl").write_text('{"test": "t1", "file": "1.whence", "pas')
+    assert not learner.step()
+    with (tmp_path / "1.jsonl").open("a") as stream:
+        stream.write('sed": true}\n')
+    assert learner.waiting == 1
+    (tmp_path / "1.whence").write_text("no trace")
+    assert learner.step()
+    assert not learner.step()
+    assert learner.finish().passing == 0
+
+
+def test_what_was_learned_is_kept_when_it_is_stopped_and_no_test_by_half(
+    tmp_path: Path,
+) -> None:
+    learned = Learned(tmp_path / FILE)
+    learned.learn("t1", True, ["f"], ["aa"])
+
+    def stopped() -> Iterator[str]:
+        yield "bb"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learned.learn("t2", True, ["f"], stopped())
+    learned.close()
+    again = Learned(tmp_path / FILE)
+    assert again.spectra("") == {"f": Spectrum(1, 0)}
+    assert again.seen(["aa", "bb"]) == {"aa"}
+    again.close()
