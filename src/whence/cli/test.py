@@ -28,6 +28,7 @@ _TURN = 0.1
 """Seconds between two looks at what was recorded."""
 _USAGE = "whence test [OPTIONS] [--] [PYTEST ARGUMENTS]"
 _DASHES = "--"
+_MAY_FOLLOW = "?"
 # Put before a word that is pytest's, so that argparse takes no option of pytest for one of ours.
 _THEIRS = "\0"
 
@@ -74,25 +75,32 @@ def separated(words: Sequence[str]) -> list[str]:
         place = own.index(_DASHES)
         return [words[0], *own[:place], *(_THEIRS + word for word in own[place + 1 :])]
     values = _long_options()
-    out = [words[0]]
+    # Apart, since argparse takes arguments only if they stand together.
+    ours, theirs = [words[0]], []
     while own:
         word = own.pop(0)
         name, equals, _ = word.partition("=")
         if name not in values:
-            out.append(_THEIRS + word)
+            theirs.append(_THEIRS + word)
             continue
-        out.append(word)
-        if values[name] and not equals and own:
-            out.append(own.pop(0))
-    return out
+        if equals or values[name] == 0:
+            ours.append(word)
+        elif values[name] != _MAY_FOLLOW:
+            ours += [word, *own[:1]]
+            del own[:1]
+        elif own and not own[0].startswith("-") and not Path(own[0].partition("::")[0]).exists():
+            ours.append(f"{word}={own.pop(0)}")  # a file to be made; one that exists is pytest's
+        else:
+            ours.append(f"{word}=")
+    return [*ours, *theirs]
 
 
-def _long_options() -> dict[str, bool]:
-    """The names of our long options, and whether a value follows."""
+def _long_options() -> dict[str, int | str | None]:
+    """The names of our long options, and how many values follow."""
     parser = argparse.ArgumentParser()
     _add_options(parser)
     return {
-        name: action.nargs != 0
+        name: action.nargs
         for action in parser._actions
         for name in action.option_strings
         if name.startswith("--")

@@ -180,8 +180,13 @@ def test_learning_keeps_what_passing_and_failing_tests_did(project: Any) -> None
 
 def test_long_options_of_whence_are_told_from_those_of_pytest() -> None:
     assert separated(["test", "-x", "--trust", "f", "--tb=short", "--format=json", "tests"]) == [
-        "test", "\0-x", "--trust", "f", "\0--tb=short", "--format=json", "\0tests",
+        "test", "--trust", "f", "--format=json", "\0-x", "\0--tb=short", "\0tests",
     ]  # fmt: skip
+    assert separated(["test", "a", "--regression-test", "b.py", "--learn", "-k", "c"]) == [
+        "test", "--regression-test=b.py", "--learn", "\0a", "\0-k", "\0c",
+    ]  # fmt: skip
+    assert separated(["test", "--regression-test", "-k", "c"])[1] == "--regression-test="
+    assert separated(["test", "--regression-test", "/"])[1:] == ["--regression-test=", "\0/"]
     assert separated(["test", "-s", "top-down", "--", "-s", "--trust"]) == [
         "test", "-s", "top-down", "\0-s", "\0--trust",
     ]  # fmt: skip

@@ -1,13 +1,14 @@
 """What the project's tests tell beforehand: `.whence/learned.sqlite`, and a prior made of it.
 
-`whence test --learn` keeps in which tests each function ran and how these ended, and which
-equations occurred in tests that passed. Neither is a verdict: a test that passes need not look at
-all that it calls, and a function that ran in a failing test only may be right. So they order the
-questions and answer none (`ports.Prior`).
+`whence test --learn` keeps in which tests each function ran and how these ended, what its code was
+when a test passed, and which equations occurred in tests that passed. None of it is a verdict: a
+test that passes need not look at all that it calls, a function that ran in a failing test only may
+be right, and so may one that was changed since. So they order the questions and answer none
+(`ports.Prior`).
 
 Functions are weighed by Ochiai's coefficient (Abreu et al. 2007): ef / sqrt(F · (ef + ep)), with F
 failing tests, ef of which ran the function as did ep passing ones; the test that is being debugged
-counts as failing.
+counts as failing. A function whose code is not what it was when tests passed has 1, the most.
 
 The file is bounded: of the tests learned first, those are forgotten that are too many.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -25,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.errors import WhenceError
+from whence.langs.python.compiled import digests_of
 from whence.langs.python.trace.equations import Equations, NotKnown
 from whence.langs.python.trace.format import mix
 from whence.langs.python.trace.scan import UNIQUE
@@ -33,7 +35,7 @@ from whence.ports import Floats, Tree
 from whence.tree.memory import ColumnTree
 
 FILE = "learned.sqlite"
-_VERSION = 1
+_VERSION = 2
 _MOST_TESTS = 20_000
 _MOST_EQUATIONS = 500_000
 _MOST_READ = 5_000
@@ -47,7 +49,7 @@ Digests = dict[int, str]
 """By the equation within one recording that which is the same in every run."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tests (id INTEGER PRIMARY KEY, name TEXT UNIQUE, passed INTEGER);
-CREATE TABLE IF NOT EXISTS functions (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+CREATE TABLE IF NOT EXISTS functions (id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT);
 CREATE TABLE IF NOT EXISTS ran (
     function INTEGER, test INTEGER, PRIMARY KEY (function, test)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS equations (
@@ -55,6 +57,9 @@ CREATE TABLE IF NOT EXISTS equations (
 CREATE INDEX IF NOT EXISTS ran_in ON ran (test);
 CREATE INDEX IF NOT EXISTS seen_in ON equations (test);
 """
+_DROPPED = "".join(
+    f"DROP TABLE IF EXISTS {name};" for name in ("tests", "functions", "ran", "equations")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +88,12 @@ class Learned:
         with self._told():
             self._database = sqlite3.connect(path, timeout=30)
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
-            if version not in (0, _VERSION):
+            if version > _VERSION:
                 raise WhenceError(
-                    f"{path}: was written by another version of whence; remove it and learn again"
+                    f"{path}: was written by a later version of whence; remove it and learn again"
                 )
-            self._database.executescript(f"{_TABLES} PRAGMA user_version = {_VERSION};")
+            old = _DROPPED if version < _VERSION else ""
+            self._database.executescript(f"{old} {_TABLES} PRAGMA user_version = {_VERSION};")
 
     def keep(self) -> None:
         """All that was learned is in the file, whatever happens."""
@@ -102,9 +108,16 @@ class Learned:
             self._database.close()
 
     def learn(
-        self, test: str, passed: bool, functions: Iterable[str], equations: Iterable[str]
+        self,
+        test: str,
+        passed: bool,
+        functions: Mapping[str, str | None],
+        equations: Iterable[str],
     ) -> None:
-        """What one test did, in place of what was known of it; `keep` writes it to the file."""
+        """What one test did, in place of what was known of it; `keep` writes it to the file.
+
+        `functions` are those that ran, each with the digest of its code if that is known.
+        """
         with self._told(), self._all_or_nothing() as database:
             self._forget(database, database.execute("SELECT id FROM tests WHERE name = ?", (test,)))
             number = database.execute(
@@ -116,6 +129,11 @@ class Learned:
                 "INSERT OR IGNORE INTO ran SELECT id, ? FROM functions WHERE name = ?",
                 [(number, name) for (name,) in names],
             )
+            if passed:
+                database.executemany(
+                    "UPDATE functions SET code = ? WHERE name = ? AND code IS NOT ?",
+                    [(code, name, code) for name, code in functions.items()],
+                )
             database.executemany(
                 "INSERT OR IGNORE INTO equations VALUES (?, ?)",
                 [(digest, number) for digest in equations],
@@ -173,6 +191,13 @@ class Learned:
                 (besides,),
             ).fetchall()
         return {name: Spectrum(passing, failing) for name, passing, failing in rows}
+
+    def codes(self) -> dict[str, str]:
+        """For each function the digest of its code when a test with it passed."""
+        with self._told():
+            return dict(
+                self._database.execute("SELECT name, code FROM functions WHERE code IS NOT NULL")
+            )
 
     def seen(self, digests: Iterable[str]) -> set[str]:
         """Those of the equations that occurred in a test that passed."""
@@ -240,6 +265,22 @@ def _equation_of_its_own(tree: ColumnTree) -> npt.NDArray[np.uint64]:
     return mix(UNIQUE, ids.astype(np.uint64))
 
 
+class Compiled:
+    """The digests of the code of functions, as their files are now. Each file is read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, dict[str, str]] = {}
+
+    def of(self, function: Function) -> str | None:
+        """That of one function, where it is known."""
+        if function.location is None:
+            return None
+        file = function.location.file
+        if file not in self._files:
+            self._files[file] = digests_of(file)
+        return self._files[file].get(function.qualname)
+
+
 def name_of(function: Function) -> str:
     """A function as it is known in every run."""
     return f"{function.module}.{function.qualname}"
@@ -267,6 +308,7 @@ class LearnedPrior:
         try:
             spectra = learned.spectra(test)
             of_function = _ochiai(tree, spectra, learned.failing(test), test)
+            of_function[_changed(tree, learned.codes())] = 1.0
             factors: Floats = of_function[tree.columns.function]
             if isinstance(tree, ColumnTree):
                 self._seen(tree, learned, spectra, factors)
@@ -288,6 +330,17 @@ class LearnedPrior:
         seen = learned.seen(known.values())
         equations = [equation for equation, digest in known.items() if digest in seen]
         factors[np.isin(tree.columns.equation, equations)] *= _SEEN
+
+
+def _changed(tree: Tree, codes: Mapping[str, str]) -> list[int]:
+    """The numbers of the functions whose code is not what it was when tests passed."""
+    now = Compiled()
+    found = []
+    for number, function in enumerate(tree.functions):
+        then, code = codes.get(name_of(function)), now.of(function)
+        if then and code and code != then and code.split()[0] == then.split()[0]:
+            found.append(number)
+    return found
 
 
 def _ochiai(tree: Tree, spectra: dict[str, Spectrum], failing: int, test: str) -> Floats:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.learned import FILE, Amount, Learned, digests, name_of
+from whence.langs.python.learned import FILE, Amount, Compiled, Learned, digests, name_of
 from whence.langs.python.recordings import folder
 from whence.langs.python.trace.opening import open_trace
 
@@ -39,6 +39,7 @@ class Learner:
         self._learned = Learned(project / FILE)
         self._read: dict[Path, int] = {}
         """How many bytes of each list were read."""
+        self._compiled = Compiled()
         self._waiting: deque[Mapping[str, Any]] = deque()
         self._kept_at = time.monotonic()
         self._passing = self._failing = 0
@@ -82,7 +83,11 @@ class Learner:
             tree = open_trace(path)
         except WhenceError:  # its disk was full, or the test wrote to our file
             return
-        ran = {name_of(each) for each in tree.functions[1:] if each.location is not None}
+        ran = {
+            name_of(each): self._compiled.of(each)
+            for each in tree.functions[1:]
+            if each.location is not None
+        }
         every = range(1, len(tree.functions)) if passed else ()
         known = set(digests(tree, self._project, _MOST_OF_TEST, every).values())
         self._learned.learn(test, passed, ran, known)

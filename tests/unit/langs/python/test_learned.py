@@ -14,39 +14,43 @@ from whence.langs.python.learning import Learner
 from whence.langs.python.trace.opening import open_trace
 
 
+def ran(*names: str) -> dict[str, str | None]:
+    return dict.fromkeys(names)
+
+
 @pytest.fixture
 def learned(tmp_path: Path) -> Learned:
     return Learned(tmp_path / FILE)
 
 
 def test_functions_are_counted_by_how_their_tests_ended(learned: Learned) -> None:
-    learned.learn("t1", True, ["shop.total", "shop.price"], [])
-    learned.learn("t2", True, ["shop.price"], [])
-    learned.learn("t3", False, ["shop.total"], [])
+    learned.learn("t1", True, ran("shop.total", "shop.price"), [])
+    learned.learn("t2", True, ran("shop.price"), [])
+    learned.learn("t3", False, ran("shop.total"), [])
     assert learned.spectra("") == {"shop.total": Spectrum(1, 1), "shop.price": Spectrum(2, 0)}
     assert learned.spectra("t3") == {"shop.total": Spectrum(1, 0), "shop.price": Spectrum(2, 0)}
     assert (learned.failing(""), learned.failing("t3")) == (1, 0)
 
 
 def test_a_test_that_is_learned_again_replaces_what_was_known_of_it(learned: Learned) -> None:
-    learned.learn("t1", True, ["shop.total"], ["aa"])
-    learned.learn("t1", False, ["shop.price"], [])
+    learned.learn("t1", True, ran("shop.total"), ["aa"])
+    learned.learn("t1", False, ran("shop.price"), [])
     assert learned.spectra("") == {"shop.price": Spectrum(0, 1)}
     assert learned.seen(["aa"]) == set()
 
 
 def test_equations_count_only_where_a_passing_test_had_them(learned: Learned) -> None:
-    learned.learn("t1", True, [], ["aa", "bb"])
-    learned.learn("t2", False, [], ["cc"])
+    learned.learn("t1", True, {}, ["aa", "bb"])
+    learned.learn("t2", False, {}, ["cc"])
     assert learned.seen(["aa", "cc", "dd"]) == {"aa"}
     many = [f"{number:x}" for number in range(2000)]
-    learned.learn("t3", True, [], many)
+    learned.learn("t3", True, {}, many)
     assert learned.seen(many) == set(many)
 
 
 def test_the_file_is_bounded(learned: Learned) -> None:
     for number in range(10):
-        learned.learn(f"t{number}", True, ["f"], [f"{number}a", f"{number}b"])
+        learned.learn(f"t{number}", True, ran("f"), [f"{number}a", f"{number}b"])
     learned.trim(tests=5, equations=4)
     assert learned.spectra("") == {"f": Spectrum(5, 0)}
     assert learned.amount().equations == 4
@@ -133,14 +137,14 @@ def test_what_was_learned_is_kept_when_it_is_stopped_and_no_test_by_half(
     tmp_path: Path,
 ) -> None:
     learned = Learned(tmp_path / FILE)
-    learned.learn("t1", True, ["f"], ["aa"])
+    learned.learn("t1", True, ran("f"), ["aa"])
 
     def stopped() -> Iterator[str]:
         yield "bb"
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        learned.learn("t2", True, ["f"], stopped())
+        learned.learn("t2", True, ran("f"), stopped())
     learned.close()
     again = Learned(tmp_path / FILE)
     assert again.spectra("") == {"f": Spectrum(1, 0)}

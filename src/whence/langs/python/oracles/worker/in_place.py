@@ -75,6 +75,7 @@ def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> No
     def say_before(answer: dict[str, Any]) -> None:
         say({**answer, "why": f"{BEFORE}, {answer['why']}"})
 
+    tempfile.gettempdir()  # which tries to write there, the first time
     calling.stay_inside(say_before)
     try:
         launch(Target(Kind(kind), name, tuple(arguments)), watch.start, lambda how, value: None)
