@@ -42,6 +42,8 @@ _MOST_READ = 5_000
 """So many equations of a recording are looked up."""
 _SEEN = 0.2
 """A call whose equation occurred in a passing test is so much less likely to be at fault."""
+_UNCHANGED = 0.1
+"""So is code that is what it was when the very test passed that fails now, if other is not."""
 _TEST_CODE = 0.25
 """So is the code of the test itself, which ran in no other one."""
 _BATCH = 500
@@ -181,6 +183,12 @@ class Learned:
             ).fetchone()
         return int(count)
 
+    def has_passed(self, test: str) -> bool:
+        """Whether a test passed when it was learned from."""
+        with self._told():
+            found = self._database.execute("SELECT passed FROM tests WHERE name = ?", (test,))
+            return found.fetchone() == (1,)
+
     def spectra(self, besides: str) -> dict[str, Spectrum]:
         """For each function in how many other tests it ran."""
         with self._told():
@@ -308,7 +316,10 @@ class LearnedPrior:
         try:
             spectra = learned.spectra(test)
             of_function = _ochiai(tree, spectra, learned.failing(test), test)
-            of_function[_changed(tree, learned.codes())] = 1.0
+            changed = _changed(tree, learned.codes())
+            if changed and learned.has_passed(test):
+                of_function *= _UNCHANGED
+            of_function[changed] = 1.0
             factors: Floats = of_function[tree.columns.function]
             if isinstance(tree, ColumnTree):
                 self._seen(tree, learned, spectra, factors)

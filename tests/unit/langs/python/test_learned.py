@@ -150,3 +150,38 @@ def test_what_was_learned_is_kept_when_it_is_stopped_and_no_test_by_half(
     assert again.spectra("") == {"f": Spectrum(1, 0)}
     assert again.seen(["aa", "bb"]) == {"aa"}
     again.close()
+
+
+def test_a_function_changed_since_its_tests_passed_is_the_likeliest(tmp_path: Path) -> None:
+    project, runs = tmp_path / "project", tmp_path / "runs"
+    project.mkdir()
+    runs.mkdir()
+    path = recording(runs, "passed", "assert tax(total([2, 5])) == 15")
+    told = {"test": "shop", "file": path.name, "passed": True}
+    (runs / "1.jsonl").write_text(f"{json.dumps(told)}\n")
+    learner = Learner(runs, project)
+    assert learner.step()
+    learner.finish()
+
+    def factors(change: tuple[str, str], has_passed: bool = False) -> dict[str, float]:
+        source = PROGRAM.format(test="assert tax(total([3, 5]))").replace(*change)
+        record(source, tmp_path, BACKENDS[0], name="shop")
+        (new,) = tmp_path.glob("*.whence")
+        tree = open_trace(new.rename(tmp_path / "failed"))
+        if has_passed:
+            known = Learned(learner.path)
+            known.learn(tree.functions[0].name, True, {}, [])
+            known.close()
+        found = LearnedPrior(learner.path).factors(tree)
+        names = [tree.functions[number].qualname for number in tree.columns.function]
+        return dict(zip(names, found.tolist(), strict=True))
+
+    same = factors(("", ""))
+    moved = factors(("def tax", "# a remark\n\ndef tax"))
+    assert moved == same
+    changed = factors(("amount + 1", "amount + 2"))
+    assert changed["tax"] == 1 > same["tax"]
+    assert changed["total"] == same["total"]
+    broken = factors(("amount + 1", "amount + 2"), has_passed=True)
+    assert broken["tax"] == 1
+    assert broken["total"] < same["total"], "the test passed with it, and something else changed"
