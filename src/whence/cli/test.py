@@ -146,7 +146,7 @@ def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
             status = _run_tests(options, [*arguments, f"--whence-learn={folder}"], learner.step)
             _learn_the_rest(learner)
         except KeyboardInterrupt:
-            status, left = 130, learner.waiting
+            status, left = 130, learner.waiting + 1
         finally:
             amount = learner.finish()
     print(
@@ -154,7 +154,7 @@ def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         f"{amount.functions:,} functions, {amount.equations:,} equations, in {learner.path}"
     )
     if left:
-        print(f"Stopped: {left:,} tests were recorded of which nothing was learned.")
+        print(f"Stopped: nothing was learned from the last {left:,} tests.")
     return status
 
 

@@ -303,6 +303,8 @@ class LearnedPrior:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: tuple[Tree, Floats] | None = None
+        self.changed: tuple[str, ...] = ()
+        """After `factors`: the functions whose code is not what it was when tests passed."""
 
     def factors(self, tree: Tree) -> Floats:
         """Each call's factor, by its function and by its equation."""
@@ -316,7 +318,8 @@ class LearnedPrior:
         try:
             spectra = learned.spectra(test)
             of_function = _ochiai(tree, spectra, learned.failing(test), test)
-            changed = _changed(tree, learned.codes())
+            changed = _changed(tree, learned.codes(), test)
+            self.changed = tuple(tree.functions[number].qualname for number in changed)
             if changed and learned.has_passed(test):
                 of_function *= _UNCHANGED
             of_function[changed] = 1.0
@@ -343,27 +346,36 @@ class LearnedPrior:
         factors[np.isin(tree.columns.equation, equations)] *= _SEEN
 
 
-def _changed(tree: Tree, codes: Mapping[str, str]) -> list[int]:
-    """The numbers of the functions whose code is not what it was when tests passed."""
+def _changed(tree: Tree, codes: Mapping[str, str], test: str) -> list[int]:
+    """The numbers of the functions whose code is not what it was when tests passed.
+
+    Those of the test are left out: it is its author's word that it is right.
+    """
     now = Compiled()
     found = []
     for number, function in enumerate(tree.functions):
         then, code = codes.get(name_of(function)), now.of(function)
-        if then and code and code != then and code.split()[0] == then.split()[0]:
+        known = then and code and code.split()[0] == then.split()[0]
+        if known and code != then and not _is_of(test, function):
             found.append(number)
     return found
+
+
+def _is_of(test: str, function: Function) -> bool:
+    """Whether a function stands in the file of a test."""
+    file = test.partition("::")[0] if "::" in test else ""
+    return bool(file and function.location and Path(function.location.file).match(file))
 
 
 def _ochiai(tree: Tree, spectra: dict[str, Spectrum], failing: int, test: str) -> Floats:
     """By function. What is not of the program (the run, what was not recorded) has 1."""
     factors = np.ones(len(tree.functions))
-    file = test.partition("::")[0] if "::" in test else ""
     for number, function in enumerate(tree.functions):
         if function.location is None:
             continue
         ran = spectra.get(name_of(function), Spectrum(0, 0))
         failed = ran.failing + 1  # and the test that is looked at
         factors[number] = failed / sqrt((failing + 1) * (failed + ran.passing))
-        if file and Path(function.location.file).match(file):
+        if _is_of(test, function):
             factors[number] *= _TEST_CODE
     return factors
