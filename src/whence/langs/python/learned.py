@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -187,7 +188,7 @@ class Learned:
         """Whether a test passed when it was learned from."""
         with self._told():
             found = self._database.execute("SELECT passed FROM tests WHERE name = ?", (test,))
-            return found.fetchone() == (1,)
+            return bool(found.fetchone() == (1,))
 
     def spectra(self, besides: str) -> dict[str, Spectrum]:
         """For each function in how many other tests it ran."""
@@ -270,7 +271,8 @@ def digests(tree: ColumnTree, project: Path, most: int, functions: Collection[in
 def _equation_of_its_own(tree: ColumnTree) -> npt.NDArray[np.uint64]:
     """By position, what a scan gives a call that no other one can be known to equal."""
     ids = np.arange(len(tree.columns)) + tree.first_id if tree.ids is None else tree.ids
-    return mix(UNIQUE, ids.astype(np.uint64))
+    words: Any = ids.astype(np.uint64)  # all at once: arithmetic of 64 bits wraps around by itself
+    return cast("npt.NDArray[np.uint64]", mix(UNIQUE, words))
 
 
 class Compiled:

@@ -20,7 +20,7 @@ RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
 
 HEAD = """
 import collections, contextlib, functools, io, itertools, os, random, re, tempfile
-held = tempfile.TemporaryFile()
+held, flipped = tempfile.TemporaryFile(), tempfile.TemporaryFile()
 random.seed(7)
 class Settings:
     limit = 0
@@ -69,10 +69,10 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
         WRONG,
     ),
     "toggled": (
-        "n = held.seek(0, 2)\n (held.truncate(0) if n else held.write(b'.'))"
-        "\n held.flush()\n return n",
-        "n = held.seek(0, 2)\n (held.truncate(0) if n else held.write(b'.'))"
-        "\n held.flush(), f\n return n",
+        "n = flipped.seek(0, 2)\n (flipped.truncate(0) if n else flipped.write(b'.'))"
+        "\n flipped.flush()\n return n",
+        "n = flipped.seek(0, 2)\n (flipped.truncate(0) if n else flipped.write(b'.'))"
+        "\n flipped.flush(), f\n return n",
         "toggled(1)",
         RIGHT,
     ),
