@@ -44,6 +44,8 @@ TESTS = "tests"
 NAMES = (REMEMBERED, "contracts", "type hints", DECLARATIONS, TESTS, "reference", DEFINITIONS)
 """The oracles that go by a name of their own, in their order."""
 _TEXT = Limits(depth=4, parts=12, characters=200)
+_NAMED = 5
+"""So many functions are named."""
 
 
 def add_options(without: argparse._ArgumentGroup, keeping: argparse._ArgumentGroup) -> None:
@@ -117,6 +119,12 @@ def prior(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Pr
     except WhenceError as problem:
         note(f"What tests tell is left out: {problem}.")
         return None
+    if learned.changed:
+        names = ", ".join(learned.changed[:_NAMED])
+        more = (
+            f" and {len(learned.changed) - _NAMED:,} more" if len(learned.changed) > _NAMED else ""
+        )
+        note(f"Changed since tests passed, and so the first to look at: {names}{more}.")
     return learned
 
 

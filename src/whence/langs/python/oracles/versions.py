@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.worker.same_code import all_codes, digest
+from whence.langs.python.compiled import all_code, content
 from whence.langs.python.oracles.workers import Version
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace import format as f
@@ -29,6 +29,8 @@ from whence.langs.python.trace.tables import CodeEntry
 _OPTIMIZED = 1
 _MOST_FILES = 20_000
 _NOT_SOURCE = {".git", "__pycache__", ".whence", ".venv", "venv", "node_modules", ".tox"}
+_CACHE = "CACHEDIR.TAG"
+"""In a folder that some tool filled and may empty at any time, such as that of pytest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ class Versions:
         own = self._code(own_file)
         if own is None:
             return None
-        named = [code for code in all_codes(own) if code.co_qualname == entry.qualname]
+        named = [code for code in all_code(own) if code.co_qualname == entry.qualname]
         mine = [code for code in named if _is(code, entry)]
         if len(mine) != 1:
             return None  # the file is not what it was
@@ -200,11 +202,11 @@ class Versions:
         other = self._code(other_file)
         if other is None:
             return None
-        others = [code for code in all_codes(other) if code.co_qualname == entry.qualname]
+        others = [code for code in all_code(other) if code.co_qualname == entry.qualname]
         if len(others) != len(named):
             # Which is which is not known, but it is the same as one that is there.
-            return any(digest(mine[0]) == digest(each) for each in others)
-        return digest(mine[0]) == digest(others[named.index(mine[0])])
+            return any(content(mine[0]) == content(each) for each in others)
+        return content(mine[0]) == content(others[named.index(mine[0])])
 
     @cached_property
     def only_functions_differ(self) -> bool:
@@ -223,7 +225,7 @@ class Versions:
         if one is None or two is None:
             return False
         ours, theirs = list(_bodies(one)), list(_bodies(two))
-        return list(map(digest, ours)) == list(map(digest, theirs))
+        return list(map(content, ours)) == list(map(content, theirs))
 
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
@@ -245,7 +247,7 @@ class Versions:
                 body = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
             except (OSError, SyntaxError, ValueError, RecursionError):
                 continue
-            for code in all_codes(body):
+            for code in all_code(body):
                 found.update(code.co_names if code.co_flags & _OPTIMIZED else ())
         return frozenset(found)
 
@@ -305,6 +307,9 @@ def _same_data(one: str, other: str) -> bool:
         folders[:] = [
             name for name in folders if name not in _NOT_SOURCE and not name.startswith(".venv")
         ]
+        if _CACHE in files:
+            folders.clear()
+            continue
         for name in files:
             count += 1
             if count > _MOST_FILES:

@@ -19,8 +19,9 @@ from whence.session.state import State
 RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
 
 HEAD = """
-import collections, functools, io, itertools, os, random, re, threading
+import collections, contextlib, functools, io, itertools, os, random, re, tempfile, threading
 kept = []
+held, flipped = tempfile.TemporaryFile(), tempfile.TemporaryFile()
 random.seed(7)
 class Settings:
     limit = 0
@@ -28,6 +29,8 @@ numbers = itertools.count()
 def adder(n):
     def add(x): return x + n
     return add
+def apart(stream, function):
+    with contextlib.redirect_stdout(stream): function(1)
 def counted():
     yield from range(9)
 def alike():
@@ -69,6 +72,24 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
     "partial": ("return f()", "return f() + 1", "partial(functools.partial(int, '3'))", WRONG),
     "stream": ("f.read(1)", "f.read(2)", "stream(io.StringIO('abc'))", WRONG),
     "opened": ("return f.read(5)", "return f.read(4)", "opened(open(__file__))", WRONG),
+    # Nobody else can see it, so that it may be written to; each version finds it as it was.
+    "temporary": (
+        "held.write(b'x')\n return tempfile.TemporaryFile().write(b'.') + f",
+        "held.write(b'x')\n return tempfile.TemporaryFile().write(b'.') - f",
+        "temporary(1)",
+        WRONG,
+    ),
+    "toggled": (
+        "n = flipped.seek(0, 2)\n (flipped.truncate(0) if n else flipped.write(b'.'))"
+        "\n flipped.flush()\n return n",
+        "n = flipped.seek(0, 2)\n (flipped.truncate(0) if n else flipped.write(b'.'))"
+        "\n flipped.flush(), f\n return n",
+        "toggled(1)",
+        RIGHT,
+    ),
+    "prints": ("print(f)", "print(-f)", "apart(tempfile.TemporaryFile('w+'), prints)", WRONG),
+    "tells": ("print(f)", "print(-f)", "apart(io.TextIOWrapper(io.BytesIO()), tells)", WRONG),
+    "same_text": ("print(f)", "print(f + 0)", "apart(io.StringIO(), same_text)", RIGHT),
     "of_class": ("Settings.limit = f", "Settings.limit = -f", "of_class(1)", WRONG),
     "variable": ("next(numbers)", "next(numbers), next(numbers)", "variable(1)", WRONG),
     "of_function": ("adder.seen = f", "adder.seen = -f", "of_function(1)", WRONG),

@@ -14,8 +14,8 @@ from importlib import _bootstrap_external
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from whence.langs.python.compiled import all_code, content
 from whence.langs.python.oracles.worker.making import CannotMake
-from whence.langs.python.oracles.worker.same_code import all_codes, digest
 
 _Key = tuple[str, str, int, bytes]
 
@@ -66,9 +66,9 @@ class Exchange:
                 self._own[_key(one)] = _Known(one, str(number), two, both)
                 self._there[id(two)] = _Known(two, str(number), two, both)
             return
-        there = {digest(code, whole=True): code for code in theirs}
+        there = {content(code, whole=True): code for code in theirs}
         for code in ours:
-            same = there.get(digest(code, whole=True))
+            same = there.get(content(code, whole=True))
             self._own[_key(code)] = _Known(code, _by_what_it_does(code), same)
         for code in theirs:
             self._there[id(code)] = _Known(code, _by_what_it_does(code), code)
@@ -141,7 +141,7 @@ def _by_what_it_does(code: CodeType) -> str:
 
 def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
     found: dict[str, list[CodeType]] = {}
-    for each in all_codes(code):
+    for each in all_code(code):
         found.setdefault(each.co_qualname, []).append(each)
     return found
 

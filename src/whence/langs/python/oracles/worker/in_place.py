@@ -12,6 +12,7 @@ Invariant: nothing that the program does here reaches beyond its process.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import inspect
@@ -53,6 +54,8 @@ OWN, REFERENCE = "own", "reference"
 PRINTED, ERRORS = "what it printed", "what it wrote to standard error"
 VARIABLE = "the variable "
 _MOST_FILES = 1024
+_MOST_BYTES = 16 * 2**20
+"""Of a temporary file."""
 BEFORE = "before the program, run again, comes to this call"
 """Then it was stopped."""
 
@@ -89,6 +92,7 @@ def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> No
     def say_before(answer: dict[str, Any]) -> None:
         say({**answer, "why": f"{BEFORE}, {answer['why']}"})
 
+    tempfile.gettempdir()  # which tries to write there, the first time
     calling.stay_inside(say_before)
     try:
         target = Target(Kind(kind), name, tuple(arguments))
@@ -142,13 +146,12 @@ def _reached(
             with contextlib.suppress(Exception):
                 stream.flush()
         sides: list[dict[str, Any]] = []
-        places = _offsets()
+        files = _open_files()
         # Twice, since what is by chance must not be called different.
         for number, version in enumerate((OWN, REFERENCE, OWN, REFERENCE)):
             if number == 2 and sides[0] == sides[1]:
                 break
-            for descriptor, offset in places.items():
-                os.lseek(descriptor, offset, os.SEEK_SET)
+            _put_back(files)
             sides.append(_in_child(_Side(frame, order, version, number, rules), order["limit"]))
         say({"said": "done", OWN: sides[::2], REFERENCE: sides[1::2]})
     except CannotMake as problem:
@@ -157,14 +160,34 @@ def _reached(
         os._exit(0)
 
 
-def _offsets() -> dict[int, int]:
-    """How far each open file was read: processes that are forked off share that."""
-    found = {}
+def _open_files() -> dict[int, tuple[int, bytes | None]]:
+    """How far each open file was read, which processes that are forked off share.
+
+    So they do what is in a file that they may write to: one without a name. Of that all is kept.
+    """
+    found: dict[int, tuple[int, bytes | None]] = {}
     for descriptor in range(_MOST_FILES):
         with contextlib.suppress(OSError):
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                found[descriptor] = os.lseek(descriptor, 0, os.SEEK_CUR)
+            file = os.fstat(descriptor)
+            if not stat.S_ISREG(file.st_mode):
+                continue
+            content = None
+            reads_only = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+            if file.st_nlink == 0 and not reads_only:
+                if file.st_size > _MOST_BYTES:
+                    raise CannotMake("it holds a large temporary file")
+                content = os.pread(descriptor, file.st_size, 0)
+            found[descriptor] = os.lseek(descriptor, 0, os.SEEK_CUR), content
     return found
+
+
+def _put_back(files: dict[int, tuple[int, bytes | None]]) -> None:
+    """Have open files as they were."""
+    for descriptor, (offset, content) in files.items():
+        if content is not None:
+            os.ftruncate(descriptor, len(content))
+            os.pwrite(descriptor, content, 0)
+        os.lseek(descriptor, offset, os.SEEK_SET)
 
 
 def _in_child(side: _Side, limit: float) -> dict[str, Any]:
@@ -269,6 +292,8 @@ class _Side:
             for name, file in ((PRINTED, printed), (ERRORS, errors)):
                 file.seek(0)
                 outcome[name] = self._digest(name, file.read())
+            for name, stream in (("sys.stdout", sys.stdout), ("sys.stderr", sys.stderr)):
+                outcome[f"what is in {name}"] = self._digest(name, _content_of(stream))
         captured = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         for name, value in (*arguments.items(), *captured.items()):
             outcome[f"what it was given as {name}"] = self._digest(name, value)
@@ -381,6 +406,19 @@ def _forget_frames(raised: BaseException | None) -> None:
         raised.__traceback__ = None
         _forget_frames(raised.__cause__)
         raised = raised.__context__
+
+
+def _content_of(stream: Any) -> Any:
+    """All that was written to a stream that stands in for a standard one, as under pytest."""
+    with contextlib.suppress(Exception):
+        stream.flush()
+        with contextlib.suppress(OSError):
+            descriptor = stream.fileno()
+            if descriptor in (1, 2):
+                return None  # it is what was printed
+            return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+        return getattr(stream, "buffer", stream).getvalue()
+    return stream
 
 
 def _arguments(frame: FrameType) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from whence.langs.python.oracles.worker.same_code import all_codes
+from whence.langs.python.compiled import all_code
 
 _WHILE_LOADED = "__mp_main__"
 _raw_dict = type.__dict__["__dict__"].__get__
@@ -118,7 +118,7 @@ def find_code(
     body = module_code(module)
     if body is None:
         raise CannotLoad(f"there is no module {module}")
-    named = [code for code in all_codes(body) if code.co_qualname == qualname]
+    named = [code for code in all_code(body) if code.co_qualname == qualname]
     if not named:
         raise CannotLoad(f"there is no {qualname} in {module}")
     found = [code for code in named if list(_parameters(code)) == list(parameters)]
