@@ -91,6 +91,27 @@ static inline uint64_t frame_place(const Frame *frame)
     return index < 0 ? 0 : (uint64_t)index + 1;
 }
 
+/* A variable that is shared through a cell. Before a frame's first instruction (3.11, where it may be
+ * looked at that early) an argument is in no cell yet, and the cells of a closure are the function's.
+ */
+static inline PyObject *shared_variable(const Frame *frame, int slot, bool is_free)
+{
+    PyObject *value = frame->localsplus[slot];
+#if !PYTHON_312
+    const PyCodeObject *code = frame->f_code;
+    if (frame->prev_instr < _PyCode_CODE(code)) {
+        PyObject *closure = frame->f_func->func_closure;
+        if (!is_free || closure == NULL) {
+            return value;
+        }
+        value = PyTuple_GET_ITEM(closure, slot - (code->co_nlocalsplus - code->co_nfreevars));
+    }
+#else
+    (void)is_free;
+#endif
+    return value != NULL && PyCell_Check(value) ? ((PyCellObject *)value)->ob_ref : value;
+}
+
 static inline Frame *generator_frame(PyObject *generator)
 {
     return (Frame *)((PyGenObject *)generator)->gi_iframe;
@@ -154,18 +175,15 @@ static inline PyObject *sent_value(const Frame *frame)
     return is_sent ? frame->localsplus[frame->stacktop - 1] : NULL;
 }
 
+#if !PYTHON_312
 /* Whether an exception is thrown into a generator, where no event of its own tells: it does not
  * stand at a RESUME. */
 static inline bool is_thrown_into(const Frame *frame)
 {
-#if PYTHON_312
-    (void)frame;
-    return false;
-#else
     int operation = _Py_OPCODE(*frame->prev_instr);
     return operation != RESUME && operation != RESUME_QUICK;
-#endif
 }
+#endif
 
 /* ---- recursion ---- */
 

@@ -240,15 +240,13 @@ void call_raised(Thread *thread, Frame *frame, PyObject *exception)
 
 /* ---- generators go on ---- */
 
-/* Gathers what others changed while it was suspended. (On 3.11 its CALL was written a moment ago, if
- * it starts now.) */
+/* Gathers what others changed while it was suspended. */
 static bool find_changed_meanwhile(Thread *thread, Frame *frame, const Generator *generator)
 {
     Activation step = {.frame = frame, .code = generator->code, .bound = generator->bound};
     size_t held_count;
     thread->scratch.length = thread->changes.length = 0;
-    if (recorder.detail != DETAIL_FULL ||
-        (!generator->started && PY_VERSION_HEX < 0x030C0000)) {
+    if (recorder.detail != DETAIL_FULL) {
         return true;
     }
     return compare_inputs(thread, &step, generator->watches, generator->watch_count, NULL,
@@ -262,18 +260,19 @@ static enum record encode_resume(Thread *thread, const Frame *frame, const Bound
     if (recorder.detail == DETAIL_IDS) {
         return R_RESUME;
     }
-    if (unlikely(is_thrown_into(frame))) {
+    if (unlikely(thread->thrown_into)) {
         put_byte(&thread->scratch, V_LEFT_OUT);
         return R_THROW;
     }
-    PyObject *value = thrown != NULL ? thrown : sent_value(frame);
-    if (value == NULL || value == Py_None) {
+    bool is_thrown = thrown != NULL || thread->unmade != NULL;
+    PyObject *value = is_thrown ? thrown : sent_value(frame);
+    if (!is_thrown && (value == NULL || value == Py_None)) {
         return R_RESUME;
     }
     if (!encode_outcome(thread, value, bound, NULL, 0)) {
         recorder_fail(ENOMEM);
     }
-    return thrown != NULL ? R_THROW : R_SEND;
+    return is_thrown ? R_THROW : R_SEND;
 }
 
 /* Writes what others changed, and that it goes on. */
