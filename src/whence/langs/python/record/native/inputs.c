@@ -147,6 +147,26 @@ static bool add_change(Thread *thread, uint16_t input, const uint8_t *bytes, siz
     return true;
 }
 
+/* What was seen of inputs at this moment. When a value passes through a chain of generators that wait
+ * for each other, each step of each compares its inputs, which often are the same closure. */
+enum { SEEN_NOW = 64 };
+
+static struct {
+    const PyObject *object;
+    const Bound *bound;
+    uint64_t moment;
+    uint64_t hash;
+} seen_now[SEEN_NOW];
+
+/* Whether it is known at this moment to be what was seen last. */
+static inline bool is_unchanged(size_t index, const PyObject *value, const Bound *bound,
+                                uint64_t hash)
+{
+    return index < SEEN_NOW && seen_now[index].moment == moment &&
+           seen_now[index].object == value && seen_now[index].bound == bound &&
+           seen_now[index].hash == hash;
+}
+
 /* Compares what the frame holds with what was seen last, and gathers the differences.
  * `held` gets the containers that are certainly still the same inputs. */
 static bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches,
@@ -175,6 +195,10 @@ static bool compare_inputs(Thread *thread, const Activation *activation, Watch *
             }
             continue;
         }
+        if (is_unchanged(i, value, bound, watch->hash)) {
+            watch->object = value;
+            continue;
+        }
         Snapshot snapshot;
         size_t start = thread->scratch.length;
         if (!snapshot_plain(&snapshot, thread, &thread->scratch, value, bound)) {
@@ -191,6 +215,12 @@ static bool compare_inputs(Thread *thread, const Activation *activation, Watch *
             }
         }
         watch->object = value;
+        if (i < SEEN_NOW) {
+            seen_now[i].object = value;
+            seen_now[i].bound = bound;
+            seen_now[i].moment = moment;
+            seen_now[i].hash = hash;
+        }
     }
     return true;
 }

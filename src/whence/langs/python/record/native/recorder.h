@@ -244,6 +244,8 @@ typedef struct {
     int collecting;
 } OwnCode;
 
+/* Another one whenever code may have run since what was last seen of inputs: inputs.c. */
+extern uint64_t moment;
 OwnCode own_code_begin(Thread *thread);
 void own_code_end(OwnCode *own);
 

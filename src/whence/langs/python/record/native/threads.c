@@ -145,8 +145,11 @@ bool threads_watch(void)
 
 /* ---- whence's own code ---- */
 
+uint64_t moment;
+
 OwnCode own_code_begin(Thread *thread)
 {
+    moment++;
     OwnCode own = {{NULL, NULL, NULL}, PyThreadState_Get(), thread, 0};
 #if PYTHON_312
     own.exception[0] = PyErr_GetRaisedException();
