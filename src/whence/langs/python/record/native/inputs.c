@@ -149,22 +149,28 @@ static bool add_change(Thread *thread, uint16_t input, const uint8_t *bytes, siz
 
 /* What was seen of inputs at this moment. When a value passes through a chain of generators that wait
  * for each other, each step of each compares its inputs, which often are the same closure. */
-enum { SEEN_NOW = 64 };
-
-static struct {
+typedef struct {
     const PyObject *object;
     const Bound *bound;
     uint64_t moment;
     uint64_t hash;
-} seen_now[SEEN_NOW];
+} SeenNow;
+
+enum { SEEN_NOW = 128 };
+static SeenNow seen_now[SEEN_NOW];
+
+static inline SeenNow *seen_place(const PyObject *value)
+{
+    uintptr_t address = (uintptr_t)value >> 4;
+    return &seen_now[(address ^ address >> 7) & (SEEN_NOW - 1)];
+}
 
 /* Whether it is known at this moment to be what was seen last. */
-static inline bool is_unchanged(size_t index, const PyObject *value, const Bound *bound,
-                                uint64_t hash)
+static inline bool is_unchanged(const PyObject *value, const Bound *bound, uint64_t hash)
 {
-    return index < SEEN_NOW && seen_now[index].moment == moment &&
-           seen_now[index].object == value && seen_now[index].bound == bound &&
-           seen_now[index].hash == hash;
+    const SeenNow *seen = seen_place(value);
+    return seen->moment == moment && seen->object == value && seen->bound == bound &&
+           seen->hash == hash;
 }
 
 /* Compares what the frame holds with what was seen last, and gathers the differences.
@@ -195,7 +201,7 @@ static bool compare_inputs(Thread *thread, const Activation *activation, Watch *
             }
             continue;
         }
-        if (is_unchanged(i, value, bound, watch->hash)) {
+        if (is_unchanged(value, bound, watch->hash)) {
             watch->object = value;
             continue;
         }
@@ -215,12 +221,7 @@ static bool compare_inputs(Thread *thread, const Activation *activation, Watch *
             }
         }
         watch->object = value;
-        if (i < SEEN_NOW) {
-            seen_now[i].object = value;
-            seen_now[i].bound = bound;
-            seen_now[i].moment = moment;
-            seen_now[i].hash = hash;
-        }
+        *seen_place(value) = (SeenNow){value, bound, moment, hash};
     }
     return true;
 }
