@@ -90,13 +90,20 @@ class Learned:
         self.path = path
         with self._told():
             self._database = sqlite3.connect(path, timeout=30)
-            (version,) = self._database.execute("PRAGMA user_version").fetchone()
-            if version > _VERSION:
-                raise WhenceError(
-                    f"{path}: was written by a later version of whence; remove it and learn again"
-                )
-            old = _DROPPED if version < _VERSION else ""
-            self._database.executescript(f"{old} {_TABLES} PRAGMA user_version = {_VERSION};")
+            try:
+                self._prepare()
+            except BaseException:
+                self._database.close()
+                raise
+
+    def _prepare(self) -> None:
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version > _VERSION:
+            raise WhenceError(
+                f"{self.path}: was written by a later version of whence; remove it and learn again"
+            )
+        old = _DROPPED if version < _VERSION else ""
+        self._database.executescript(f"{old} {_TABLES} PRAGMA user_version = {_VERSION};")
 
     def keep(self) -> None:
         """All that was learned is in the file, whatever happens."""

@@ -19,8 +19,10 @@ def ran(*names: str) -> dict[str, str | None]:
 
 
 @pytest.fixture
-def learned(tmp_path: Path) -> Learned:
-    return Learned(tmp_path / FILE)
+def learned(tmp_path: Path) -> Iterator[Learned]:
+    opened = Learned(tmp_path / FILE)
+    yield opened
+    opened.close()
 
 
 def test_functions_are_counted_by_how_their_tests_ended(learned: Learned) -> None:
