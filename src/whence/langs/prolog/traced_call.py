@@ -284,24 +284,28 @@ def _because_of_hidden(owner: TracedCall, items: Iterable[TracedCall | Marker]) 
 def keeping(call: TracedCall, clause: Clause) -> list[Left]:
     """Why a clause that cut, or took a condition's first answer, kept what it kept.
 
-    What failed before that, and that what was kept came first. A conditional whose condition failed
-    has a marker, which tells of it.
+    What failed before that, or was true where a negation needed it not to be, and that what was
+    kept came first. A conditional whose condition failed has a marker, which tells of it.
     """
     failed = [each.construct for each in call.body if isinstance(each, Marker)]
     conditions = [each for each in clause.conditions if each not in failed]
     if call.cut_at < 0 and not conditions:
         return []
     on_branch = {id(each) for each in call.body}
+    log = call.log[call.attempt_start :]
+    negated = {each for entry in log if isinstance(entry, Committed) for each in entry.because}
 
     def explains(left: Left) -> bool:
         called, pc = left.call, left.call.pc
         if left.port is Port.FIRST:
             return id(called) in on_branch and left.number == len(called.answers) - 1
-        if left.port is not Port.FAIL or not (called.predicate.is_user or called.log):
+        if left.port is not Port.FAIL and left not in negated:
+            return False
+        if not (called.predicate.is_user or called.log):
             return False
         return 0 <= pc <= call.cut_at or any(each.holds(pc) for each in conditions)
 
-    return [each for each in in_vain(call.log[call.attempt_start :]) if explains(each)]
+    return [each for each in in_vain(log) if explains(each)]
 
 
 def first_of(call: TracedCall) -> list[Left]:

@@ -305,6 +305,8 @@ tiny_too(X) :- ( class(X, K) -> K = tiny ; true ).
 class(X, tiny) :- X < 2.
 class(X, small) :- X < 10.
 class(_, big).
+free(L, X) :- mem(X, L), \\+ taken(X), !.
+taken(2). taken(7).
 """
 MEM = ["mem(X, [X|_]).\n", "mem(X, [_|T]) :- mem(X, T).\n"]
 KEPT_SLIPS = [
@@ -316,6 +318,7 @@ KEPT_SLIPS = [
     ("X > 1.", "X > 2.", "found([2,3], X)", "pick/2"),
     ("X > 1.", "X > 3.", "large([2,5])", "pick/2"),
     ("X > 3.", "X > 5.", "large([4])", "large/1"),
+    ("taken(7).", "taken(1).", "free([2,1,3], X)", "taken/1"),
 ]  # fmt: skip
 
 

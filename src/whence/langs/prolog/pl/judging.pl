@@ -21,8 +21,9 @@ most_answers(2000).
 most_instances(2000).
 
 /*  judge(+Port, +Module, +Goal, +Items, +Options, -Verdict): Items are the answer of an exit, the
-    answers before a fail, the first answers, the error of an exception. Options: inferences(N), and `fresh` where the
-    program is still as it was loaded, so that what it asserts cannot be in the way.
+    answers before a fail, the first answers, the error of an exception. Options: inferences(N), and
+    `fresh` where the program is still as it was loaded, so that what it asserts cannot be in the
+    way.
     Verdict is verdict(right/wrong/unknown, Why, Expected). */
 judge(Port, Module, Goal, Items, Options, Verdict) :-
     Goal = c(Term, _),
@@ -48,8 +49,10 @@ control((_ *-> _)).
 control(\+ _).
 
 judged(exit, [Item], M, Answers, How, Options, Verdict) :- !,
-    (   covered(Answers, Item, Covered)
-    ->  (   Covered == true -> Verdict = verdict(right, "the reference has this answer", "")
+    (   covered(Answers, Item, By)
+    ->  (   By == one -> Verdict = verdict(right, "the reference has this answer", "")
+        ;   By == many
+        ->  Verdict = verdict(wrong, "the reference binds what this leaves open", "")
         ;   How == all
         ->  listed(Answers, Expected),
             Verdict = verdict(wrong, "the reference has no such answer", Expected)
@@ -57,6 +60,9 @@ judged(exit, [Item], M, Answers, How, Options, Verdict) :- !,
         ->  message(Error, Text), format(string(Why), "the reference raises ~w", [Text]),
             Verdict = verdict(wrong, Why, "")
         ;   by_itself(Item, M, Options, Verdict) )
+    ;   How == all, refuted(Answers, Item)
+    ->  listed(Answers, Expected),
+        Verdict = verdict(wrong, "the reference has no such answer", Expected)
     ;   not_finite(Verdict) ).
 judged(fail, Items, _, Answers, How, _, Verdict) :- !,
     (   uncovered(Answers, Items, Missing)
@@ -167,32 +173,74 @@ library_of(_).
 
 % --- comparing answers --------------------------------------------------------------------------
 
-/*  covered(+Answers, +Item, -YesOrNo): fails where it cannot be told. */
-covered(Answers, Item, true) :- member(Answer, Answers), Answer =@= Item, !.
-covered(Answers, Item, Covered) :-
+/*  covered(+Answers, +Item, -By): by `one` answer, by `many` together, or by `none` of them; fails
+    where it cannot be told. One answer that leaves variables open is not the same as many that bind
+    them: what comes after may need them bound. */
+covered(Answers, Item, one) :- member(Answer, Answers), Answer =@= Item, !.
+covered(Answers, Item, By) :-
     instances(Item, Instances),
-    (   forall(member(Instance, Instances), ( member(A, Answers), covers(A, Instance) ))
-    ->  Covered = true
-    ;   Covered = false ).
+    (   member(Instance, Instances), \+ ( member(A, Answers), covers(A, Instance) )
+    ->  excluded(Answers, Instance), By = none
+    ;   member(A, Answers), forall(member(Instance, Instances), covers(A, Instance))
+    ->  By = one
+    ;   By = many ).
 
 /*  The answers before the first that covers an item. */
 before(Answers, Item, Before) :-
-    append(Before, [Answer|_], Answers), covered([Answer], Item, Covered), Covered == true, !.
+    append(Before, [Answer|_], Answers), covered([Answer], Item, one), !.
 
 uncovered([], _, none).
 uncovered([Answer|More], Items, Missing) :-
-    covered(Items, Answer, Covered),
-    (   Covered == true -> uncovered(More, Items, Missing) ; Missing = missing(Answer) ).
+    covered(Items, Answer, By),
+    (   By == none -> Missing = missing(Answer) ; uncovered(More, Items, Missing) ).
 
-covers(c(Term, Residue), Instance) :-
-    \+ \+ ( copy_term(Term-Residue, T-R), subsumes_term(T, Instance), T = Instance,
-            catch(post(R), _, fail), term_attvars(T, []), settled(R) ).
+covers(Answer, Instance) :- coverage(Answer, Instance, yes).
+excluded(Answers, Instance) :- forall(member(A, Answers), coverage(A, Instance, no)).
+
+/*  coverage(+Answer, +Instance, -How): yes, no, or maybe. What an instance leaves open, the answer
+    must leave open, too. */
+coverage(c(Term, Residue), Instance, How) :-
+    findall(Told, once(told(Term, Residue, Instance, Told)), [How]).
+
+told(Term, Residue, Instance, How) :-
+    copy_term(Instance, Before), copy_term(Term-Residue, T-R),
+    (   \+ subsumes_term(T, Instance) -> How = no
+    ;   T = Instance, catch(( post(R) -> Posted = yes ; Posted = no ), _, Posted = maybe),
+        (   Posted \== yes -> How = Posted
+        ;   ( term_attvars(T, [_|_]) ; Instance \=@= Before ) -> How = no
+        ;   settled(R, How) ) ).
 
 /*  What else is constrained must have some value. */
-settled(Residue) :-
+settled(Residue, How) :-
     term_attvars(Residue, Others),
-    ( Others == [] -> true
-    ; forall(member(V, Others), is_fd(V)), finite(Others), once(clpfd:labeling([ff], Others)) ).
+    (   Others == [] -> How = yes
+    ;   forall(member(V, Others), is_fd(V)), finite(Others)
+    ->  ( \+ clpfd:labeling([ff], Others) -> How = no ; How = yes )
+    ;   How = maybe ).
+
+/*  Of an item with too many instances one may be found that no answer covers. */
+refuted(Answers, c(Term, Constraints)) :-
+    catch(call_with_inference_limit(
+              ( some_instance(Term, Constraints), excluded(Answers, Term) ),
+              5_000_000, How), _, fail),
+    How \== inference_limit_exceeded, !.
+
+some_instance(Term, Constraints) :-
+    copy_term(Term-Constraints, Term-Posted),
+    post(Posted),
+    term_attvars(Posted, Variables),
+    forall(member(V, Variables), is_fd(V)),
+    maplist(narrow, Variables),
+    term_attvars(Posted, Left),
+    clpfd:label(Left).
+
+narrow(V) :- integer(V), !.
+narrow(V) :-
+    clpfd:fd_inf(V, Inf), clpfd:fd_sup(V, Sup),
+    (   integer(Inf) -> Low = Inf, High is Inf + 20
+    ;   integer(Sup) -> High = Sup, Low is Sup - 20
+    ;   Low = -10, High = 10 ),
+    clpfd:in(V, '..'(Low, High)).
 
 instances(c(Term, []), [Term]) :- !.
 instances(c(Term, Constraints), Instances) :-
@@ -211,9 +259,8 @@ instance(Term, Constraints) :-
     ( Variables == [] -> true
     ; forall(member(V, Variables), is_fd(V)), finite(Variables) -> clpfd:label(Variables)
     ; throw(not_finite) ),
-    term_attvars(Posted, Others),
-    ( forall(member(V, Others), is_fd(V)), finite(Others) -> settled(Posted)
-    ; throw(not_finite) ).
+    settled(Posted, How),
+    ( How == maybe -> throw(not_finite) ; How == yes ).
 
 is_fd(V) :- attvar(V), get_attr(V, clpfd, _).
 finite(Variables) :-
