@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
-from whence.errors import CannotExpand, UsageError, WhenceError
+from whence.errors import UsageError, WhenceError
 from whence.model.call import OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
@@ -24,7 +24,7 @@ from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
 from whence.ports import Acquitter, Oracle, Reruns, Tree
 from whence.report.source import Executed, Sources
 from whence.search.registry import find_strategy
-from whence.session.engine import apply, step
+from whence.session.engine import apply, expansion, step
 from whence.session.events import (
     Answered,
     Ask,
@@ -319,9 +319,8 @@ class Debugging:
     def _expansion(self, request: Expand) -> Event:
         self.notify(f"finding out what lies below call {request.node} …")
         try:
-            position = self.state.tree.position(request.node)
-            return Expanded(self.state.tree.expand(position, request.levels))
-        except (CannotExpand, UsageError) as problem:
+            return expansion(self.state, request)
+        except UsageError as problem:
             return NotExpandable(request.node, str(problem))
 
     def _replay(self) -> None:

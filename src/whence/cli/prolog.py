@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from whence.cli import diagnosing
-from whence.errors import CannotExpand, UsageError
+from whence.errors import UsageError
 from whence.langs.prolog.declarations import DeclarationOracle
 from whence.langs.prolog.engine import Engine, EngineProblem
 from whence.langs.prolog.events import RunLimits
@@ -32,8 +32,9 @@ from whence.langs.prolog.slice_picture import (
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Oracle, Provenance
-from whence.session.engine import apply
-from whence.session.events import Answered, Event, Expanded, NotExpandable
+from whence.report.source import from_here
+from whence.session.engine import apply, expansion
+from whence.session.events import Answered, Event, Expand
 from whence.session.reaction import EXPAND_LEVELS, hidden_origin
 from whence.session.state import State
 from whence.tree.memory import ColumnTree
@@ -134,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
         execution = _executed(options, engine, tests, test)
         opened.callback(execution.close)
         if test is not None:
-            print(f"Test {test} ({_shown(test.file)}:{test.line}): {execution.goal}", file=out)
+            print(f"Test {test} ({from_here(test.file)}:{test.line}): {execution.goal}", file=out)
         print("\n".join([*_listed(execution), *_unseen(execution)]), file=out, flush=True)
         if options.slice is not None or options.picture is not None:
             return _slice(options, execution)
@@ -166,12 +167,6 @@ def _failing(tests: Tests | None, options: argparse.Namespace) -> Test:
     if tests is None:
         raise UsageError(f"{options.file} has no plunit tests; --tests FILE says where they are")
     return tests.failing(options.test)
-
-
-def _shown(file: str) -> str:
-    """A file as one would type it here."""
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
 def _executed(
@@ -330,11 +325,7 @@ def _marking(
 def _looked_into(state: State) -> State:
     """The state with the calls in its tree that lead to where a marked part was made."""
     while (node := hidden_origin(state)) is not None:
-        try:
-            grown = state.tree.expand(state.tree.position(node), EXPAND_LEVELS)
-            state = apply(state, Expanded(grown))
-        except CannotExpand as problem:
-            state = apply(state, NotExpandable(node, str(problem)))
+        state = apply(state, expansion(state, Expand(node, EXPAND_LEVELS)))
     return state
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.cli import diagnosing, wrong
 from whence.cli.opening import open_any
+from whence.cli.waiting import told_in_percent
 from whence.errors import WhenceError
 
 if TYPE_CHECKING:
@@ -159,15 +160,13 @@ def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 
 def _learn_the_rest(learner: Learner) -> None:
-    """With one line that tells how far it is, and is wiped out again."""
-    tests = learner.waiting
+    tests, report = learner.waiting, told_in_percent("learning from the tests")
     for done in range(tests):
-        if sys.stderr.isatty():
-            text = f"learning from the tests: {100 * done // tests} %"
-            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        if report is not None:
+            report(done, tests)
         learner.step()
-    if tests and sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    if tests and report is not None:
+        report(tests, tests)
 
 
 def _run_tests(

@@ -38,6 +38,10 @@ class EngineProblem(WhenceError):
     """Prolog could not do what was asked; the message is Prolog's own."""
 
 
+class TookTooLong(EngineProblem):
+    """It was ended, since what was asked of it took too long."""
+
+
 def find_swipl() -> str:
     """Where swipl is; an error that says how to get it where it is not."""
     found = shutil.which("swipl")
@@ -120,6 +124,26 @@ class Engine:
         """End it at once, whatever it is doing."""
         self._process.kill()
         self._process.wait()
+
+    @contextlib.contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """End it when what is asked of it takes longer: then it is a `TookTooLong`."""
+        over = threading.Event()
+
+        def end() -> None:
+            over.set()
+            self.kill()
+
+        timer = threading.Timer(seconds, end)
+        timer.start()
+        try:
+            yield
+        except EngineProblem:
+            if not over.is_set():
+                raise
+            raise TookTooLong(f"it did not end within {seconds:g} s") from None
+        finally:
+            timer.cancel()
 
     def close(self) -> None:
         """End it; a program that goes on all the same is killed."""

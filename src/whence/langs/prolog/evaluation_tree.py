@@ -456,13 +456,6 @@ def _term(left: Left) -> int:
 
 
 def _terms(left: Left) -> list[int]:
-    call = left.call
-    match left.port:
-        case Port.EXIT:
-            return [call.answers[left.number].term]
-        case Port.FAIL:
-            return [call.term, *(each.term for each in call.answers)]
-        case Port.FIRST:
-            return [call.term, *(each.term for each in call.answers[: left.number + 1])]
-        case _:
-            return [call.term, *([] if call.raised is None else [call.raised])]
+    """What a question is about; an answer is one by itself, whoever asked for it."""
+    terms = judged_terms(left)
+    return terms[1:] if left.port is Port.EXIT else terms

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
+from whence.langs.prolog.engine import Engine, EngineProblem, Engines, TookTooLong, plain, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.events import Predicate, Run, RunLimits, run_goal
 from whence.langs.prolog.provenance import PrologProvenance
@@ -49,26 +48,17 @@ def without_collector() -> Iterator[None]:
 @contextlib.contextmanager
 def _stoppable(engine: Engine, goal: str, seconds: float) -> Iterator[None]:
     """A program stops itself between two calls; one that does not come to that is ended."""
-    ended = threading.Event()
-
-    def end() -> None:
-        ended.set()
-        engine.kill()
-
-    timer = threading.Timer(seconds + _PATIENCE, end)
-    if seconds:
-        timer.start()
-    try:
+    if not seconds:
         yield
-    except EngineProblem:
-        if not ended.is_set():
-            raise
+        return
+    try:
+        with engine.within(seconds + _PATIENCE):
+            yield
+    except TookTooLong:
         raise WhenceError(
             f"{goal}: it could not be stopped after {seconds:g} s, as a single call in it takes "
             "longer; all that was recorded is lost"
         ) from None
-    finally:
-        timer.cancel()
 
 
 class Execution:

@@ -18,7 +18,7 @@ from whence.langs.prolog.events import Run, RunLimits
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.side_process import SideProcess
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.langs.prolog.traced_call import Left, Port, TracedCall, root_of
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 from whence.tree.memory import ColumnTree
@@ -98,7 +98,7 @@ class ReferenceProgram:
         Where it does not come to its end, whether it makes it where its caller is called as it was.
         Where that cannot be told either it is taken to.
         """
-        top = _top(call)
+        top = root_of(call)
         caller = _user_caller(call)
         if caller is None:
             return True
@@ -147,12 +147,6 @@ class ReferenceProgram:
 def _key(source: EvaluationTree, calls: list[TracedCall]) -> list[tuple[str, str]]:
     digests = source.digests([each.term for each in calls])
     return [(each.predicate.indicator, digest) for each, digest in zip(calls, digests, strict=True)]
-
-
-def _top(call: TracedCall) -> TracedCall:
-    while call.caller is not None:
-        call = call.caller
-    return call
 
 
 def _user_caller(call: TracedCall) -> TracedCall | None:

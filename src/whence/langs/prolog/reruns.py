@@ -18,7 +18,7 @@ from whence.errors import CannotExpand
 from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
 from whence.langs.prolog.events import GOAL, Run, RunLimits
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.langs.prolog.traced_call import Left, Port, TracedCall, judged_terms, root_of
 
 _ALL = 1 << 40
 Digests = Callable[[Sequence[int]], list[str]]
@@ -82,14 +82,14 @@ class Reruns:
 
     def trace_of(self, call: TracedCall) -> TraceTree:
         """The trace that a call is in."""
-        return self._traces[id(_root(call))]
+        return self._traces[id(root_of(call))]
 
     def outside(self, call: TracedCall, *, any_below: bool = False) -> Left | None:
         """The event that was skipped, of a call that was run again to look into it.
 
         `any_below`: also of the calls that came to light below it.
         """
-        opened, left = self._outside.get(id(_root(call)), (None, None))
+        opened, left = self._outside.get(id(root_of(call)), (None, None))
         return left if any_below or opened is call else None
 
     def _depends(self, call: TracedCall) -> str:
@@ -108,7 +108,7 @@ class Reruns:
         return trace, trace.calls[1] if has_frame else trace.root
 
     def _from_the_start(self, call: TracedCall) -> tuple[TraceTree, TracedCall]:
-        opened = (*self._opened[id(_root(call))], call.mark)
+        opened = (*self._opened[id(root_of(call))], call.mark)
         program = self._program
         limits = replace(program.limits, opened=opened)
         request = f"run({quoted(program.goal)}, {program.solutions}, {limits})"
@@ -154,12 +154,6 @@ class Reruns:
         raise CannotExpand(f"when {name} was run again, it came to something else: {cause}")
 
 
-def _root(call: TracedCall) -> TracedCall:
-    while call.caller is not None:
-        call = call.caller
-    return call
-
-
 def _shape(left: Left) -> tuple[bool, ...]:
     """What has to be there of an event."""
     call = left.call
@@ -177,9 +171,5 @@ def _shape(left: Left) -> tuple[bool, ...]:
 
 def _compared(left: Left) -> list[int]:
     """The terms that have to be variants; errors tell of their place as well, which may differ."""
-    call = left.call
-    if left.port is Port.EXIT:
-        return [call.term, call.answers[left.number].term]
-    if left.port is Port.FIRST:
-        return [call.term, *(each.term for each in call.answers[: left.number + 1])]
-    return [call.term, *(each.term for each in call.answers if left.port is Port.FAIL)]
+    terms = judged_terms(left)
+    return terms[:1] if left.port is Port.RAISE else terms

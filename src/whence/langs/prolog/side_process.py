@@ -7,7 +7,6 @@ one finds the program loaded anew.
 from __future__ import annotations
 
 import subprocess
-import threading
 from collections.abc import Callable
 
 from whence.langs.prolog.engine import Engine, EngineProblem, quoted
@@ -33,23 +32,12 @@ class SideProcess:
     def asked(self, request: str) -> list[list[str]]:
         """What is told of a request; `EngineProblem` where that takes too long."""
         engine = self.engine()
-        ended = threading.Event()
-
-        def end() -> None:
-            ended.set()
-            engine.kill()
-
-        timer = threading.Timer(self._seconds, end)
-        timer.start()
         try:
-            return engine.do(request)
+            with engine.within(self._seconds):
+                return engine.do(request)
         except EngineProblem:
             self.close()
-            if ended.is_set():
-                raise EngineProblem(f"it did not end within {self._seconds:g} s") from None
             raise
-        finally:
-            timer.cancel()
 
     def engine(self) -> Engine:
         """The process with the program in it."""

@@ -180,6 +180,13 @@ class Cut:
         return [each for each in path_to(end) if each.position >= self.call.position]
 
 
+def root_of(call: TracedCall) -> TracedCall:
+    """The goal that led to a call."""
+    while call.caller is not None:
+        call = call.caller
+    return call
+
+
 def judged_terms(left: Left) -> list[int]:
     """The term of the call, then those of what is judged of it."""
     call = left.call
