@@ -1,0 +1,512 @@
+"""Loops: the values that an iterable gives, each with its tag.
+
+Iterators are the program's own, or real ones of the interpreter: what is told of them here stands
+beside them, in a *source* that knows the tag of what an iterator gave last.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from operator import length_hint
+from types import GeneratorType
+from typing import Any
+
+from whence.langs.python.provenance.operations import (
+    holds,
+    make_dict,
+    make_list,
+    make_set,
+    make_tuple,
+    natively,
+    note_failure,
+    shape_of,
+    test,
+    told,
+)
+from whence.langs.python.provenance.shadows import (
+    Candidates,
+    adopt,
+    is_container,
+    key_of,
+    shadow_for,
+    shadow_of,
+    synchronise,
+)
+from whence.langs.python.provenance.state import HERE, RUN, Operation
+from whence.langs.python.provenance.tags import (
+    CTL,
+    EXC,
+    LOAD,
+    NEW,
+    OP,
+    PART,
+    RET,
+    SCALARS,
+    Control,
+    Pair,
+    Run,
+    Tag,
+)
+
+_NONE = object()
+Steps = tuple[int, int, tuple[Any, ...]]
+
+
+class Source:
+    """Knows the tag of what an iterator gave last."""
+
+    def __init__(self, iterator: Any):
+        self.iterator = iterator
+        RUN.sources[id(iterator)] = (iterator, self)
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        """The tag of the value that was just given."""
+        raise NotImplementedError
+
+
+def source_of(iterator: Any) -> Any:
+    """What is known of an iterator or a view."""
+    found = RUN.sources.get(id(iterator))
+    return found[1] if found is not None and found[0] is iterator else None
+
+
+class SequenceSource(Source):
+    """Of an iterator over a list or tuple, from either end."""
+
+    def __init__(self, iterator: Any, owner: Pair, *, backwards: bool = False):
+        super().__init__(iterator)
+        self._owner = owner
+        self._backwards = backwards
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        left = length_hint(self.iterator)
+        index = left if self._backwards else len(self._owner[0]) - left - 1
+        return place_tag(site, control, self._owner, index, value)
+
+
+class KeySource(Source):
+    """Of an iterator over a dict or a set."""
+
+    def __init__(self, iterator: Any, owner: Pair):
+        super().__init__(iterator)
+        self._owner = owner
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        return key_tag(site, control, self._owner, value)
+
+
+class ViewSource(Source):
+    """Of an iterator over the values or entries of a dict."""
+
+    def __init__(self, iterator: Any, owner: Pair, kind: str, keys: Iterator[Any]):
+        super().__init__(iterator)
+        self._owner = owner
+        self._kind = kind
+        self._keys = keys
+        """Goes in step: in the same order, over the same dict."""
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        if self._kind == "items":
+            key, part = value
+            tags = key_tag(site, control, self._owner, key)
+            entry = entry_tag(site, control, self._owner, key, part)
+            return tupled(site, control, value, (tags, entry))
+        key = next(self._keys, _NONE)
+        return entry_tag(site, control, self._owner, key, value)
+
+
+class View:
+    """What a view of a dict is of."""
+
+    def __init__(self, owner: Pair, kind: str):
+        self.owner = owner
+        self.kind = kind
+
+
+def tupled(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Tag:
+    """The tag of a tuple that an iterator made of values with these tags."""
+    from whence.langs.python.provenance.shadows import of_sequence
+    from whence.langs.python.provenance.tags import STORE
+
+    RUN.time += 1
+    of_sequence(value, [(STORE, site, control, tag, (), RUN.time) for tag in tags], None)
+    return (NEW, site, control, None, ())
+
+
+def place_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> Tag:
+    """The tag of an item of a sequence."""
+    thing, tag = owner
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is None or type(shadow.items) is not list:
+        return (PART, site, control, tag, (), ("item", index))
+    if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+        if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
+            return Candidates(site, control, (owner,)).tag(value)
+    return (LOAD, site, control, shadow.items[index], (tag, shadow.shape), RUN.time, id(thing),
+            index)  # fmt: skip
+
+
+def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
+    """The tag of a key of a dict, or of an element of a set."""
+    thing, tag = owner
+    shadow = shadow_of(thing)
+    if shadow is None or type(shadow.items) is not dict:
+        return (PART, site, control, tag, (), ("key", key))
+    known = key_of(key)
+    tags = shadow.keys if isinstance(thing, dict) else shadow.items
+    return (LOAD, site, control, tags.get(known), (tag, shadow.shape), RUN.time, id(thing), key)
+
+
+def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) -> Tag:
+    """The tag of the value that a dict has for one of its keys."""
+    thing, tag = owner
+    shadow = shadow_of(thing)
+    if shadow is None or shadow.values is None:
+        return (PART, site, control, tag, (), ("item", key))
+    known = key_of(key)
+    if shadow.values.get(known, _NONE) is not value:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+    if shadow.values is None or shadow.values.get(known, _NONE) is not value:
+        return (PART, site, control, tag, (), ("item", key))
+    return (LOAD, site, control, shadow.items[known], (tag, shadow.shape, shadow.keys.get(known)),
+            RUN.time, id(thing), key)  # fmt: skip
+
+
+def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
+    """`iter(owner)`, which from then on is known by its source."""
+    thing, tag = owner
+    iterator, operation = natively(site, control, (owner,), iter, thing)
+    made: Tag = (NEW, site, control, None, (tag, shape_of(thing)))
+    if operation.callbacks:
+        return iterator, told(operation, iterator, (tag,))
+    if iterator is thing or source_of(iterator) is not None:
+        return iterator, tag
+    view = source_of(thing)
+    kind = type(thing)
+    if isinstance(view, View):
+        if view.kind == "keys":
+            KeySource(iterator, view.owner)
+        else:
+            ViewSource(iterator, view.owner, view.kind, dict.__iter__(view.owner[0]))
+    elif isinstance(thing, (list, tuple)) and kind.__iter__ in {list.__iter__, tuple.__iter__}:
+        SequenceSource(iterator, owner)
+    elif isinstance(thing, dict) and kind.__iter__ is dict.__iter__:
+        KeySource(iterator, owner)
+    elif kind in {set, frozenset}:
+        KeySource(iterator, owner)
+    return iterator, made
+
+
+def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
+    """What an iterator over `owner` gives next; `StopIteration` as always."""
+    thing = iterator[0]
+    operation = Operation(site, control, (iterator, owner))
+    before, HERE.operation, HERE.pending = HERE.operation, operation, None
+    try:
+        value = next(thing)
+    except BaseException as error:
+        if not isinstance(error, StopIteration):
+            note_failure(operation, error)
+        raise
+    finally:
+        HERE.operation = before
+    return value, given_tag(operation, thing, value, owner)
+
+
+def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> Tag:
+    """The tag of what an iterator has just given."""
+    site, control = operation.site, operation.control
+    source = source_of(iterator)
+    if isinstance(source, Source):
+        return source.tag(site, control, value)
+    if operation.callbacks:
+        return told(operation, value, (owner[1],))
+    if type(owner[0]) in SCALARS:
+        return (OP, site, control, None, (owner[1],))
+    candidates = Candidates(site, control, operation.operands)
+    if is_container(value) and shadow_of(value) is None:
+        adopt(value, candidates)
+    return candidates.tag(value)
+
+
+def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
+    """All that an iterable gives, one by one."""
+    thing = owner[0]
+    kind = type(thing)
+    if kind is list or kind is tuple:
+        index = 0
+        while index < len(thing):
+            value = thing[index]
+            yield value, place_tag(site, control, owner, index, value)
+            index += 1
+        return
+    iterator = iterator_of(site, control, owner)
+    while True:
+        try:
+            given = next_pair(site, control, iterator, owner)
+        except StopIteration:
+            return
+        yield given
+
+
+def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
+    """All that an iterable gives."""
+    return list(pairs_of(site, control, owner))
+
+
+def entry_pairs(site: int, control: Control, owner: Pair) -> list[tuple[Pair, Pair]]:
+    """The entries of a mapping."""
+    thing = owner[0]
+    if isinstance(thing, dict):
+        return [
+            ((key, key_tag(site, control, owner, key)),
+             (value, entry_tag(site, control, owner, key, value)))
+            for key, value in list(dict.items(thing))
+        ]  # fmt: skip
+    read, operation = natively(
+        site,
+        control,
+        (owner,),
+        lambda: [(key, thing[key]) for key in thing.keys()],  # noqa: SIM118
+    )
+    made = told(operation, None, (owner[1],))
+    return [((key, made), (value, made)) for key, value in read]
+
+
+# --- loops ---------------------------------------------------------------------------------------
+
+
+def each(
+    site: int, control: Control, owner: Pair, dropped: list[Control] | None
+) -> Iterator[tuple[Pair, Control]]:
+    """What a loop goes over, each with the control of its round."""
+    if dropped is not None:
+        # A comprehension asks for the iterator at once, and begins when it likes.
+        iterator = iterator_of(site, control, owner)
+        return _rounds(site, control, owner, _stepped(site, control, iterator, owner), dropped)
+    return _rounds(site, control, owner, pairs_of(site, control, owner), None)
+
+
+def _stepped(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
+    while True:
+        try:
+            given = next_pair(site, control, iterator, owner)
+        except StopIteration:
+            return
+        yield given
+
+
+def _rounds(
+    site: int, control: Control, owner: Pair, pairs: Iterator[Pair], dropped: Any
+) -> Iterator[tuple[Pair, Control]]:
+    thing, tag = owner
+    has_places = isinstance(thing, (list, tuple, dict, set, frozenset, deque))
+    for given in pairs:
+        why = shape_of(thing) if has_places else given[1]
+        yield given, (CTL, site, control, (OP, site, control, None, (tag, why)), control[4], True,
+                      dropped)  # fmt: skip
+
+
+def nested(inner: Control, outer: Control) -> Control:
+    """A round of a loop that depends on how the rounds before went."""
+    return (*inner[:2], outer, *inner[3:])
+
+
+def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control:
+    """The control of what depends on when a loop ended."""
+    thing, tag = owner
+    run = RUN.run_of(thing) if type(thing) is GeneratorType else None
+    ended = run.activation.result if run is not None and run.activation is not None else None
+    needs = (tag, shape_of(thing), ended)
+    made = (CTL, site, control, (OP, site, control, None, needs), control[4], False)
+    if changes:
+        made[4].tests.append((RUN.time, made))
+    return made
+
+
+class _EachAwaited:
+    """What `async for` goes over."""
+
+    def __init__(self, site: int, control: Control, owner: Pair, dropped: Any):
+        self._where = site, control
+        self._owner = owner
+        self._dropped = dropped
+        self._iterator, _ = natively(site, control, (owner,), aiter, owner[0])
+
+    def __aiter__(self) -> AsyncIterator[tuple[Pair, Control]]:
+        return self
+
+    async def __anext__(self) -> tuple[Pair, Control]:
+        site, control = self._where
+        operation = Operation(site, control, (self._owner,))
+        iterator = self._iterator
+        run = RUN.run_of(iterator)
+        value = await anext(iterator)
+        tag: Tag
+        if run is not None and run.activation is not None and run.activation.outs:
+            tag = (RET, site, control, run.activation.outs[-1], (), run.activation)
+        else:
+            tag = told(operation, value, (self._owner[1],))
+        why = (OP, site, control, None, (self._owner[1], tag))
+        return (value, tag), (CTL, site, control, why, control[4], True, self._dropped)
+
+
+def each_awaited(site: int, control: Control, owner: Pair, dropped: Any) -> _EachAwaited:
+    """What `async for` goes over, each with the control of its round."""
+    return _EachAwaited(site, control, owner, dropped)
+
+
+# --- unpacking -----------------------------------------------------------------------------------
+
+
+def spread(site: int, control: Control, owner: Pair) -> list[Pair]:
+    """`*owner` in a display or a call."""
+    return all_pairs(site, control, owner)
+
+
+def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:
+    """`a, *b, c = owner`."""
+    thing = owner[0]
+    if not hasattr(type(thing), "__iter__") and not hasattr(type(thing), "__getitem__"):
+        raise _failed(
+            site, control, owner,
+            TypeError(f"cannot unpack non-iterable {type(thing).__name__} object"),
+        )  # fmt: skip
+    pairs: list[Pair] = []
+    needed = count if starred < 0 else count - 1
+    for given in pairs_of(site, control, owner):
+        pairs.append(given)
+        if starred < 0 and len(pairs) > count:
+            raise _failed(site, control, owner, ValueError(_too_many(count, thing)))
+    if len(pairs) < needed:
+        least = "" if starred < 0 else "at least "
+        message = f"not enough values to unpack (expected {least}{needed}, got {len(pairs)})"
+        raise _failed(site, control, owner, ValueError(message))
+    if starred < 0:
+        return pairs
+    end = len(pairs) - (count - 1 - starred)
+    rest = make_list(site, control, pairs[starred:end], (OP, site, control, None,
+                     (owner[1], shape_of(thing))))  # fmt: skip
+    return [*pairs[:starred], rest, *pairs[end:]]
+
+
+def _too_many(count: int, thing: Any) -> str:
+    import sys
+
+    if sys.version_info >= (3, 14) and type(thing) in {list, tuple, dict}:
+        return f"too many values to unpack (expected {count}, got {len(thing)})"
+    return f"too many values to unpack (expected {count})"
+
+
+def _failed(site: int, control: Control, owner: Pair, error: BaseException) -> BaseException:
+    from whence.langs.python.provenance.shadows import new_shadow
+
+    new_shadow(error).shape = (EXC, site, control, None, (owner[1], shape_of(owner[0])))
+    return error
+
+
+def unpack_all(site: int, control: Control, owner: Pair, steps: Steps) -> list[Any]:
+    """The same at every level of a pattern."""
+    count, starred, below = steps
+    pairs = unpack(site, control, owner, count, starred)
+    return [
+        given if deeper is None else unpack_all(site, control, given, deeper)
+        for given, deeper in zip(pairs, below, strict=True)
+    ]
+
+
+# --- comprehensions ------------------------------------------------------------------------------
+
+
+def keep(site: int, control: Control, given: Pair) -> Control:
+    """A condition of a comprehension; one that does not hold leaves something out."""
+    decided = (*test(site, control, given), control[6])
+    if not holds(decided) and control[6] is not None:
+        control[6].append(decided)
+    return decided
+
+
+def kept(site: int, control: Control, given: Pair) -> tuple[Control, ...]:
+    """The same where no variable may be bound: once or not at all."""
+    decided = keep(site, control, given)
+    return (decided,) if holds(decided) else ()
+
+
+Made = list[tuple[Any, Control]]
+
+
+def _shape(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Tag:
+    rounds = {id(each): each for _, each in made}
+    needs = (source[1], shape_of(source[0]), *rounds.values(), *dropped)
+    return (OP, site, control, None, needs)
+
+
+def _under(site: int, control: Control, given: Pair, round_: Control) -> Pair:
+    from whence.langs.python.provenance.tags import SEL
+
+    if round_ is control:
+        return given
+    return given[0], (SEL, site, round_, given[1], ())
+
+
+def list_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
+    """`[… for … in …]`."""
+    shape = _shape(site, control, dropped, source, made)
+    return make_list(site, control, [_under(site, control, *one) for one in made], shape)
+
+
+def set_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
+    """`{… for … in …}`."""
+    shape = _shape(site, control, dropped, source, made)
+    return make_set(site, control, [_under(site, control, *one) for one in made], shape)
+
+
+def dict_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
+    """`{…: … for … in …}`."""
+    shape = _shape(site, control, dropped, source, made)
+    entries = [(key, _under(site, control, value, round_)) for (key, value), round_ in made]
+    keys = tuple(key[1] for key, _ in entries)
+    return make_dict(site, control, entries, (OP, site, control, None, (shape, *keys)))
+
+
+def generator_of(
+    site: int, control: Control, dropped: list[Control], source: Pair, made: Any
+) -> Pair:
+    """`(… for … in …)`: the generator itself."""
+    run = Run()
+    run.dropped = dropped
+    RUN.note_run(made, run)
+    return made, (NEW, site, control, None, (source[1], shape_of(source[0])))
+
+
+def out_of(site: int, control: Control, given: Pair) -> Any:
+    """What a generator expression gives out."""
+    from whence.langs.python.provenance.tags import SEL
+
+    value, tag = given
+    if HERE.operation is not None:
+        HERE.operation.callbacks.append((value, (SEL, site, control, tag, ())))
+    return value
+
+
+_MAKERS: dict[str, Callable[..., Pair]] = {
+    "list_of": list_of, "set_of": set_of, "dict_of": dict_of, "generator_of": generator_of,
+}  # fmt: skip
+
+
+def comprehended(
+    maker: str, site: int, control: Control, source: Pair,
+    make: Callable[[list[Control], Pair], Any],
+) -> Pair:  # fmt: skip
+    """A comprehension where no variable may be bound."""
+    dropped: list[Control] = []
+    return _MAKERS[maker](site, control, dropped, source, make(dropped, source))
+
+
+def tuple_of(site: int, control: Control, pairs: Iterable[Pair], shape: Tag) -> Pair:
+    """A tuple of what an iterable gave."""
+    return make_tuple(site, control, pairs, shape)

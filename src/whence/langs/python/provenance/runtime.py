@@ -1,0 +1,122 @@
+"""The run time of rewritten code: all that it calls, under the one name that it knows it by.
+
+The name `@` is put among the builtins while rewritten code is there to run; no program can write
+it. `off` says that nothing is shadowed: then a function with two bodies runs its own.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+from types import ModuleType
+from typing import Any
+
+from whence.langs.python.provenance import calls, control, iteration, methods, models, operations
+from whence.langs.python.provenance.state import HERE, RUN
+from whence.langs.python.provenance.syntax import RUNTIME
+from whence.langs.python.provenance.tags import Activation
+
+_PARTS = {
+    operations: (
+        "binary unary compare augment test test_and_note holds select shortcut choose first last "
+        "load_global store_global join_global load_cell store_cell attribute set_attribute delete_attribute subscript "
+        "set_item delete_item make_slice make_list make_tuple make_set make_dict formatted joined "
+        "opaque"
+    ),
+    iteration: (
+        "each each_awaited nested loop_end spread unpack unpack_all keep kept list_of set_of "
+        "dict_of generator_of out_of comprehended"
+    ),
+    calls: (
+        "define default define_lambda defined prepare result call_here keywords enter returned "
+        "failed leave run_lambda out resumed delegate delegated waiting awaited enter_module "
+        "leave_module NO_KEYWORDS"
+    ),
+    control: (
+        "now here caught exception_tag tried raising managed managed_async test_subject captured "
+        "own_names"
+    ),
+}
+
+
+class Switch:
+    """When shadowing begins and ends: with the `count`th call of one function, or at once."""
+
+    def __init__(self) -> None:
+        self.names = ModuleType(RUNTIME)
+        for module, names in _PARTS.items():
+            for name in names.split():
+                setattr(self.names, name, getattr(module, name))
+        self.names.open = control.open_class  # type: ignore[attr-defined]
+        self.names.made = control.made_class  # type: ignore[attr-defined]
+        self.names.BaseException = BaseException  # type: ignore[attr-defined]
+        self.names.passes = self._passes  # type: ignore[attr-defined]
+        self.names.off = False  # type: ignore[attr-defined]
+        self.root: Activation | None = None
+        """The call with which shadowing began."""
+        self._count = 0
+        self._collects = False
+
+    def install(self) -> None:
+        """Let rewritten code find its run time."""
+        vars(builtins)[RUNTIME] = self.names
+
+    def remove(self) -> None:
+        """Take it away."""
+        vars(builtins).pop(RUNTIME, None)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether calls are shadowed."""
+        return not self.names.off  # type: ignore[attr-defined,no-any-return]
+
+    def start(self) -> None:
+        """Shadow everything from here on, from scratch."""
+        RUN.reset()
+        HERE.__init__()  # type: ignore[misc]
+        self._turn(on=True)
+
+    def wait_for(self, count: int) -> None:
+        """Shadow the `count`th call of the function that the rewriter was told is wanted."""
+        self.stop()
+        RUN.reset()
+        self.root = None
+        self._count = count
+
+    def stop(self) -> None:
+        """Shadow nothing any more."""
+        self._turn(on=False)
+
+    def _turn(self, *, on: bool) -> None:
+        if on and not self.is_on or on and not self._collects:
+            # Tags are many and make no cycles: looking for some would take most of the time.
+            self._collects = gc.isenabled()
+            gc.disable()
+        elif not on and self._collects:
+            gc.enable()
+            self._collects = False
+        self.names.off = not on  # type: ignore[attr-defined]
+
+    def _passes(self) -> bool:
+        """At a call of the wanted function: whether it is not the one."""
+        self._count -= 1
+        if self._count:
+            return True
+        RUN.reset()
+        self._turn(on=True)
+        RUN.on_leave = self._left
+        return False
+
+    def _left(self, activation: Activation) -> None:
+        if self.root is None and activation.parent is RUN.root:
+            self.root = activation
+            self.stop()
+            if self.on_end is not None:
+                self.on_end(activation)
+
+    on_end: Any = None
+    """Called with the call that was wanted, when it has ended."""
+
+
+SWITCH = Switch()
+_LOADED = (methods, models)
