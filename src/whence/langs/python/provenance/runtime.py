@@ -1,6 +1,6 @@
 """The run time of rewritten code: all that it calls, under the one name that it knows it by.
 
-The name `@` is put among the builtins while rewritten code is there to run; no program can write
+The name `__@__` is put among the builtins while rewritten code is there to run; no program can write
 it. `off` says that nothing is shadowed: then a function with two bodies runs its own.
 """
 

@@ -1,6 +1,6 @@
 """Small makers of syntax trees, and questions that the rewriter asks of them.
 
-No program can write the names that are made here: `@` is the run time, `_@…` are the rewriter's
+No program can write the names that are made here: `__@__` is the run time (`@` for short in what follows), `_@…` are the rewriter's
 own variables (with an underscore first, so that `import *` and `dir` filters pass over them) and
 `$x` is the shadow of the variable `x`.
 """
@@ -14,7 +14,7 @@ from typing import TypeVar
 from whence.langs.python.provenance.scopes import FUNCTIONS, own_nodes
 from whence.langs.python.provenance.tags import CONST
 
-RUNTIME = "@"
+RUNTIME = "__@__"
 CONTROL = "_@C"
 FRAME = "_@F"
 
@@ -90,8 +90,22 @@ def shadow(name: str) -> str:
 
 
 def located(node: Node, like: ast.AST) -> Node:
-    """The node, at the place of another; what it is made of too, where it has no place yet."""
-    return ast.fix_missing_locations(ast.copy_location(node, like))
+    """The node, and all of it that has no place yet, at the place of another."""
+    place = {name: getattr(like, name, None) for name in ast.expr._attributes}
+    pending: list[ast.AST] = [node]
+    while pending:
+        each = pending.pop()
+        if "lineno" in each._attributes:
+            if hasattr(each, "lineno"):
+                continue
+            vars(each).update(place)
+        for name in each._fields:
+            value = getattr(each, name, None)
+            if isinstance(value, list):
+                pending += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST):
+                pending.append(value)
+    return node
 
 
 # --- questions -----------------------------------------------------------------------------------
