@@ -54,5 +54,3 @@ def test_no_call_outside_the_widest_slice_changes_the_marked_part(source: str) -
     for mark in some_marks(source, 2):
         checked = check(source, mark, most=6)
         assert checked.violations == (), source
-
-

@@ -6,18 +6,19 @@ A call goes wrong in two ways: it returns something else, or it changes all that
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
 from shadowed import Marked
 
 from whence.langs.python.provenance import calls
-from whence.langs.python.provenance.importing import run_source
+from whence.langs.python.provenance.importing import Modules, run_source
 from whence.langs.python.provenance.marks import NoSuchPart, Step, criterion
 from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.slices import influencing
@@ -32,12 +33,25 @@ class _Endless(BaseException):
     """A run that a changed value sent astray."""
 
 
+Address = tuple[tuple[str, int], ...]
+"""For each call from the run down: its name, and the how manieth of that name its caller made."""
+
+
 @dataclass(frozen=True)
 class Mark:
-    """A part of the result of a call, which is known by its number in the run."""
+    """A part of the result of a call."""
 
-    call: int
+    call: Address
     steps: tuple[Step, ...]
+
+
+def address(activation: Activation) -> Address:
+    """How a call is known in another run, where others may have made more calls or fewer."""
+    parent = activation.parent
+    if parent is None:
+        return ()
+    same = [each for each in parent.calls if each.name == activation.name]
+    return (*address(parent), (activation.name, same.index(activation)))
 
 
 def other(value: Any) -> Any:
@@ -115,19 +129,26 @@ class _Run:
         self.how = how
         self.limit = limit
         self.found: Any = None
-        self.ended: list[Activation] = []
+        self.shown: Any = None
+        self.marks: list[Mark] = []
 
     def on_enter(self, activation: Activation) -> None:
         if activation.number > self.limit:
             raise _Endless
 
     def on_leave(self, activation: Activation) -> None:
-        self.ended.append(activation)
         mark = self.mark
-        if mark is None or activation.number != mark.call or activation.result is None:
+        if activation.result is None:
+            return
+        if mark is None:
+            paths = _paths(activation.value, 2)
+            self.marks += [Mark(address(activation), path) for path in paths]
+            return
+        if activation.name != mark.call[-1][0] or address(activation) != mark.call:
             return
         with contextlib.suppress(NoSuchPart):
             self.found = criterion(activation, activation.value, activation.result, mark.steps)
+            self.shown = shown(self.found.value)
 
     def run(self, source: str) -> bool:
         """Whether it came to its end."""
@@ -140,17 +161,22 @@ class _Run:
         def leave(activation: Activation) -> None:
             if activation.number == self.wrong and self.how == "heap":
                 change_heap(activation)
-            calls._left(activation)
+            calls.left(activation)
 
         names: Any = SWITCH.names
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
             patch.setattr(names, "returned", returned)
             patch.setattr(names, "leave", _leaving(leave))
             try:
-                run_source(source, "program.py", on_enter=self.on_enter, on_leave=self.on_leave)
+                run_source(_code(source), on_enter=self.on_enter, on_leave=self.on_leave)
             except (Exception, SystemExit, _Endless):
                 return False
         return True
+
+
+@functools.lru_cache(maxsize=4)
+def _code(source: str) -> CodeType:
+    return Modules(dual=False).code(source, "program.py")
 
 
 def _leaving(leave: Any) -> Any:
@@ -170,11 +196,7 @@ def some_marks(source: str, count: int, seed: int = 0) -> list[Mark]:
     run = _Run(None)
     run.run(source)
     numbers = random.Random(seed)
-    choices: list[Mark] = []
-    for activation in run.ended:
-        if activation.result is not None and activation.name != "<run>":
-            choices += [Mark(activation.number, path) for path in _paths(activation.value, 2)]
-    return numbers.sample(choices, min(count, len(choices)))
+    return numbers.sample(run.marks, min(count, len(run.marks)))
 
 
 def _paths(value: Any, depth: int) -> list[tuple[Step, ...]]:
@@ -210,7 +232,7 @@ def check(source: str, mark: Mark, width: int = 3, most: int = 40) -> Checked:
     base.run(source)
     assert base.found is not None, "the mark was found again"
     marked: Activation = base.found.activation
-    before = shown(base.found.value)
+    before = base.shown
     inside = {each.number for each in influencing(base.found, width)}
     others = [
         each
@@ -223,16 +245,16 @@ def check(source: str, mark: Mark, width: int = 3, most: int = 40) -> Checked:
     names = {each.number: each.name for each in others}
     total = len(RUN.activations)
     if len(others) > most:
-        others = random.Random(mark.call).sample(others, most)
+        others = random.Random(str(mark)).sample(others, most)
     numbers = [each.number for each in others]
     wrong: list[str] = []
     for number in numbers:
         for how in ("result", "heap"):
             again = _Run(mark, number, how, limit=20 * total + 1000)
             again.run(source)
-            if again.found is None or again.found.activation.name != marked.name:
-                continue
-            after = shown(again.found.value)
+            if again.found is None:
+                continue  # it never came to the mark
+            after = again.shown
             if after != before:
                 wrong.append(f"{names[number]} {number} ({how}): {before} became {after}")
     return Checked(tuple(wrong), 2 * len(numbers), len(inside), total)

@@ -14,6 +14,7 @@ from whence.langs.python.provenance.scopes import (
     assigned,
     module_scope,
     stored,
+    walk,
 )
 from whence.langs.python.provenance.syntax import CONTROL, constant, read
 from whence.langs.python.provenance.tags import SITES, Site
@@ -112,7 +113,7 @@ def _module_names(tree: ast.Module) -> tuple[set[str], set[str]]:
     """The variables of a module, and those that are bound once and for all by a definition."""
     names = assigned(tree.body)
     counts: Counter[str] = Counter()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Global):
             names.update(node.names)
             counts.update(dict.fromkeys(node.names, 2))
@@ -121,7 +122,7 @@ def _module_names(tree: ast.Module) -> tuple[set[str], set[str]]:
         once |= isinstance(statement, (ast.Import, ast.ImportFrom))
         for name in assigned([statement]):
             counts[name] += 1 if once else 2
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.NamedExpr):
             counts.update(dict.fromkeys(stored(node.target), 2))
     return names, {name for name, count in counts.items() if count == 1}

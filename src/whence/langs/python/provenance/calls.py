@@ -38,12 +38,12 @@ from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,
     BOUND,
-    CONST,
     EXC,
     FRAME,
     FUNCTIONS,
     INPUT,
     NEW,
+    OP,
     RET,
     Activation,
     Control,
@@ -238,7 +238,7 @@ def keywords(
     made: dict[str, Pair] = {}
     for name, given in entries:
         if name is not None:
-            more = [((name, None), given)]
+            more: list[tuple[Pair, Pair]] = [((name, None), given)]
         elif not hasattr(type(given[0]), "keys"):
             kind = type(given[0]).__name__
             raise TypeError(f"argument after ** must be a mapping, not {kind}")
@@ -292,7 +292,7 @@ def _enter(number: int, values: tuple[Any, ...], frame: FrameType) -> tuple[Any,
         known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
         tags = [(ARG, operation.site, control, known.tag(each), ()) for each in values]
     else:
-        control = (FRAME, 0, parent.control, None, activation)
+        control = (FRAME, 0, parent.control, RUN.passed, activation)
         tags = [(INPUT, 0, control, None, (), name) for name in _names(info)]
     activation.control = control
     activation.arguments = tuple(tags)
@@ -425,13 +425,16 @@ def leave(activation: Activation) -> None:
     RUN.time += 1
     activation.end = RUN.time
     RUN.frames.pop(id(sys._getframe(1)), None)
-    _left(activation)
+    left(activation)
 
 
-def _left(activation: Activation) -> None:
+def left(activation: Activation) -> None:
+    """Back to whatever called."""
     operation = HERE.operation = activation.operation
     if operation is not None and activation.result is not None:
         operation.callbacks.append((activation.value, activation.result))
+    elif activation.control[1] == 0:
+        RUN.loose = (OP, 0, None, None, (activation.result, RUN.loose))
     if RUN.on_leave is not None:
         RUN.on_leave(activation)
 
@@ -449,88 +452,7 @@ def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[.
         RUN.time += 1
         activation.end = RUN.time
         RUN.frames.pop(id(frame), None)
-        _left(activation)
-
-
-# --- generators and coroutines -------------------------------------------------------------------
-
-
-def out(activation: Activation, site: int, control: Control, given: Pair) -> Any:
-    """What a generator yields."""
-    value, tag = given
-    made = (RET, site, control, tag, (), activation)
-    activation.outs.append(made)
-    RUN.time += 1
-    operation = HERE.operation = activation.operation
-    if operation is not None:
-        operation.callbacks.append((value, made))
-    return value
-
-
-def resumed(activation: Activation, site: int, control: Control, sent: Any) -> Pair:
-    """What a generator is sent when it goes on."""
-    activation.operation, HERE.operation = HERE.operation, None
-    tag, activation.sent = activation.sent, None
-    if sent is None and tag is None:
-        return sent, (CONST, site, control)
-    if tag is None and activation.operation is not None:
-        operation = activation.operation
-        tag = Candidates(site, control, operation.operands).tag(sent)
-    return sent, (ARG, site, control, tag, ())
-
-
-class _Delegate:
-    """What `yield from` goes over: a container, whose items are given out with their tags."""
-
-    def __init__(self, activation: Activation, pairs: Any, site: int, control: Control):
-        self._activation = activation
-        self._pairs = pairs
-        self._where = site, control
-
-    def __iter__(self) -> _Delegate:
-        return self
-
-    def __next__(self) -> Any:
-        given = next(self._pairs)
-        if self._activation.operation is not HERE.operation:
-            self._activation.operation = HERE.operation
-        return out(self._activation, *self._where, given)
-
-
-def delegate(activation: Activation, site: int, control: Control, given: Pair) -> Any:
-    """What `yield from` really goes over."""
-    from whence.langs.python.provenance.iteration import pairs_of
-
-    HERE.operation = activation.operation
-    if type(given[0]) in {list, tuple, dict, set}:
-        return _Delegate(activation, pairs_of(site, control, given), site, control)
-    return given[0]
-
-
-def delegated(activation: Activation, site: int, control: Control, given: Pair, value: Any) -> Pair:
-    """What `yield from` gives in the end."""
-    activation.operation, HERE.operation = HERE.operation, None
-    return value, _run_tag(site, control, given, value)
-
-
-def _run_tag(site: int, control: Control, given: Pair, value: Any) -> Tag:
-    run = RUN.run_of(given[0]) if type(given[0]) in _STEPPED else None
-    if run is not None and run.activation is not None:
-        return (RET, site, control, run.activation.result, (given[1],), run.activation)
-    if value is None:
-        return (CONST, site, control)
-    return Candidates(site, control, (given,)).tag(value)
-
-
-def waiting(given: Pair) -> Any:
-    """What is awaited."""
-    return given[0]
-
-
-def awaited(site: int, control: Control, given: Pair, value: Any) -> Pair:
-    """What came of it."""
-    HERE.operation, HERE.pending = None, None
-    return value, _run_tag(site, control, given, value)
+        left(activation)
 
 
 # --- modules -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 
 from whence.langs.python.provenance.expressions import Expressions
-from whence.langs.python.provenance.scopes import comprehension_scope
+from whence.langs.python.provenance.scopes import comprehension_scope, walk
 from whence.langs.python.provenance.syntax import (
     CONTROL,
     bind,
@@ -134,7 +134,7 @@ def _clause(target: ast.expr, over: ast.expr, is_async: int = 0) -> ast.comprehe
 
 
 def _is_simple(target: ast.expr) -> bool:
-    return not any(isinstance(each, (ast.Attribute, ast.Subscript)) for each in ast.walk(target))
+    return not any(isinstance(each, (ast.Attribute, ast.Subscript)) for each in walk(target))
 
 
 def spread_of(target: ast.expr) -> ast.expr:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from whence.langs.python.provenance.outside import Prepared, outside_tag, reread
+from whence.langs.python.provenance.outside import Prepared, note_passed, outside_tag, reread
 from whence.langs.python.provenance.shadows import (
     Candidates,
     attributes_of,
@@ -48,6 +48,7 @@ def prepare_instance(
                     function, tag, site, control, [first, *(each for _, each in arguments)],
                     [_ANY, *values], {key: each for key, (_, each) in keywords.items()},
                 )  # fmt: skip
+    note_passed(operation)
     prepared.in_sight = bool(operation.expected)
     prepared.operation = operation
     HERE.operation, HERE.pending = operation, None

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import ast
 import copy
-import sys
 
+from whence.langs.python.provenance import tags
 from whence.langs.python.provenance.comprehensions import Comprehensions
 from whence.langs.python.provenance.scopes import (
     CLASS,
@@ -28,6 +28,7 @@ from whence.langs.python.provenance.scopes import (
     loaded,
     own_nodes,
     parameters,
+    walk,
 )
 from whence.langs.python.provenance.syntax import (
     CONTROL,
@@ -38,7 +39,6 @@ from whence.langs.python.provenance.syntax import (
     fixed,
     helper,
     is_stepped,
-    item,
     located,
     may_set,
     read,
@@ -49,7 +49,6 @@ from whence.langs.python.provenance.syntax import (
     thunk,
     write,
 )
-from whence.langs.python.provenance import tags
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -81,13 +80,10 @@ class Definitions(Comprehensions):
         with self.inside(scope, node.name):
             body = self._function_body(node, scope, number, dual)
         decorators = [self.quiet(each) for each in node.decorator_list]
-        made = type(node)(
-            name=node.name, args=arguments, body=body, decorator_list=[*decorators, define],
-            returns=node.returns, type_comment=None,
-        )  # fmt: skip
-        if sys.version_info >= (3, 12):
-            made.type_params = node.type_params
-        return located(made, node)
+        made = copy.copy(node)
+        made.args, made.body = arguments, body
+        made.decorator_list = [*decorators, define]
+        return made
 
     def _now(self, quiet: bool) -> ast.expr:
         return constant(None) if quiet else self.control
@@ -252,19 +248,19 @@ class _Quiet(ast.NodeTransformer):
     def __init__(self, rewriter: Definitions):
         self._rewriter = rewriter
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         return self._rewriter.function(node, quiet=True)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
         return self._rewriter.function(node, quiet=True)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
         return self._rewriter.class_(node)
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         return self._rewriter.lambda_(node, quiet=True)
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:  # noqa: N802
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         return node
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # type: ignore[assignment]  # noqa: N815
@@ -273,7 +269,8 @@ class _Quiet(ast.NodeTransformer):
 def first_line(node: ast.AST) -> int:
     """The line that the code object of a function begins with: its first decorator's."""
     decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(each.lineno for each in decorators)])  # type: ignore[attr-defined]
+    first: int = min(each.lineno for each in (node, *decorators))
+    return first
 
 
 def _declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
@@ -287,19 +284,23 @@ def _declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
     return made
 
 
-def _without_declarations(body: list[ast.stmt]) -> list[ast.stmt]:
-    class Remove(ast.NodeTransformer):
-        def visit_Global(self, node: ast.stmt) -> ast.stmt:  # noqa: N802
-            return ast.copy_location(ast.Pass(), node)
+class _Remove(ast.NodeTransformer):
+    """Removes declarations of a function's own."""
 
-        visit_Nonlocal = visit_Global  # noqa: N815
+    def visit_Global(self, node: ast.Global) -> ast.stmt:
+        return ast.copy_location(ast.Pass(), node)
 
-        def visit_FunctionDef(self, node: ast.stmt) -> ast.stmt:  # noqa: N802
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             return node
+        return super().visit(node)  # type: ignore[no-any-return]
 
-        visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef  # noqa: N815
 
-    return [Remove().visit(each) for each in body]
+def _without_declarations(body: list[ast.stmt]) -> list[ast.stmt]:
+    return [_Remove().visit(each) for each in body]  # type: ignore[misc]
 
 
 def _unknown(names: list[str]) -> list[ast.stmt]:
@@ -318,7 +319,7 @@ def _captured(body: list[ast.stmt]) -> set[str]:
     ]
     names = loaded(inner)
     for node in inner:
-        for each in ast.walk(node):
+        for each in walk(node):
             if isinstance(each, ast.Nonlocal):
                 names.update(each.names)
     return names

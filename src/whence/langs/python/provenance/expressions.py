@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from whence.langs.python.provenance.base import Base
-from whence.langs.python.provenance.scopes import CLASS, GLOBAL, LOCAL, own_nodes
+from whence.langs.python.provenance.scopes import CLASS, LOCAL, own_nodes
 from whence.langs.python.provenance.syntax import (
     FRAME,
     bind,
@@ -161,7 +161,7 @@ class Expressions(Base):
 
     def pairs(self, elements: list[ast.expr]) -> ast.expr:
         """A tuple of pairs; what is starred gives any number of them."""
-        made = []
+        made: list[ast.expr] = []
         for each in elements:
             if isinstance(each, ast.Starred):
                 spread = call("spread", self.site(each), self.control, self.pair(each.value))
@@ -184,7 +184,7 @@ class Expressions(Base):
             several(self.pair(key) if key is not None else _NOTHING, self.pair(value))
             for key, value in zip(node.keys, node.values, strict=True)
         ]
-        return call("make_dict", self.site(node), self.control, several(*entries))
+        return call("display_dict", self.site(node), self.control, several(*entries))
 
     def pair_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:  # noqa: N802
         parts = [
@@ -215,17 +215,14 @@ class Expressions(Base):
 
     def pair_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
         function = node.func
-        if isinstance(function, ast.Name) and function.id in _NEED_THE_FRAME:
-            if self.resolve(function.id) == GLOBAL and function.id not in self.variables:
+        if isinstance(function, ast.Name) and function.id in _NEED_THE_FRAME:  # noqa: SIM102
+            if self.is_builtin(function.id):
                 return self._in_frame(node, function.id)
         site = self.site(node)
         called = self.pair(function)
         arguments = self.pairs(node.args)
         if any(each.arg is None for each in node.keywords):
-            entries = [
-                several(constant(each.arg), self.pair(each.value))
-                for each in node.keywords
-            ]
+            entries = [several(constant(each.arg), self.pair(each.value)) for each in node.keywords]
             named = call("keywords", site, self.control, several(*entries))
         elif node.keywords:
             names: list[ast.expr | None] = [constant(each.arg) for each in node.keywords]

@@ -87,16 +87,18 @@ Watch = Callable[[Activation], None]
 
 
 def run_source(
-    source: str, file: str, name: str = "__main__", *, on_enter: Watch | None = None,
+    source: str | CodeType, file: str = "", *, on_enter: Watch | None = None,
     on_leave: Watch | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Run a program in this process with tags on everything; its namespace."""
+    """Run a program in this process with tags on everything; its namespace.
+
+    A program that is run again and again is given as the code that it was rewritten to.
+    """
     SWITCH.install()
+    code = Modules(dual=False).code(source, file) if isinstance(source, str) else source
     SWITCH.start()
     RUN.on_enter, RUN.on_leave = on_enter, on_leave
-    modules = Modules(dual=False)
-    code = modules.code(source, file)
-    namespace: dict[str, Any] = {"__name__": name, "__file__": file, "__builtins__": __builtins__}
+    namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
     try:
         exec(code, namespace)
     finally:

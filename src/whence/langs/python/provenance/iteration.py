@@ -6,22 +6,18 @@ beside them, in a *source* that knows the tag of what an iterator gave last.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from operator import length_hint
 from types import GeneratorType
 from typing import Any
 
+from whence.langs.python.provenance.making import make_list
 from whence.langs.python.provenance.operations import (
-    holds,
-    make_dict,
-    make_list,
-    make_set,
-    make_tuple,
     natively,
     note_failure,
     shape_of,
-    test,
     told,
 )
 from whence.langs.python.provenance.shadows import (
@@ -29,6 +25,8 @@ from whence.langs.python.provenance.shadows import (
     adopt,
     is_container,
     key_of,
+    new_shadow,
+    of_sequence,
     shadow_for,
     shadow_of,
     synchronise,
@@ -43,9 +41,9 @@ from whence.langs.python.provenance.tags import (
     PART,
     RET,
     SCALARS,
+    STORE,
     Control,
     Pair,
-    Run,
     Tag,
 )
 
@@ -126,9 +124,6 @@ class View:
 
 def tupled(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Tag:
     """The tag of a tuple that an iterator made of values with these tags."""
-    from whence.langs.python.provenance.shadows import of_sequence
-    from whence.langs.python.provenance.tags import STORE
-
     RUN.time += 1
     of_sequence(value, [(STORE, site, control, tag, (), RUN.time) for tag in tags], None)
     return (NEW, site, control, None, ())
@@ -194,9 +189,7 @@ def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
             ViewSource(iterator, view.owner, view.kind, dict.__iter__(view.owner[0]))
     elif isinstance(thing, (list, tuple)) and kind.__iter__ in {list.__iter__, tuple.__iter__}:
         SequenceSource(iterator, owner)
-    elif isinstance(thing, dict) and kind.__iter__ is dict.__iter__:
-        KeySource(iterator, owner)
-    elif kind in {set, frozenset}:
+    elif (isinstance(thing, dict) and kind.__iter__ is dict.__iter__) or kind in {set, frozenset}:
         KeySource(iterator, owner)
     return iterator, made
 
@@ -395,16 +388,12 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
 
 
 def _too_many(count: int, thing: Any) -> str:
-    import sys
-
     if sys.version_info >= (3, 14) and type(thing) in {list, tuple, dict}:
         return f"too many values to unpack (expected {count}, got {len(thing)})"
     return f"too many values to unpack (expected {count})"
 
 
 def _failed(site: int, control: Control, owner: Pair, error: BaseException) -> BaseException:
-    from whence.langs.python.provenance.shadows import new_shadow
-
     new_shadow(error).shape = (EXC, site, control, None, (owner[1], shape_of(owner[0])))
     return error
 
@@ -417,96 +406,3 @@ def unpack_all(site: int, control: Control, owner: Pair, steps: Steps) -> list[A
         given if deeper is None else unpack_all(site, control, given, deeper)
         for given, deeper in zip(pairs, below, strict=True)
     ]
-
-
-# --- comprehensions ------------------------------------------------------------------------------
-
-
-def keep(site: int, control: Control, given: Pair) -> Control:
-    """A condition of a comprehension; one that does not hold leaves something out."""
-    decided = (*test(site, control, given), control[6])
-    if not holds(decided) and control[6] is not None:
-        control[6].append(decided)
-    return decided
-
-
-def kept(site: int, control: Control, given: Pair) -> tuple[Control, ...]:
-    """The same where no variable may be bound: once or not at all."""
-    decided = keep(site, control, given)
-    return (decided,) if holds(decided) else ()
-
-
-Made = list[tuple[Any, Control]]
-
-
-def _shape(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Tag:
-    rounds = {id(each): each for _, each in made}
-    needs = (source[1], shape_of(source[0]), *rounds.values(), *dropped)
-    return (OP, site, control, None, needs)
-
-
-def _under(site: int, control: Control, given: Pair, round_: Control) -> Pair:
-    from whence.langs.python.provenance.tags import SEL
-
-    if round_ is control:
-        return given
-    return given[0], (SEL, site, round_, given[1], ())
-
-
-def list_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
-    """`[… for … in …]`."""
-    shape = _shape(site, control, dropped, source, made)
-    return make_list(site, control, [_under(site, control, *one) for one in made], shape)
-
-
-def set_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
-    """`{… for … in …}`."""
-    shape = _shape(site, control, dropped, source, made)
-    return make_set(site, control, [_under(site, control, *one) for one in made], shape)
-
-
-def dict_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
-    """`{…: … for … in …}`."""
-    shape = _shape(site, control, dropped, source, made)
-    entries = [(key, _under(site, control, value, round_)) for (key, value), round_ in made]
-    keys = tuple(key[1] for key, _ in entries)
-    return make_dict(site, control, entries, (OP, site, control, None, (shape, *keys)))
-
-
-def generator_of(
-    site: int, control: Control, dropped: list[Control], source: Pair, made: Any
-) -> Pair:
-    """`(… for … in …)`: the generator itself."""
-    run = Run()
-    run.dropped = dropped
-    RUN.note_run(made, run)
-    return made, (NEW, site, control, None, (source[1], shape_of(source[0])))
-
-
-def out_of(site: int, control: Control, given: Pair) -> Any:
-    """What a generator expression gives out."""
-    from whence.langs.python.provenance.tags import SEL
-
-    value, tag = given
-    if HERE.operation is not None:
-        HERE.operation.callbacks.append((value, (SEL, site, control, tag, ())))
-    return value
-
-
-_MAKERS: dict[str, Callable[..., Pair]] = {
-    "list_of": list_of, "set_of": set_of, "dict_of": dict_of, "generator_of": generator_of,
-}  # fmt: skip
-
-
-def comprehended(
-    maker: str, site: int, control: Control, source: Pair,
-    make: Callable[[list[Control], Pair], Any],
-) -> Pair:  # fmt: skip
-    """A comprehension where no variable may be bound."""
-    dropped: list[Control] = []
-    return _MAKERS[maker](site, control, dropped, source, make(dropped, source))
-
-
-def tuple_of(site: int, control: Control, pairs: Iterable[Pair], shape: Tag) -> Pair:
-    """A tuple of what an iterable gave."""
-    return make_tuple(site, control, pairs, shape)

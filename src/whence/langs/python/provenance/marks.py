@@ -63,6 +63,7 @@ def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step
         shape = shadow.shape if shadow is not None else None
         places.append(Place(tag, shape, id(value), key, written, RUN.time))
         value, tag = part, found
+    # A part that is a container is marked with all that it holds, as it is now.
     return Criterion(activation, value, tag, tuple(places), everything(((value, tag),)))
 
 
@@ -70,9 +71,12 @@ def _part(value: Any, kind: str, key: Any) -> Any:
     try:
         if kind == "attribute":
             return object.__getattribute__(value, key)
-        for base in (dict, list, tuple):
-            if isinstance(value, base):
-                return base.__getitem__(value, key)
+        if isinstance(value, dict):
+            return dict.__getitem__(value, key)
+        if isinstance(value, list):
+            return list.__getitem__(value, key)
+        if isinstance(value, tuple):
+            return tuple.__getitem__(value, key)
     except (AttributeError, KeyError, IndexError, TypeError):
         pass
     raise NoSuchPart(f"there is no {key!r} in a {type(value).__name__}")

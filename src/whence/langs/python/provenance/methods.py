@@ -6,23 +6,17 @@ from collections import deque
 from types import GeneratorType
 from typing import Any
 
-from whence.langs.python.provenance import operations
+from whence.langs.python.provenance import operations, places
 from whence.langs.python.provenance.finding import Arguments, Keywords, models_method
 from whence.langs.python.provenance.iteration import (
     View,
     all_pairs,
     given_tag,
 )
+from whence.langs.python.provenance.making import make_dict, make_list
 from whence.langs.python.provenance.models import copies_unseen, dict_entries, sorted_order
-from whence.langs.python.provenance.operations import (
-    make_dict,
-    make_list,
-    natively,
-    note_entry,
-    sequence_shadow,
-    shape_of,
-    told,
-)
+from whence.langs.python.provenance.operations import natively, shape_of, told
+from whence.langs.python.provenance.places import note_entry, sequence_shadow
 from whence.langs.python.provenance.shadows import (
     Candidates,
     adopt,
@@ -73,13 +67,21 @@ def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
     _reshape(site, control, owner, given[1], shape_of(given[0]))
 
 
+def augment(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
+    """`left += right` and so on, without the assignment."""
+    if type(left[0]) is list and name == "Add":
+        list_extend(site, control, left, right)
+        return left
+    return operations.binary_with(operations.AUGMENTED[name], site, control, left, right)
+
+
 @models_method(list, "append")
 @models_method(deque, "append")
 def _append(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
     thing = owner[0]
     if len(given) != 1 or named or (type(thing) is deque and thing.maxlen is not None):
         return NotImplemented
-    shadow = sequence_shadow(site, control, owner, check=False)
+    shadow = sequence_shadow(site, control, owner)
     (list if isinstance(thing, list) else deque).append(thing, given[0][0])
     RUN.time += 1
     shadow.values.append(given[0][0])
@@ -101,7 +103,7 @@ def _extend(site: int, control: Control, owner: Pair, given: Arguments, named: K
 def _insert(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
     if len(given) != 2 or named or type(given[0][0]) is not int:
         return NotImplemented
-    shadow = sequence_shadow(site, control, owner, check=False)
+    shadow = sequence_shadow(site, control, owner)
     place, value = given[0][0], given[1][0]
     list.insert(owner[0], place, value)
     RUN.time += 1
@@ -122,8 +124,10 @@ def _pop(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     place = given[0][0] if given else -1
     value, _ = natively(site, control, (owner, *given), list.pop, thing, place)
     RUN.time += 1
-    shadow.values.pop(place)
-    tag = shadow.items.pop(place)
+    known, tag = shadow.values.pop(place), shadow.items.pop(place)
+    if known is not value:
+        synchronise(thing, site, control, (owner,))
+        tag = Candidates(site, control, (owner,)).tag(value)
     needs = (owner[1], shadow.shape, *(each for _, each in given))
     index = place if place >= 0 else len(thing) + 1 + place
     _reshape(site, control, owner, *(each for _, each in given))
@@ -147,7 +151,7 @@ def _clear(site: int, control: Control, owner: Pair, given: Arguments, named: Ke
 def _reverse(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
     if given or named:
         return NotImplemented
-    shadow = sequence_shadow(site, control, owner)
+    shadow = sequence_shadow(site, control, owner, check=True)
     list.reverse(owner[0])
     RUN.time += 1
     shadow.values.reverse()
@@ -161,8 +165,9 @@ def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     thing = owner[0]
     if given or named.keys() - {"key", "reverse"} or type(thing) is not list:
         return NotImplemented
-    shadow = sequence_shadow(site, control, owner)
-    pairs = list(zip(shadow.values, shadow.items, strict=True))
+    shadow = sequence_shadow(site, control, owner, check=True)
+    tags = operations.item_tags(site, control, owner)
+    pairs = list(zip(shadow.values, tags, strict=True))
     order, shape = sorted_order(site, control, pairs, owner, named)
     if len(thing) != len(pairs):
         raise ValueError("list modified during sort")
@@ -183,6 +188,28 @@ def _copy(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     return make_list(site, control, pairs, shape)
 
 
+def _pop_end(name: str, place: int) -> None:
+    @models_method(deque, name)
+    def _model(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
+        if given or named:
+            return NotImplemented
+        thing = owner[0]
+        shadow = sequence_shadow(site, control, owner)
+        value, _ = natively(site, control, (owner,), getattr(deque, name), thing)
+        RUN.time += 1
+        known, tag = shadow.values.pop(place), shadow.items.pop(place)
+        if known is not value:
+            synchronise(thing, site, control, (owner,))
+            tag = Candidates(site, control, (owner,)).tag(value)
+        needs = (owner[1], shadow.shape)
+        _reshape(site, control, owner)
+        return value, (LOAD, site, control, tag, needs, RUN.time, id(thing), None)
+
+
+_pop_end("pop", -1)
+_pop_end("popleft", 0)
+
+
 # --- dicts ---------------------------------------------------------------------------------------
 
 
@@ -192,7 +219,7 @@ def _entry(site: int, control: Control, owner: Pair, key: Pair) -> tuple[bool, A
     value, operation = natively(site, control, (owner, key), dict.get, owner[0], key[0], missing)
     if value is missing:
         return False, None, told(operation, None, (owner[1], key[1], shape_of(owner[0])))
-    return True, value, operations._entry_tag(operation, owner, key, value)
+    return True, value, places.value_tag(operation, owner, key, value)
 
 
 @models_method(dict, "get")
@@ -234,7 +261,8 @@ def _forget(site: int, control: Control, owner: Pair, key: Pair) -> None:
     if known in shadow.values:
         del shadow.values[known], shadow.items[known]
         shadow.keys.pop(known, None)
-    synchronise(owner[0], site, control, (owner, key))
+    if len(shadow.values) != len(owner[0]):
+        synchronise(owner[0], site, control, (owner, key))
     _reshape(site, control, owner, key[1])
 
 
@@ -256,10 +284,9 @@ def _update(site: int, control: Control, owner: Pair, given: Arguments, named: K
     if len(given) > 1 or type(owner[0]) is not dict or not copies_unseen(given):
         return NotImplemented
     for key, value in dict_entries(site, control, given, named):
-        operations.set_item(site, control, value, owner, key)
-    if given:
-        if shadow_of(owner[0]) is not None:
-            _reshape(site, control, owner, given[0][1], shape_of(given[0][0]))
+        places.set_item(site, control, value, owner, key)
+    if given and shadow_of(owner[0]) is not None:
+        _reshape(site, control, owner, given[0][1], shape_of(given[0][0]))
     return _nothing(site, control)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from whence.langs.python.provenance import operations
+from whence.langs.python.provenance import operations, places
 from whence.langs.python.provenance.calls import call_here
 from whence.langs.python.provenance.finding import Arguments, Keywords, models
 from whence.langs.python.provenance.iteration import (
@@ -19,15 +19,13 @@ from whence.langs.python.provenance.iteration import (
     pairs_of,
     tupled,
 )
-from whence.langs.python.provenance.operations import (
+from whence.langs.python.provenance.making import (
     make_dict,
     make_list,
     make_set,
     make_tuple,
-    natively,
-    shape_of,
-    told,
 )
+from whence.langs.python.provenance.operations import natively, shape_of, told
 from whence.langs.python.provenance.outside import outside_tag
 from whence.langs.python.provenance.shadows import (
     everything,
@@ -37,6 +35,7 @@ from whence.langs.python.provenance.shadows import (
 )
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
+    BOUND,
     CONST,
     NEW,
     OP,
@@ -427,13 +426,13 @@ def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
     if len(given) not in {2, 3} or named or type(given[1][0]) is not str:
         return NotImplemented
     try:
-        value, tag = operations.attribute(site, control, given[0], given[1][0])
+        value, tag = places.attribute(site, control, given[0], given[1][0])
     except AttributeError:
         if len(given) == 2:
             raise
         needs = (given[0][1], given[1][1])
         return given[2][0], (SEL, site, control, given[2][1], needs)
-    if tag is not None and tag[0] == operations.BOUND:
+    if tag is not None and tag[0] == BOUND:
         return value, tag
     return value, (SEL, site, control, tag, (given[1][1],))
 
@@ -442,7 +441,7 @@ def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
 def _setattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
     if len(given) != 3 or named or type(given[1][0]) is not str:
         return NotImplemented
-    operations.set_attribute(site, control, given[2], given[0], given[1][0])
+    places.set_attribute(site, control, given[2], given[0], given[1][0])
     return None, (CONST, site, control)
 
 
@@ -450,7 +449,7 @@ def _setattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
 def _delattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
     if len(given) != 2 or named or type(given[1][0]) is not str:
         return NotImplemented
-    operations.delete_attribute(site, control, given[0], given[1][0])
+    places.delete_attribute(site, control, given[0], given[1][0])
     return None, (CONST, site, control)
 
 

@@ -8,6 +8,7 @@ told apart is a set of candidates; what was changed out of sight is unknown.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from whence.langs.python.provenance.marks import Criterion, Step
 from whence.langs.python.provenance.tags import (
@@ -62,7 +63,6 @@ def origin(criterion: Criterion) -> Found:
             if activation is not None and activation.start > place.written > 0:
                 way.to(activation)
     for hop in hops:
-        assert hop is not None
         way.to(activation_of(hop))
         if hop[0] == ARG:
             way.to(hop[2][4].parent)
@@ -77,7 +77,7 @@ def _returned(hop: Tag) -> bool:
     return hop is not None and hop[0] == RET and len(hop) > 5
 
 
-def _copies(tag: Tag) -> list[tuple[object, ...]]:
+def _copies(tag: Tag) -> list[tuple[Any, ...]]:
     """The copies that a value went through, from the last to the first."""
     hops = []
     while tag is not None and tag[0] in COPIES:
@@ -86,9 +86,9 @@ def _copies(tag: Tag) -> list[tuple[object, ...]]:
     return hops
 
 
-def _follow(tag: Tag) -> tuple[list[Maker], list[Tag], str]:
+def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
     """The makers of a value, the copies on the way, and why there is no maker."""
-    hops: list[Tag] = []
+    hops: list[tuple[Any, ...]] = []
     path: tuple[Step, ...] = ()
     while tag is not None:
         if tag[0] in COPIES:

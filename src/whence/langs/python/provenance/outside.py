@@ -21,7 +21,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_of,
     synchronise,
 )
-from whence.langs.python.provenance.state import HERE, Operation, Pending
+from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
 from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, Pair, Tag
 
 Finish = Callable[["Prepared", Any], Pair]
@@ -68,8 +68,15 @@ def prepare_outside(
     )  # fmt: skip
     prepared.called = called
     prepared.operation = Operation(site, control, (*operands, *keywords.values()))
+    note_passed(prepared.operation)
     HERE.operation, HERE.pending = prepared.operation, None
     return prepared
+
+
+def note_passed(operation: Operation) -> None:
+    """Code out of sight may call the program later, from nowhere, with what it was given."""
+    tags = tuple(tag for _, tag in operation.operands)
+    RUN.passed = (OP, operation.site, operation.control, None, (*tags, RUN.passed))
 
 
 def finish_outside(prepared: Prepared, value: Any) -> Pair:
@@ -88,7 +95,7 @@ def outside_tag(
     """The tag of what something out of sight gave."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
-    needs = (*everything(operands), callee) if callee is not None else everything(operands)
+    needs = (*everything(operands), *(each for each in (callee, RUN.loose) if each is not None))
     candidates = Candidates(site, control, operands, needs)
     if not is_container(value):
         return candidates.tag(value, selects=True) if selects else (OP, site, control, None, needs)

@@ -35,10 +35,8 @@ def rewritten(
     rewriter = Statements(text, file, module, dual=dual, wanted=wanted)
     body = rewriter.tree.body
     first = docstring_and_futures(body)
-    if quiet:
-        made = rewriter.quiet_statements(body[first:])
-    else:
-        made = _shadowed(rewriter, body[first:])
+    rest = body[first:]
+    made = rewriter.quiet_statements(rest) if quiet else _shadowed(rewriter, rest)
     tree = ast.Module([*body[:first], *made], [])
     return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
 

@@ -1,7 +1,7 @@
 """The run time of rewritten code: all that it calls, under the one name that it knows it by.
 
-The name `__@__` is put among the builtins while rewritten code is there to run; no program can write
-it. `off` says that nothing is shadowed: then a function with two bodies runs its own.
+The name `__@__` is put among the builtins while rewritten code is there to run; no program can
+write it. `off` says that nothing is shadowed: then a function with two bodies runs its own.
 """
 
 from __future__ import annotations
@@ -11,27 +11,37 @@ import gc
 from types import ModuleType
 from typing import Any
 
-from whence.langs.python.provenance import calls, control, iteration, methods, models, operations
+from whence.langs.python.provenance import (
+    calls,
+    collecting,
+    control,
+    iteration,
+    making,
+    methods,
+    models,
+    operations,
+    places,
+    stepping,
+)
 from whence.langs.python.provenance.state import HERE, RUN
 from whence.langs.python.provenance.syntax import RUNTIME
 from whence.langs.python.provenance.tags import Activation
 
 _PARTS = {
     operations: (
-        "binary unary compare augment test test_and_note holds select shortcut choose first last "
-        "load_global store_global join_global load_cell store_cell attribute set_attribute delete_attribute subscript "
-        "set_item delete_item make_slice make_list make_tuple make_set make_dict formatted joined "
-        "opaque"
+        "binary unary compare test test_and_note holds select shortcut choose first last opaque "
+        "load_global store_global join_global load_cell store_cell"
     ),
-    iteration: (
-        "each each_awaited nested loop_end spread unpack unpack_all keep kept list_of set_of "
-        "dict_of generator_of out_of comprehended"
-    ),
+    places: ("attribute set_attribute delete_attribute subscript set_item delete_item"),
+    making: "make_slice make_list make_tuple make_set formatted joined",
+    iteration: "each each_awaited nested loop_end spread unpack unpack_all",
+    collecting: ("display_dict keep kept list_of set_of dict_of generator_of out_of comprehended"),
+    methods: "augment",
     calls: (
         "define default define_lambda defined prepare result call_here keywords enter returned "
-        "failed leave run_lambda out resumed delegate delegated waiting awaited enter_module "
-        "leave_module NO_KEYWORDS"
+        "failed leave run_lambda enter_module leave_module NO_KEYWORDS"
     ),
+    stepping: "out resumed delegate delegated waiting awaited",
     control: (
         "now here caught exception_tag tried raising managed managed_async test_subject captured "
         "own_names"
@@ -68,7 +78,7 @@ class Switch:
     @property
     def is_on(self) -> bool:
         """Whether calls are shadowed."""
-        return not self.names.off  # type: ignore[attr-defined,no-any-return]
+        return not self.names.off
 
     def start(self) -> None:
         """Shadow everything from here on, from scratch."""
@@ -88,7 +98,7 @@ class Switch:
         self._turn(on=False)
 
     def _turn(self, *, on: bool) -> None:
-        if on and not self.is_on or on and not self._collects:
+        if on and (not self.is_on or not self._collects):
             # Tags are many and make no cycles: looking for some would take most of the time.
             self._collects = gc.isenabled()
             gc.disable()
@@ -119,4 +129,4 @@ class Switch:
 
 
 SWITCH = Switch()
-_LOADED = (methods, models)
+_LOADED = models  # it registers itself

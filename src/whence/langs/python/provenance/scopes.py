@@ -93,9 +93,7 @@ def function_scope(
     first = (*node.args.posonlyargs, *node.args.args)
     scope.first = first[0].arg if first else ""
     _bind(scope, node.body if isinstance(node.body, list) else [node.body])
-    inner = {
-        name for each in ast.walk(node) if isinstance(each, ast.Nonlocal) for name in each.names
-    }
+    inner = {name for each in walk(node) if isinstance(each, ast.Nonlocal) for name in each.names}
     scope.shared = scope.bound & inner
     scope.label = f"{scope.name}:{node.lineno}"
     return scope
@@ -107,6 +105,15 @@ def comprehension_scope(node: ast.expr, outer: Scope) -> Scope:
     for generator in node.generators:  # type: ignore[attr-defined]
         scope.bound.update(stored(generator.target))
     return scope
+
+
+def walk(root: ast.AST) -> Iterator[ast.AST]:
+    """All nodes below. Not `ast.walk`, which imports: this runs while modules are imported."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += ast.iter_child_nodes(node)
 
 
 def parameters(arguments: ast.arguments) -> list[str]:
@@ -121,7 +128,7 @@ def stored(target: ast.AST) -> set[str]:
     """The names that an assignment target binds."""
     return {
         each.id
-        for each in ast.walk(target)
+        for each in walk(target)
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     }
 
@@ -197,4 +204,4 @@ def _walrus_targets(comprehension: ast.AST) -> Iterator[ast.AST]:
 
 def loaded(body: Iterable[ast.AST]) -> set[str]:
     """Every name that is read or bound below, inner scopes included."""
-    return {node.id for each in body for node in ast.walk(each) if isinstance(node, ast.Name)}
+    return {node.id for each in body for node in walk(each) if isinstance(node, ast.Name)}

@@ -19,6 +19,7 @@ from typing import Any
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
     AMBIG,
+    LOAD,
     LOST,
     OP,
     SCALARS,
@@ -232,12 +233,19 @@ def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
     return tuple(each for each in found if each is not None)
 
 
+def whole(shadow: Shadow) -> Tag:
+    """The tag of having read all that an object holds, now."""
+    tags = tuple(each for each in shadow.tags() if each is not None)
+    since = min((each[5] for each in tags if each[0] == STORE), default=0)
+    return (LOAD, 0, None, None, tags, RUN.time, id(shadow.object), None, since)
+
+
 def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
     shadow = shadow_of(value)
     if shadow is None or id(value) in seen:
         return
     seen.add(id(value))
-    found.extend(shadow.tags())
+    found.append(whole(shadow))
     if depth:
         for part, _ in list(shadow.parts()):
             if type(part) not in SCALARS:

@@ -102,7 +102,10 @@ class _Slice:
 
     def _note_read(self, tag: Any) -> None:
         source = tag[3]
-        written = source[5] if source is not None and source[0] == STORE else 0
+        if len(tag) > 8:
+            written = tag[8]
+        else:
+            written = source[5] if source is not None and source[0] == STORE else 0
         self.read.add((written, tag[5], tag[6], _hashable(tag[7])))
 
     def _writers(self, interval: Interval) -> None:

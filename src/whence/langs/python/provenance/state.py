@@ -97,6 +97,10 @@ class ShadowRun:
         """The variables of rewritten modules, by their number."""
         self.namespaces: dict[int, int] = {}
         """The numbers of modules, by the address of their dictionary."""
+        self.passed: Tag = None
+        """What code out of sight was given so far: it may hand it to others later."""
+        self.loose: Tag = None
+        """What calls returned that came out of nowhere, in other threads: whoever has it."""
         self.on_enter: Callable[[Activation], None] | None = None
         self.on_leave: Callable[[Activation], None] | None = None
         self.root = Activation(0, None, None)
@@ -106,8 +110,8 @@ class ShadowRun:
     def note_run(self, thing: Any, run: Run) -> None:
         """Remember whose a generator or coroutine is, for as long as it lives."""
         address = id(thing)
-        forget = weakref.ref(thing, lambda _, runs=self.runs: runs.pop(address, None))
-        self.runs[address] = (forget, run)
+        runs = self.runs
+        runs[address] = (weakref.ref(thing, lambda _: runs.pop(address, None)), run)
 
     def run_of(self, thing: Any) -> Run | None:
         """The run of a generator or coroutine."""

@@ -35,9 +35,7 @@ from whence.langs.python.provenance.tags import PHI
 
 
 class Statements(Definitions):
-    """All statements. `function_node` is the function that they stand in."""
-
-    function_node: ast.AST | None = None
+    """All statements."""
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Statements, rewritten one by one."""
@@ -78,8 +76,8 @@ class Statements(Definitions):
             out.append(ast.Assign([targets(*(write(each) for each in kept))], unpacked))
         else:
             out.append(ast.Expr(unpacked))
-        for name, part in zip(kept, parts, strict=True):
-            out += self.store(part, read(name), node)
+        for variable, part in zip(kept, parts, strict=True):
+            out += self.store(part, read(variable), node)
         return out
 
     def _store_name(self, target: ast.Name, given: ast.expr, node: ast.AST) -> list[ast.stmt]:
@@ -157,9 +155,9 @@ class Statements(Definitions):
                 )
             else:
                 out.append(ast.Delete([target]))
-                name = target.id  # type: ignore[attr-defined]
-                if self.has_shadow(name):
-                    out.append(assign(shadow(name), constant(None)))
+                variable: str = target.id  # type: ignore[attr-defined]
+                if self.has_shadow(variable):
+                    out.append(assign(shadow(variable), constant(None)))
         return out  # fmt: skip
 
     def _flat(self, nodes: Iterable[ast.expr]) -> Iterable[ast.expr]:

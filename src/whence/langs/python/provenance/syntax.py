@@ -1,8 +1,8 @@
 """Small makers of syntax trees, and questions that the rewriter asks of them.
 
-No program can write the names that are made here: `__@__` is the run time (`@` for short in what follows), `_@…` are the rewriter's
-own variables (with an underscore first, so that `import *` and `dir` filters pass over them) and
-`$x` is the shadow of the variable `x`.
+No program can write the names that are made here: `__@__` is the run time (elsewhere `@` for
+short), `_@…` are the rewriter's own variables (with an underscore first, so that `import *` and
+`dir` filters pass over them) and `$x` is the shadow of the variable `x`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from whence.langs.python.provenance.scopes import FUNCTIONS, own_nodes
+from whence.langs.python.provenance.scopes import FUNCTIONS, own_nodes, walk
 from whence.langs.python.provenance.tags import CONST
 
 RUNTIME = "__@__"
@@ -111,10 +111,11 @@ def located(node: Node, like: ast.AST) -> Node:
 # --- questions -----------------------------------------------------------------------------------
 
 _LEAVING = (ast.Return, ast.Raise, ast.Assert)
-_CHANGES = frozenset(
-    "append extend insert pop remove clear sort reverse update setdefault popitem add discard "
-    "appendleft popleft extendleft rotate push write".split()
-)
+_CHANGES = {
+    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update",
+    "setdefault", "popitem", "add", "discard", "appendleft", "popleft", "extendleft", "rotate",
+    "push", "write",
+}  # fmt: skip
 _WILD = frozenset({"setattr", "delattr", "exec", "eval", "vars", "globals", "locals"})
 
 
@@ -170,7 +171,7 @@ def suspends(node: ast.AST) -> bool:
         isinstance(each, (ast.Yield, ast.YieldFrom, ast.Await))
         or (isinstance(each, ast.Name) and each.id in {"super", "__class__"})
         or (isinstance(each, ast.comprehension) and each.is_async)
-        for each in ast.walk(node)
+        for each in walk(node)
     )
 
 
@@ -179,7 +180,7 @@ def may_set(body: Iterable[ast.AST]) -> tuple[frozenset[str], bool, bool]:
     attributes: set[str] = set()
     items = anything = False
     for root in body:
-        for node in ast.walk(root):
+        for node in walk(root):
             if isinstance(node, ast.Attribute):
                 if not isinstance(node.ctx, ast.Load):
                     attributes.add(node.attr)

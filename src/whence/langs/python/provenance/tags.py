@@ -3,7 +3,8 @@
 A tag is an immutable tuple `(kind, site, control, source, needs, ...)`, so that a tag once made
 never changes and millions of them are cheap:
 
-- *creators* (CONST, OP, NEW, INPUT, EXC, LOST: changed by code out of sight) are where a value begins;
+- *creators* (CONST, OP, NEW, INPUT, EXC, and LOST: changed by code out of sight) are where a
+  value begins;
 - *copies* (ARG, RET, LOAD, STORE, PHI, SEL) hold the tag of the same value, a step earlier, as
   their `source`; an AMBIG holds several, of which one is it;
 - PART is the part, named last, of the value that its `source` is of: nothing nearer is known;
@@ -14,8 +15,9 @@ never changes and millions of them are cheap:
 activation)`, or the call itself, `(FRAME, site, control of the caller, callee, activation)`.
 None as a tag means that nothing is known of the value.
 
-LOAD ends with `time, object, key`; STORE with `time`; RET with the activation that returned; NEW
-may end with the `Run` of a generator or coroutine; INPUT with a name.
+LOAD ends with `time, object, key` and, of a whole object, the time of its first write; STORE with
+`time`; RET with the activation that returned; NEW may end with the `Run` of a generator or
+coroutine; INPUT with a name.
 """
 
 from __future__ import annotations
