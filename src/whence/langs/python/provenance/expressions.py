@@ -159,13 +159,13 @@ class Expressions(Base):
 
     # --- what is made of parts -----------------------------------------------------------------
 
-    def pairs(self, elements: list[ast.expr]) -> ast.expr:
+    def pairs(self, elements: list[ast.expr], spread: str = "spread") -> ast.expr:
         """A tuple of pairs; what is starred gives any number of them."""
         made: list[ast.expr] = []
         for each in elements:
             if isinstance(each, ast.Starred):
-                spread = call("spread", self.site(each), self.control, self.pair(each.value))
-                made.append(located(ast.Starred(spread, ast.Load()), each))
+                given = call(spread, self.site(each), self.control, self.pair(each.value))
+                made.append(located(ast.Starred(given, ast.Load()), each))
             else:
                 made.append(self.pair(each))
         return several(*made)
@@ -177,7 +177,7 @@ class Expressions(Base):
         return call("make_list", self.site(node), self.control, self.pairs(node.elts))
 
     def pair_Set(self, node: ast.Set) -> ast.expr:  # noqa: N802
-        return call("make_set", self.site(node), self.control, self.pairs(node.elts))
+        return call("make_set", self.site(node), self.control, self.pairs(node.elts, "all_pairs"))
 
     def pair_Dict(self, node: ast.Dict) -> ast.expr:  # noqa: N802
         entries = [

@@ -10,7 +10,7 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from operator import length_hint
-from types import GeneratorType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 from whence.langs.python.provenance.making import make_list
@@ -48,6 +48,7 @@ from whence.langs.python.provenance.tags import (
 )
 
 _NONE = object()
+_SIZES = ("__len__", "__length_hint__")
 Steps = tuple[int, int, tuple[Any, ...]]
 
 
@@ -357,8 +358,13 @@ def each_awaited(site: int, control: Control, owner: Pair, dropped: Any) -> _Eac
 
 
 def spread(site: int, control: Control, owner: Pair) -> list[Pair]:
-    """`*owner` in a display or a call."""
-    return all_pairs(site, control, owner)
+    """`*owner` in a display or a call, which asks a class of the program's own for its length."""
+    kind = type(owner[0])
+    if not any(type(getattr(kind, each, None)) is FunctionType for each in _SIZES):
+        return all_pairs(site, control, owner)
+    iterator = iterator_of(site, control, owner)
+    natively(site, control, (owner,), length_hint, owner[0])
+    return list(_stepped(site, control, iterator, owner))
 
 
 def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:

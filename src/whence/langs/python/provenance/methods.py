@@ -12,6 +12,7 @@ from whence.langs.python.provenance.iteration import (
     View,
     all_pairs,
     given_tag,
+    spread,
 )
 from whence.langs.python.provenance.making import make_dict, make_list
 from whence.langs.python.provenance.models import copies_unseen, dict_entries, sorted_order
@@ -56,7 +57,7 @@ def _reshape(site: int, control: Control, owner: Pair, *needs: Tag) -> None:
 def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
     """`owner.extend(given)`, `owner += given`."""
     thing = owner[0]
-    pairs = all_pairs(site, control, given)
+    pairs = spread(site, control, given)
     shadow = sequence_shadow(site, control, owner)
     list.extend(thing, [each for each, _ in pairs])
     RUN.time += 1

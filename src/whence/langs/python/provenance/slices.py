@@ -12,8 +12,7 @@ Reachability is over-estimated: an object that once held another counts as holdi
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from whence.langs.python.provenance.marks import Criterion
@@ -31,6 +30,8 @@ from whence.langs.python.provenance.tags import (
 
 Interval = tuple[int, int, Any, Any]
 """From when to when, of which object, which key."""
+
+Span = tuple[int, int]
 
 _FOREVER = 1 << 62
 
@@ -68,8 +69,9 @@ class _Slice:
             if not fresh:
                 break
             self._looked_at |= fresh
-            for interval in fresh:
-                self._writers(interval)
+            for (thing, key), spans in _by_place(fresh, self._width).items():
+                for activation in self._heap.reaching(thing, key, self._width):
+                    self._could_write(activation, spans)
         self.calls.discard(RUN.root)
         return self.calls
 
@@ -108,16 +110,39 @@ class _Slice:
             written = source[5] if source is not None and source[0] == STORE else 0
         self.read.add((written, tag[5], tag[6], _hashable(tag[7])))
 
-    def _writers(self, interval: Interval) -> None:
-        assert self._heap is not None
-        since, until, _, _ = interval
-        for activation in self._heap.reaching(interval, self._width):
-            if activation not in self._entered:
-                self._entered.add(activation)
-                self.calls.add(activation)
-                self._pending.append(activation.control)
-                self._pending += activation.arguments
-            self._pending += (test for time, test in activation.tests if since <= time <= until)
+    def _could_write(self, activation: Activation, spans: list[Span]) -> None:
+        """A call from which an object could be reached that was not to change in these spans."""
+        end = activation.end if activation.end >= 0 else _FOREVER
+        met = [span for span in spans if activation.start <= span[1] and end >= span[0]]
+        if not met:
+            return
+        if activation not in self._entered:
+            self._entered.add(activation)
+            self.calls.add(activation)
+            self._pending.append(activation.control)
+            self._pending += activation.arguments
+        self._pending += (
+            test
+            for time, test in activation.tests
+            if any(since <= time <= until for since, until in met)
+        )
+
+
+def _by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], list[Span]]:
+    """For each place the spans in which it was not to change, those that overlap as one."""
+    found: dict[tuple[Any, Any], list[Span]] = {}
+    for since, until, thing, key in intervals:
+        matters = width == 2 or isinstance(thing, tuple)
+        found.setdefault((thing, key if matters else None), []).append((since, until))
+    for place, spans in found.items():
+        merged: list[Span] = []
+        for since, until in sorted(spans):
+            if merged and since <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(until, merged[-1][1]))
+            else:
+                merged.append((since, until))
+        found[place] = merged
+    return found
 
 
 def _hashable(key: Any) -> Any:
@@ -128,41 +153,42 @@ class _Heap:
     """Which calls could reach which objects, by what was ever stored where."""
 
     def __init__(self) -> None:
-        self._holders: dict[int, list[tuple[int, int]]] = {}
-        for time, holder, value in RUN.edges:
-            self._holders.setdefault(value, []).append((time, holder))
-        self._starts = [each.start for each in RUN.activations]
-        self._reached: dict[int, list[set[int]]] = {}
+        self._holders: dict[int, set[int]] = {}
+        for _, holder, value in RUN.edges:
+            self._holders.setdefault(value, set()).add(holder)
+        self._given: dict[int, list[Activation]] = {}
+        for activation in RUN.activations[1:]:
+            for address in {id(each) for each in _reached_by(activation)}:
+                self._given.setdefault(address, []).append(activation)
+        self._found: dict[tuple[Any, Any], list[Activation]] = {}
 
-    def reaching(self, interval: Interval, width: int) -> Iterator[Activation]:
-        """The calls that ran in an interval, at least in part, and could write to the object."""
-        since, until, thing, key = interval
-        # Activations stand in the order in which they began.
-        running = RUN.activations[: bisect_right(self._starts, until)]
-        running = [
-            each
-            for each in running
-            if each.function is not None and (each.end if each.end >= 0 else _FOREVER) >= since
-        ]
-        if isinstance(thing, tuple):
-            yield from (each for each in running if _sets_variable(each, thing, key))
-            return
-        holders = self._holding(thing, until)
-        for each in running:
-            if width == 2 and not _may_write(each, key):
-                continue
-            if any(id(value) in holders for value in _reached_by(each)):
-                yield each
+    def reaching(self, thing: Any, key: Any, width: int) -> list[Activation]:
+        """The calls that could write to a place, whenever they ran."""
+        place = (thing, key)
+        if place not in self._found:
+            if isinstance(thing, tuple):
+                calls = RUN.activations[1:]
+                found = [each for each in calls if _sets_variable(each, thing, key)]
+            else:
+                found = [
+                    each for each in self._reaching(thing) if width > 2 or _may_write(each, key)
+                ]
+            self._found[place] = found
+        return self._found[place]
 
-    def _holding(self, thing: int, until: int) -> set[int]:
-        found = {thing}
+    def _reaching(self, thing: int) -> set[Activation]:
+        """The calls that were given an object, or something that held it."""
+        seen = {thing}
         pending = [thing]
+        calls: set[Activation] = set()
         while pending:
-            for time, holder in self._holders.get(pending.pop(), ()):
-                if time <= until and holder not in found:
-                    found.add(holder)
+            address = pending.pop()
+            calls.update(self._given.get(address, ()))
+            for holder in self._holders.get(address, ()):
+                if holder not in seen:
+                    seen.add(holder)
                     pending.append(holder)
-        return found
+        return calls
 
 
 def _reached_by(activation: Activation) -> Iterable[Any]:
