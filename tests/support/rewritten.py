@@ -5,6 +5,7 @@ Every test begins with nothing known of earlier ones, so that memory stays withi
 
 from __future__ import annotations
 
+import os
 import sys
 import unittest
 
@@ -31,7 +32,12 @@ def main() -> None:
             super().startTest(test)
 
     runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
-    unittest.main(module=None, argv=["unittest", *sys.argv[2:]], testRunner=runner)
+    program = unittest.main(
+        module=None, argv=["unittest", *sys.argv[2:]], testRunner=runner, exit=False
+    )
+    sys.stderr.flush()
+    # Generators that were left suspended would run on in an interpreter that is taken apart.
+    os._exit(not program.result.wasSuccessful())
 
 
 main()
