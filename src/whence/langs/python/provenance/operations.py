@@ -193,6 +193,9 @@ def compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> 
     value, operation = natively(site, control, (left, right), COMPARISONS[name], a, b)
     if name in {"Is", "IsNot"} or (type(a) in SCALARS and type(b) in SCALARS):
         return value, (OP, site, control, None, (left[1], right[1]))
+    if name in {"In", "NotIn"} and type(b) in {dict, set, frozenset}:
+        needs = (*everything((left,)), right[1], shape_of(b))
+        return value, told(operation, value, needs)
     return value, told(operation, value, everything((left, right)))
 
 

@@ -213,9 +213,9 @@ class Candidates:
         hits = list({id(each): each for each in self._by_identity().get(id(value), ())}.values())
         if not hits:
             return made
-        telling = (
-            type(value) not in SCALARS and not isinstance(value, _SHARED) and not is_plain(value)
-        )
+        # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
+        shared = type(value) in SCALARS or isinstance(value, _SHARED)
+        telling = not shared and not (type(value) is tuple and not value)
         if len(hits) == 1 and (telling or selects):
             return (SEL, self.site, self.control, hits[0], self.needs)
         choices = tuple(hits) if telling or selects else (*hits, made)
