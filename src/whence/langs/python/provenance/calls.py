@@ -45,6 +45,7 @@ from whence.langs.python.provenance.tags import (
     NEW,
     OP,
     RET,
+    SCALARS,
     Activation,
     Control,
     FunctionInfo,
@@ -133,6 +134,8 @@ def prepare(
         prepared.function = function
         del prepared.arguments[0]
         return prepared
+    if type(function) is BuiltinFunctionType and _is_simple(function, arguments, keywords):
+        return _prepare_simple(site, control, called, arguments)
     model = model_for(function)
     if model is not None:
         before = HERE.operation
@@ -150,6 +153,41 @@ def prepare(
     return prepare_outside(
         site, control, called, arguments, keywords, (*receiver_operand, *arguments)
     )
+
+
+_COMPLEX = frozenset({"join", "format", "format_map", "split", "rsplit", "splitlines", "partition",
+                      "rpartition", "as_integer_ratio"})  # fmt: skip
+"""Methods of plain values that give or read containers."""
+
+
+def _is_simple(function: Any, arguments: tuple[Pair, ...], named: dict[str, Pair]) -> bool:
+    """Whether it is a method of a plain value with plain arguments, which gives a plain value."""
+    return (
+        type(function.__self__) in SCALARS
+        and function.__self__ is not None
+        and not named
+        and function.__name__ not in _COMPLEX
+        and all(type(each) in SCALARS for each, _ in arguments)
+    )
+
+
+def _prepare_simple(
+    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...]
+) -> Prepared:
+    function, tag = called
+    needs = (receiver_tag(tag), *(each for _, each in arguments))
+    prepared = Prepared(
+        function, [each for each, _ in arguments], {}, _finish_simple, HERE.operation
+    )
+    prepared.tag = (OP, site, control, None, needs)
+    # Should it fail, this is what the exception is known by.
+    prepared.operation = Operation(site, control, ((function.__self__, needs[0]), *arguments))
+    HERE.operation, HERE.pending = prepared.operation, None
+    return prepared
+
+
+def _finish_simple(prepared: Prepared, value: Any) -> Pair:
+    return value, prepared.tag
 
 
 def _given(value: Any) -> Any:

@@ -21,7 +21,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_of,
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
-from whence.langs.python.provenance.tags import NEW, STORE, Control, Pair, Tag
+from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag
 
 _ANY = object()
 
@@ -73,7 +73,7 @@ def _finish(prepared: Prepared, value: Any) -> Pair:
     ran = type(init) is FunctionType and id(init.__code__) not in expected
     if type(value) is not kind or operation.expected is None or not (ran and prepared.in_sight):
         tag = outside_tag(operation, value, prepared.called[1])
-        if type(value) is kind:
+        if type(value) is kind and kind not in SCALARS:
             _by_signature(prepared, operation, value, init, _found(kind, "__new__"))
         reread(operation)
         return value, tag

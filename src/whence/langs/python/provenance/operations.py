@@ -101,6 +101,17 @@ def opaque(site: int, control: Control, *needs: Tag) -> Tag:
     return (OP, site, control, None, needs)
 
 
+def simply(
+    function: Callable[[Any, Any], Any], site: int, control: Control, left: Pair, right: Pair
+) -> Pair:
+    """An operation on values without parts, which calls no code of the program."""
+    try:
+        return function(left[0], right[0]), (OP, site, control, None, (left[1], right[1]))
+    except BaseException as error:
+        note_failure(Operation(site, control, (left, right)), error)
+        raise
+
+
 # --- operators -----------------------------------------------------------------------------------
 
 
@@ -113,9 +124,9 @@ def binary_with(
     function: Callable[[Any, Any], Any], site: int, control: Control, left: Pair, right: Pair
 ) -> Pair:
     a, b = left[0], right[0]
-    value, operation = natively(site, control, (left, right), function, a, b)
     if type(a) in SCALARS and type(b) in SCALARS:
-        return value, (OP, site, control, None, (left[1], right[1]))
+        return simply(function, site, control, left, right)
+    value, operation = natively(site, control, (left, right), function, a, b)
     if operation.callbacks:
         return value, told(operation, value, everything((left, right)))
     kind = type(value)
@@ -190,9 +201,9 @@ def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
 def compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
     """`left < right` and so on."""
     a, b = left[0], right[0]
+    if (type(a) in SCALARS and type(b) in SCALARS) or name in {"Is", "IsNot"}:
+        return simply(COMPARISONS[name], site, control, left, right)
     value, operation = natively(site, control, (left, right), COMPARISONS[name], a, b)
-    if name in {"Is", "IsNot"} or (type(a) in SCALARS and type(b) in SCALARS):
-        return value, (OP, site, control, None, (left[1], right[1]))
     if name in {"In", "NotIn"} and type(b) in {dict, set, frozenset}:
         needs = (*everything((left,)), right[1], shape_of(b))
         return value, told(operation, value, needs)

@@ -13,6 +13,7 @@ from whence.langs.python.provenance.operations import (
     load_global,
     natively,
     shape_of,
+    simply,
     store_global,
     told,
 )
@@ -53,6 +54,8 @@ _METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
 def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     """`owner.name`."""
     thing, tag = owner
+    if type(thing) in SCALARS:
+        return getattr(thing, name), (BOUND, site, control, None, (tag,))
     value, operation = natively(site, control, (owner,), getattr, thing, name)
     if operation.callbacks:
         return value, told(operation, value, (tag,))
@@ -128,6 +131,8 @@ def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> Non
 def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     """`owner[key]`."""
     thing = owner[0]
+    if type(thing) in SCALARS and type(key[0]) in {int, slice}:
+        return simply(operator.getitem, site, control, owner, key)
     value, operation = natively(site, control, (owner, key), operator.getitem, thing, key[0])
     if operation.callbacks and not isinstance(thing, dict):
         return value, told(operation, value, (owner[1], key[1]))
