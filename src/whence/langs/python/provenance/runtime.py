@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import builtins
 import gc
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 from whence.langs.python.provenance import (
     calls,
@@ -114,18 +114,25 @@ class Switch:
             return True
         RUN.reset()
         self._turn(on=True)
-        RUN.on_leave = self._left
+        RUN.on_enter, RUN.on_leave = self._entered, self._left
         return False
 
-    def _left(self, activation: Activation) -> None:
-        if self.root is None and activation.parent is RUN.root:
+    def _entered(self, activation: Activation) -> None:
+        if self.root is None:
             self.root = activation
+            if self.on_begin is not None:
+                self.on_begin(activation)
+
+    def _left(self, activation: Activation) -> None:
+        if activation is self.root:
             self.stop()
             if self.on_end is not None:
                 self.on_end(activation)
 
-    on_end: Any = None
-    """Called with the call that was wanted, when it has ended."""
+    on_begin: Callable[[Activation], None] | None = None
+    """Called with the call that was wanted, when it begins."""
+    on_end: Callable[[Activation], None] | None = None
+    """Called with it when it has ended."""
 
 
 SWITCH = Switch()

@@ -1,0 +1,192 @@
+"""Runs a program as `python` would, with one call of it and all that this calls shadowed.
+
+In a process of its own: `python -m whence.langs.python.provenance.shadow_run REQUEST ANSWER`, two
+files of JSON. When the call has ended the answer is written, and the process ends too: what
+the program would do after that is of no interest. Calls are told by their place in `calls`, which
+stand in the order in which they began, the wanted one first.
+
+Invariant: an answer holds what the tags say, and nothing is written but an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from whence.langs.python.provenance.importing import Modules, rewrite_imports
+from whence.langs.python.provenance.marks import Criterion, NoSuchPart, Step, criterion
+from whence.langs.python.provenance.origin import Found, Maker, origin
+from whence.langs.python.provenance.runtime import SWITCH
+from whence.langs.python.provenance.slices import influencing
+from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.tags import Activation
+from whence.langs.python.record.executed_lines import Wanted
+from whence.langs.python.record.launch import Kind, Target, launch
+from whence.langs.python.record.user_code import UserCode, UserCodeRules
+
+RESULT = "result"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which call of which program, and which part of it."""
+
+    words: tuple[str, ...]
+    """What follows `python` on the command line."""
+    wanted: Wanted
+    root: str
+    """`result`, or the name of a parameter."""
+    steps: tuple[Step, ...]
+    is_input: bool
+    """Of a parameter: as it was given, not as it was left."""
+    rules: UserCodeRules = UserCodeRules()
+
+    def text(self) -> str:
+        """As JSON."""
+        rules = self.rules
+        return json.dumps({
+            "words": self.words, "wanted": self.wanted.text(), "root": self.root,
+            "steps": self.steps, "is_input": self.is_input,
+            "rules": [rules.added, rules.only, rules.left_out],
+        })  # fmt: skip
+
+    @classmethod
+    def from_text(cls, text: str) -> Request:
+        """What `text` made."""
+        told = json.loads(text)
+        return cls(
+            words=tuple(told["words"]),
+            wanted=Wanted.from_text(told["wanted"]),
+            root=told["root"],
+            steps=tuple((kind, key) for kind, key in told["steps"]),
+            is_input=told["is_input"],
+            rules=UserCodeRules(*(tuple(each) for each in told["rules"])),
+        )
+
+
+def target_of(words: Sequence[str]) -> Target:
+    """The program that the words after `python` name."""
+    for kind in (Kind.MODULE, Kind.CODE, Kind.CALL):
+        if words[0] == kind.value:
+            return Target(kind, words[1], tuple(words[2:]))
+    return Target(Kind.SCRIPT, words[0], tuple(words[1:]))
+
+
+class _Answering:
+    """Waits for the wanted call, and answers when it has ended."""
+
+    def __init__(self, request: Request, output: str):
+        self._request = request
+        self._output = output
+        self._found: Criterion | None = None
+        self._why = "the call was not reached"
+
+    def begun(self, activation: Activation) -> None:
+        if self._request.is_input:
+            self._mark(activation)
+
+    def ended(self, activation: Activation) -> None:
+        if not self._request.is_input:
+            self._mark(activation)
+        if self._found is None:
+            self.write({"unknown": self._why})
+        else:
+            self.write(_told(self._found, activation))
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
+
+    def _mark(self, activation: Activation) -> None:
+        request = self._request
+        assert activation.function is not None
+        names = [*activation.function.positional, *activation.function.keyword_only]
+        if request.root == RESULT:
+            if activation.result is None:
+                self._why = "the call did not return"
+                return
+            value, tag = activation.value, activation.result
+        elif request.root in names:
+            place = names.index(request.root)
+            value, tag = activation.values[place], activation.arguments[place]
+        else:
+            self._why = f"there is no parameter {request.root}"
+            return
+        try:
+            self._found = criterion(activation, value, tag, request.steps)
+        except NoSuchPart as problem:
+            self._why = str(problem)
+
+    def write(self, answer: dict[str, Any]) -> None:
+        with open(self._output, "w", encoding="utf-8") as file:  # noqa: PTH123
+            json.dump(answer, file)
+
+    def finished(self, _how: int, _value: object) -> None:
+        self.write({"unknown": self._why})
+
+
+def _told(found: Criterion, top: Activation) -> dict[str, Any]:
+    calls = RUN.activations[RUN.activations.index(top) :]
+    places = {each: place for place, each in enumerate(calls)}
+
+    def numbers(activations: Sequence[Activation] | frozenset[Activation]) -> list[int]:
+        return [places[each] for each in activations if each in places]
+
+    origins = origin(found)
+    return {
+        "calls": [_call(each, places) for each in calls],
+        "origin": _origin(origins, places),
+        "chain": numbers(origins.chain),
+        "slices": {f"L{width}": sorted(numbers(influencing(found, width))) for width in (1, 2, 3)},
+    }
+
+
+def _call(activation: Activation, places: dict[Activation, int]) -> dict[str, Any]:
+    info = activation.function
+    assert info is not None
+    parent = places.get(activation.parent, -1) if activation.parent is not None else -1
+    return {"name": info.name, "file": info.file, "line": info.line, "parent": parent}
+
+
+def _origin(found: Found, places: dict[Activation, int]) -> dict[str, Any]:
+    if found.unknown:
+        return {"unknown": found.unknown}
+    return {"makers": [_maker(each, places) for each in found.makers]}
+
+
+def _maker(maker: Maker, places: dict[Activation, int]) -> dict[str, Any]:
+    site = maker.site
+    made: dict[str, Any] = {"call": places.get(maker.activation, -1)}
+    if maker.parameter:
+        path = [[kind, key if type(key) in {int, str} else repr(type(key))]
+                for kind, key in maker.path]  # fmt: skip
+        return {**made, "parameter": maker.parameter, "path": path}
+    return {**made, "file": site.file, "line": site.line, "expression": site.text}
+
+
+def main(request_file: str, output: str) -> NoReturn:
+    """Run what a request says, and write the answer."""
+    with open(request_file, encoding="utf-8") as file:  # noqa: PTH123
+        request = Request.from_text(file.read())
+    answering = _Answering(request, os.path.abspath(output))  # noqa: PTH100
+    user_code = UserCode(request.rules)
+    wanted = request.wanted
+    modules = Modules(dual=True, wanted=(wanted.file, wanted.first_line, wanted.name))
+
+    def start() -> None:
+        rewrite_imports(user_code.owns_module, modules)
+        SWITCH.wait_for(wanted.count)
+        SWITCH.on_begin, SWITCH.on_end = answering.begun, answering.ended
+
+    def compiled(source: bytes | str, file: str) -> Any:
+        SWITCH.install()
+        return modules.code(source, file)
+
+    launch(target_of(request.words), start, answering.finished, compiled)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])
