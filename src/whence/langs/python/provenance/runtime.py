@@ -120,19 +120,22 @@ class Switch:
     def _entered(self, activation: Activation) -> None:
         if self.root is None:
             self.root = activation
-            if self.on_begin is not None:
-                self.on_begin(activation)
+        if self.on_enter is not None:
+            self.on_enter(activation)
 
     def _left(self, activation: Activation) -> None:
+        if self.on_leave is not None:
+            self.on_leave(activation)
         if activation is self.root:
             self.stop()
             if self.on_end is not None:
                 self.on_end(activation)
 
-    on_begin: Callable[[Activation], None] | None = None
-    """Called with the call that was wanted, when it begins."""
+    on_enter: Callable[[Activation], None] | None = None
+    on_leave: Callable[[Activation], None] | None = None
+    """Called with every call that is shadowed, when it begins and when it has ended."""
     on_end: Callable[[Activation], None] | None = None
-    """Called with it when it has ended."""
+    """Called with the call that was wanted, when it has ended."""
 
 
 SWITCH = Switch()

@@ -23,12 +23,14 @@ from whence.langs.python.provenance.origin import Found, Maker, origin
 from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.slices import influencing
 from whence.langs.python.provenance.state import RUN
-from whence.langs.python.provenance.tags import Activation
+from whence.langs.python.provenance.tags import Activation, Tag
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 
 RESULT = "result"
+WHOLE = "<module>"
+"""The name of the wanted call if everything is to be shadowed from the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,16 @@ class Request:
     steps: tuple[Step, ...]
     is_input: bool
     """Of a parameter: as it was given, not as it was left."""
+    marked: Wanted
+    """The call that the part is of: the wanted one, or one below it, counted from there."""
     rules: UserCodeRules = UserCodeRules()
 
     def text(self) -> str:
         """As JSON."""
         rules = self.rules
         return json.dumps({
-            "words": self.words, "wanted": self.wanted.text(), "root": self.root,
-            "steps": self.steps, "is_input": self.is_input,
+            "words": self.words, "wanted": self.wanted.text(), "marked": self.marked.text(),
+            "root": self.root, "steps": self.steps, "is_input": self.is_input,
             "rules": [rules.added, rules.only, rules.left_out],
         })  # fmt: skip
 
@@ -61,6 +65,7 @@ class Request:
         return cls(
             words=tuple(told["words"]),
             wanted=Wanted.from_text(told["wanted"]),
+            marked=Wanted.from_text(told["marked"]),
             root=told["root"],
             steps=tuple((kind, key) for kind, key in told["steps"]),
             is_input=told["is_input"],
@@ -77,25 +82,33 @@ def target_of(words: Sequence[str]) -> Target:
 
 
 class _Answering:
-    """Waits for the wanted call, and answers when it has ended."""
+    """Waits for the marked call, and answers when the wanted one has ended."""
 
     def __init__(self, request: Request, output: str):
         self._request = request
         self._output = output
+        self._seen = 0
+        self._marked: Activation | None = None
         self._found: Criterion | None = None
         self._why = "the call was not reached"
 
-    def begun(self, activation: Activation) -> None:
-        if self._request.is_input:
+    def entered(self, activation: Activation) -> None:
+        info, marked = activation.function, self._request.marked
+        assert info is not None
+        if (info.file, info.line, info.name) != (marked.file, marked.first_line, marked.name):
+            return
+        self._seen += 1
+        if self._seen == marked.count:
+            self._marked = activation
+            if self._request.is_input:
+                self._mark(activation)
+
+    def left(self, activation: Activation) -> None:
+        if activation is self._marked and not self._request.is_input:
             self._mark(activation)
 
     def ended(self, activation: Activation) -> None:
-        if not self._request.is_input:
-            self._mark(activation)
-        if self._found is None:
-            self.write({"unknown": self._why})
-        else:
-            self.write(_told(self._found, activation))
+        self.answer(activation)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(0)
@@ -103,6 +116,7 @@ class _Answering:
     def _mark(self, activation: Activation) -> None:
         request = self._request
         assert activation.function is not None
+        tag: Tag
         names = [*activation.function.positional, *activation.function.keyword_only]
         if request.root == RESULT:
             if activation.result is None:
@@ -120,12 +134,16 @@ class _Answering:
         except NoSuchPart as problem:
             self._why = str(problem)
 
-    def write(self, answer: dict[str, Any]) -> None:
+    def answer(self, top: Activation) -> None:
+        found = self._found
+        self._write({"unknown": self._why} if found is None else _told(found, top))
+
+    def _write(self, answer: dict[str, Any]) -> None:
         with open(self._output, "w", encoding="utf-8") as file:  # noqa: PTH123
             json.dump(answer, file)
 
     def finished(self, _how: int, _value: object) -> None:
-        self.write({"unknown": self._why})
+        self.answer(RUN.root)
 
 
 def _told(found: Criterion, top: Activation) -> dict[str, Any]:
@@ -137,6 +155,7 @@ def _told(found: Criterion, top: Activation) -> dict[str, Any]:
 
     origins = origin(found)
     return {
+        "marked": places[found.activation],
         "calls": [_call(each, places) for each in calls],
         "origin": _origin(origins, places),
         "chain": numbers(origins.chain),
@@ -146,9 +165,13 @@ def _told(found: Criterion, top: Activation) -> dict[str, Any]:
 
 def _call(activation: Activation, places: dict[Activation, int]) -> dict[str, Any]:
     info = activation.function
-    assert info is not None
+    if info is None:
+        return {"name": WHOLE, "file": "", "line": 0, "parent": -1, "is_stepped": False}
     parent = places.get(activation.parent, -1) if activation.parent is not None else -1
-    return {"name": info.name, "file": info.file, "line": info.line, "parent": parent}
+    return {
+        "name": info.name, "file": info.file, "line": info.line, "parent": parent,
+        "is_stepped": info.is_stepped,
+    }  # fmt: skip
 
 
 def _origin(found: Found, places: dict[Activation, int]) -> dict[str, Any]:
@@ -174,12 +197,18 @@ def main(request_file: str, output: str) -> NoReturn:
     answering = _Answering(request, os.path.abspath(output))  # noqa: PTH100
     user_code = UserCode(request.rules)
     wanted = request.wanted
-    modules = Modules(dual=True, wanted=(wanted.file, wanted.first_line, wanted.name))
+    whole = wanted.name == WHOLE
+    modules = Modules(dual=not whole, wanted=(wanted.file, wanted.first_line, wanted.name))
 
     def start() -> None:
         rewrite_imports(user_code.owns_module, modules)
+        if whole:
+            SWITCH.start()
+            RUN.on_enter, RUN.on_leave = answering.entered, answering.left
+            return
         SWITCH.wait_for(wanted.count)
-        SWITCH.on_begin, SWITCH.on_end = answering.begun, answering.ended
+        SWITCH.on_enter, SWITCH.on_leave = answering.entered, answering.left
+        SWITCH.on_end = answering.ended
 
     def compiled(source: bytes | str, file: str) -> Any:
         SWITCH.install()

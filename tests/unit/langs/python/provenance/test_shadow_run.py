@@ -51,6 +51,7 @@ def shadow(folder: Path, function: str, count: int, path: str, **more: Any) -> A
     request = Request(
         words=more.pop("words", ("program.py", "a", "b")),
         wanted=Wanted(str(folder / "program.py"), line, function, count),
+        marked=Wanted(str(folder / "program.py"), line, function, 1),
         root=root, steps=steps(path), is_input=more.pop("is_input", False),
     )  # fmt: skip
     (folder / "request.json").write_text(request.text())
