@@ -50,6 +50,7 @@ from whence.langs.python.provenance.tags import (
 _NONE = object()
 _SIZES = ("__len__", "__length_hint__")
 Steps = tuple[int, int, tuple[Any, ...]]
+Step = tuple[str, Any]
 
 
 class Source:
@@ -221,10 +222,18 @@ def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> T
         return told(operation, value, (owner[1],))
     if type(owner[0]) in SCALARS:
         return (OP, site, control, None, (owner[1],))
-    candidates = Candidates(site, control, operation.operands)
+    return part_out_of_sight(operation, value, owner, ("next", ""))
+
+
+def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
+    """The tag of what an object gave of which only its own tag is known."""
+    candidates = Candidates(operation.site, operation.control, operation.operands)
     if is_container(value) and shadow_of(value) is None:
         adopt(value, candidates)
-    return candidates.tag(value)
+    tag = candidates.tag(value)
+    if tag is None or tag[0] != OP:
+        return tag
+    return (PART, operation.site, operation.control, owner[1], candidates.needs, step)
 
 
 def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:

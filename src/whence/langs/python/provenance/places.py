@@ -7,7 +7,7 @@ from collections import deque
 from types import BuiltinFunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
-from whence.langs.python.provenance.iteration import all_pairs
+from whence.langs.python.provenance.iteration import all_pairs, part_out_of_sight
 from whence.langs.python.provenance.operations import (
     item_tags,
     load_global,
@@ -22,7 +22,6 @@ from whence.langs.python.provenance.shadows import (
     Shadow,
     adopt,
     held,
-    is_container,
     key_of,
     of_sequence,
     shadow_for,
@@ -144,10 +143,7 @@ def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
         return value, value_tag(operation, owner, key, value)
     if type(thing) in SCALARS:
         return value, (OP, site, control, None, (owner[1], key[1]))
-    candidates = Candidates(site, control, (owner, key))
-    if is_container(value) and shadow_of(value) is None:
-        adopt(value, candidates)
-    return value, candidates.tag(value)
+    return value, part_out_of_sight(operation, value, owner, ("item", key[0]))
 
 
 def _place_tag(

@@ -131,6 +131,13 @@ class ShadowedProvenance(ProgramReruns):
             raise CannotRepeat("it was given to the program from outside")
         return tree.id(position)
 
+    def _wanted(self, node: int) -> Wanted:
+        source: Any = self._tree.sources[0]
+        position = self._tree.position(node)
+        if source.code(int(self._tree.details[position])).is_stepped:
+            raise CannotRepeat("what generators and coroutines give is not followed yet")
+        return super()._wanted(node)
+
     # --- which call is which -------------------------------------------------------------------
 
     def _aligned(self, top: int, calls: Sequence[Mapping[str, Any]]) -> dict[int, int]:
