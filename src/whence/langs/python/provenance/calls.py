@@ -31,6 +31,7 @@ from whence.langs.python.provenance.shadows import (
     Candidates,
     of_mapping,
     of_sequence,
+    scan,
     shadow_for,
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
@@ -331,6 +332,8 @@ def _enter(number: int, values: tuple[Any, ...], frame: FrameType) -> tuple[Any,
         tags = [(ARG, operation.site, control, known.tag(each), ()) for each in values]
     else:
         control = (FRAME, 0, parent.control, RUN.passed, activation)
+        if activation.number == 1:
+            scan((*values, *activation.roots))
         tags = [(INPUT, 0, control, None, (), name) for name in _names(info)]
     activation.control = control
     activation.arguments = tuple(tags)

@@ -22,11 +22,10 @@ from whence.langs.python.provenance.operations import (
 )
 from whence.langs.python.provenance.shadows import (
     Candidates,
-    adopt,
-    is_container,
     key_of,
     new_shadow,
     of_sequence,
+    part_of,
     shadow_for,
     shadow_of,
     synchronise,
@@ -38,7 +37,6 @@ from whence.langs.python.provenance.tags import (
     LOAD,
     NEW,
     OP,
-    PART,
     RET,
     SCALARS,
     STORE,
@@ -136,7 +134,7 @@ def place_tag(site: int, control: Control, owner: Pair, index: int, value: Any) 
     thing, tag = owner
     shadow = RUN.shadows.get(id(thing))
     if shadow is None or type(shadow.items) is not list:
-        return (PART, site, control, tag, (), ("item", index))
+        return part_of(site, control, owner, ("item", index), value)
     if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
         synchronise(thing, site, control)
         shadow = shadow_for(thing)
@@ -151,7 +149,7 @@ def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
     thing, tag = owner
     shadow = shadow_of(thing)
     if shadow is None or type(shadow.items) is not dict:
-        return (PART, site, control, tag, (), ("key", key))
+        return part_of(site, control, owner, ("key", key), key)
     known = key_of(key)
     tags = shadow.keys if isinstance(thing, dict) else shadow.items
     return (LOAD, site, control, tags.get(known), (tag, shadow.shape), RUN.time, id(thing), key)
@@ -162,13 +160,13 @@ def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) ->
     thing, tag = owner
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
-        return (PART, site, control, tag, (), ("item", key))
+        return part_of(site, control, owner, ("item", key), value)
     known = key_of(key)
     if shadow.values.get(known, _NONE) is not value:
         synchronise(thing, site, control)
         shadow = shadow_for(thing)
     if shadow.values is None or shadow.values.get(known, _NONE) is not value:
-        return (PART, site, control, tag, (), ("item", key))
+        return part_of(site, control, owner, ("item", key), value)
     return (LOAD, site, control, shadow.items[known], (tag, shadow.shape, shadow.keys.get(known)),
             RUN.time, id(thing), key)  # fmt: skip
 
@@ -228,12 +226,10 @@ def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> T
 def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
     """The tag of what an object gave of which only its own tag is known."""
     candidates = Candidates(operation.site, operation.control, operation.operands)
-    if is_container(value) and shadow_of(value) is None:
-        adopt(value, candidates)
     tag = candidates.tag(value)
     if tag is None or tag[0] != OP:
         return tag
-    return (PART, operation.site, operation.control, owner[1], candidates.needs, step)
+    return part_of(operation.site, operation.control, owner, step, value, candidates.needs)
 
 
 def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:

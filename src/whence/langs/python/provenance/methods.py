@@ -20,10 +20,10 @@ from whence.langs.python.provenance.operations import natively, shape_of, told
 from whence.langs.python.provenance.places import note_entry, sequence_shadow
 from whence.langs.python.provenance.shadows import (
     Candidates,
-    adopt,
     held,
     is_plain,
     key_of,
+    of_parts,
     shadow_for,
     shadow_of,
     synchronise,
@@ -342,8 +342,8 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     RUN.time += 1
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
-        adopt(thing, Candidates(site, control, (owner, given[0])))
-    elif len(thing) > size:
+        shadow = of_parts(site, control, owner)
+    if len(thing) > size:
         known = key_of(given[0][0])
         shadow.values[known] = given[0][0]
         shadow.items[known] = (STORE, site, control, given[0][1], (owner[1],), RUN.time)

@@ -14,10 +14,12 @@ from whence.langs.python.provenance.shadows import (
     Candidates,
     Shadow,
     adopt,
+    contents,
     everything,
     is_container,
     new_shadow,
     of_sequence,
+    part_of,
     shadow_for,
     shadow_of,
     synchronise,
@@ -29,7 +31,6 @@ from whence.langs.python.provenance.tags import (
     LOAD,
     NEW,
     OP,
-    PART,
     PHI,
     RET,
     SCALARS,
@@ -176,7 +177,8 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
                 (LOAD, site, control, tag, needs, RUN.time, id(thing), number)
                 for number, tag in enumerate(shadow.items)
             ]
-    return [(PART, site, control, pair[1], (), ("item", i)) for i in range(len(thing))]
+    values = contents(thing)
+    return [part_of(site, control, pair, ("item", i), value) for i, value in enumerate(values)]
 
 
 def shape_of(thing: Any) -> Tag:

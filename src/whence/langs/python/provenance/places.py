@@ -23,7 +23,9 @@ from whence.langs.python.provenance.shadows import (
     adopt,
     held,
     key_of,
+    of_parts,
     of_sequence,
+    part_of,
     shadow_for,
     shadow_of,
     synchronise,
@@ -87,7 +89,7 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
                         name)  # fmt: skip
             source = found.shape if found is not None else None
             return (PART, site, control, source, (tag,), ("attribute", name))
-    return (PART, site, control, tag, (), ("attribute", name))
+    return part_of(site, control, owner, ("attribute", name), value)
 
 
 def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
@@ -108,7 +110,7 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
         if module is not None:
             store_global(site, control, module, name, given)
         return
-    shadow = shadow_for(thing)
+    shadow = shadow_of(thing) or of_parts(site, control, owner)
     shadow.attributes[name] = (STORE, site, control, given[1], (owner[1],), RUN.time)
     shadow.attribute_values[name] = given[0]
     held(thing, given[0])
@@ -155,12 +157,12 @@ def _place_tag(
         index += len(thing)
     shadow = RUN.shadows.get(id(thing))
     if shadow is None or type(shadow.items) is not list:
-        return (PART, site, control, tag, needs, ("item", index))
+        return part_of(site, control, owner, ("item", index), value, needs)
     if index >= len(shadow.values) or shadow.values[index] is not value:
         synchronise(thing, site, control)
         shadow = shadow_for(thing)
         if index >= len(shadow.values):
-            return (PART, site, control, tag, needs, ("item", index))
+            return part_of(site, control, owner, ("item", index), value, needs)
     return (LOAD, site, control, shadow.items[index], (tag, *needs, shadow.shape), RUN.time,
             id(thing), index)  # fmt: skip
 
@@ -193,7 +195,7 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
     if shadow is None or shadow.values is None:
         if operation.callbacks:
             return told(operation, value, (tag, key[1]))
-        return (PART, site, control, tag, (key[1],), ("item", key[0]))
+        return part_of(site, control, owner, ("item", key[0]), value, (key[1],))
     known = key_of(key[0])
     if shadow.values.get(known, _NONE) is not value:
         known = _entry_with(shadow, value) if known not in shadow.values else known
@@ -222,8 +224,7 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
     thing = owner[0]
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
-        adopt(thing, Candidates(site, control, (owner, key, given)))
-        shadow = shadow_for(thing)
+        shadow = of_parts(site, control, owner)
     known = key_of(key[0])
     RUN.time += 1
     assert shadow.values is not None
@@ -298,13 +299,10 @@ def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = F
 
     `check` compares all items; else only how many there are.
     """
-    thing, tag = owner
+    thing = owner[0]
     shadow = shadow_of(thing)
     if shadow is None or type(shadow.items) is not list:
-        parts: list[Tag] = [
-            (PART, site, control, tag, (), ("item", number)) for number in range(len(thing))
-        ]
-        return of_sequence(thing, parts, tag)
+        return of_parts(site, control, owner)
     if check or len(shadow.items) != len(thing):
         synchronise(thing, site, control)
     return shadow_for(thing)

@@ -156,6 +156,7 @@ def _told(found: Criterion, top: Activation) -> dict[str, Any]:
     origins = origin(found)
     return {
         "marked": places[found.activation],
+        "is_complete": RUN.is_scanned,
         "calls": [_call(each, places) for each in calls],
         "origin": _origin(origins, places),
         "chain": numbers(origins.chain),

@@ -11,6 +11,7 @@ program's own types are told apart by identity.
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, ModuleType
@@ -22,6 +23,7 @@ from whence.langs.python.provenance.tags import (
     LOAD,
     LOST,
     OP,
+    PART,
     SCALARS,
     SEL,
     STORE,
@@ -108,6 +110,40 @@ def held(holder: Any, value: Any) -> None:
         RUN.edges.append((RUN.time, id(holder), id(value)))
 
 
+def part_of(
+    site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
+    needs: tuple[Tag, ...] = (),
+) -> Tag:  # fmt: skip
+    """The tag of a part, read just now, of an object of which only its own tag is known."""
+    thing, tag = owner
+    held(thing, value)
+    RUN.kept[id(thing)] = thing
+    part = (PART, site, control, tag, (), step)
+    return (LOAD, site, control, part, (tag, *needs), RUN.time, id(thing), step[1])
+
+
+_MOST = 200_000
+
+
+def scan(roots: Iterable[Any]) -> None:
+    """Note what holds what among objects that were there before anything was shadowed."""
+    pending = [each for each in roots if type(each) not in SCALARS]
+    seen = {id(each) for each in pending}
+    while pending:
+        thing = pending.pop()
+        for each in gc.get_referents(thing):
+            if type(each) in SCALARS or isinstance(each, _SHARED):
+                continue
+            RUN.edges.append((RUN.time, id(thing), id(each)))
+            if id(each) not in seen:
+                if len(seen) > _MOST:
+                    RUN.is_scanned = False
+                    return
+                seen.add(id(each))
+                RUN.kept[id(each)] = each
+                pending.append(each)
+
+
 # --- reading objects past their methods ----------------------------------------------------------
 
 
@@ -173,6 +209,31 @@ def of_set(thing: Any, entries: Iterable[Pair], shape: Tag) -> Shadow:
     for value, tag in entries:
         known = key_of(value)
         made.items[known], made.values[known] = tag, value
+        held(thing, value)
+    return made
+
+
+def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
+    """The shadow of an object that was there before: all it holds are parts of what is known."""
+    thing, tag = owner
+
+    def part(kind: str, key: Any) -> Tag:
+        return (PART, site, control, tag, (), (kind, key))
+
+    if isinstance(thing, _SEQUENCES):
+        count = len(contents(thing))
+        made = of_sequence(thing, [part("item", number) for number in range(count)], tag)
+    elif isinstance(thing, dict):
+        entries = list(dict.items(thing))
+        made = of_mapping(thing, [(k, v, part("key", k), part("item", k)) for k, v in entries], tag)
+    elif isinstance(thing, _SETS):
+        values = list(set.__iter__(thing) if isinstance(thing, set) else frozenset.__iter__(thing))
+        made = of_set(thing, [(each, part("key", each)) for each in values], tag)
+    else:
+        made = new_shadow(thing)
+    for name, value in attributes_of(thing).items():
+        made.attributes[name] = part("attribute", name)
+        made.attribute_values[name] = value
         held(thing, value)
     return made
 

@@ -97,6 +97,10 @@ class ShadowRun:
         """The variables of rewritten modules, by their number."""
         self.namespaces: dict[int, int] = {}
         """The numbers of modules, by the address of their dictionary."""
+        self.kept: dict[int, Any] = {}
+        """Objects without a shadow that were read: kept too, for the sake of their address."""
+        self.is_scanned = True
+        """Whether all that the shadowed call was given could be looked at."""
         self.passed: Tag = None
         """What code out of sight was given so far: it may hand it to others later."""
         self.loose: Tag = None

@@ -56,7 +56,7 @@ class ShadowedProvenance(ProgramReruns):
         except CannotRepeat:
             return None
         wide = answer["slices"]["L3"]
-        if any(each not in ids for each in wide):
+        if not answer["is_complete"] or any(each not in ids for each in wide):
             return None
         return Influence(frozenset(ids[each] for each in wide), complete=True)
 
