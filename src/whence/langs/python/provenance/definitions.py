@@ -105,7 +105,7 @@ class Definitions(Comprehensions):
         out += _unknown(others)
         shadows = [write(FRAME), write(CONTROL), *(write(shadow(each)) for each in names)]
         values = several(*(read(each) for each in names))
-        site = self.site(node)
+        site = self.header(node)
         entered = call("enter", constant(number), values)
         out.append(ast.Assign([targets(*shadows)], entered))
         inner = _without_declarations(self.body(rest))
@@ -117,6 +117,15 @@ class Definitions(Comprehensions):
         left: list[ast.stmt] = [ast.Expr(call("leave", read(FRAME)))]
         out.append(ast.Try([*inner, *end], [failed], [], left))
         return [located(each, node) if not hasattr(each, "lineno") else each for each in out]
+
+    def header(self, node: _Function) -> ast.expr:
+        """The place of a function's first line, which stands for its end without a `return`."""
+        line = node.lineno
+        end = len(self.lines[line - 1].encode()) if line <= len(self.lines) else 0
+        tags.SITES.append(tags.Site(
+            self.file, line, node.col_offset, line, end, self.qualname, self.lines
+        ))  # fmt: skip
+        return constant(len(tags.SITES) - 1)
 
     def _idle(self, number: int) -> ast.expr:
         """Whether nothing is shadowed: also asked at the call where it is to begin."""

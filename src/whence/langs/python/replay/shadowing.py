@@ -36,18 +36,19 @@ class ShadowedProvenance(ProgramReruns):
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The call that made the marked part of a call, and the calls that it came through."""
+        shadowed = node
+        unknown = ""
         try:
-            shadowed = node
             while True:
                 answer, ids = self._answer(shadowed, node, part)
                 makers = answer["origin"].get("makers", [])
-                if not makers:
-                    return Origin(None, unknown=answer["origin"]["unknown"])
-                if not any("parameter" in each for each in makers):
+                if makers and not any("parameter" in each for each in makers):
                     return self._told(node, answer, ids, makers)
+                # It is older than the shadowed call: its caller may know more.
+                unknown = answer["origin"].get("unknown", "")
                 shadowed = self._caller(shadowed)
         except CannotRepeat as problem:
-            return Origin(None, unknown=str(problem))
+            return Origin(None, unknown=unknown or str(problem))
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """The calls below the marked one that could have influenced the part: no other can."""

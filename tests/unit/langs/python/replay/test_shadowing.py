@@ -94,6 +94,18 @@ def test_a_part_that_no_function_made_leads_to_the_statements_of_the_program(
     assert found.expression == "3"
 
 
+def test_a_part_of_a_variable_of_the_module_is_followed_to_its_statement(tmp_path: Path) -> None:
+    run = Recorded(tmp_path, """
+        SHOP = {"prices": [1, 2 + 3]}
+        def prices(): return SHOP["prices"]
+        def main(): return prices()
+        main()
+    """)  # fmt: skip
+    found = run.origin(run.nodes("main")[0], "result[1]")
+    assert found.node in run.nodes("<module>")
+    assert found.expression == "2 + 3"
+
+
 def test_what_the_program_was_given_is_said_to_be_unknown(tmp_path: Path) -> None:
     run = Recorded(tmp_path, """
         import sys
