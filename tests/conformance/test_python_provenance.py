@@ -203,3 +203,72 @@ def test_what_a_condition_dropped_decides_the_places_of_the_rest(width: int) -> 
     calls = marked.calls(width)
     assert "keep" in calls
     assert "bad" not in calls
+
+
+def test_the_average_of_the_paper_comes_from_the_call_for_the_empty_list() -> None:
+    marked = mark(
+        """
+        def average(xs, total, count):
+            if not xs:
+                return total / (count + 1)
+            return average(xs[1:], total + xs[0], count + 1)
+        def main(): return [average([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.0, 0)]
+        main()
+        """,
+        "main", "[0]",
+    )  # fmt: skip
+    found = marked.origin
+    assert made_by(marked) == ("average", "total / (count + 1)")
+    assert found.makers[0].activation.values == ([], 21.0, 6)
+    assert [each.name for each in found.chain] == ["main", *["average"] * 7]
+
+
+@pytest.mark.parametrize(
+    ("path", "call", "expression"),
+    [
+        ("", "rational_add", "R(an * ca + bn * cb, cd)"),
+        (".n", "rational_add", "an * ca + bn * cb"),
+        (".d", "lcm", "a * b // gcd(a, b)"),
+    ],
+)
+def test_the_parts_of_a_rational_number_of_the_paper_have_their_origins(
+    path: str, call: str, expression: str
+) -> None:
+    marked = mark(
+        """
+        from math import gcd
+        class R:
+            def __init__(self, n, d): self.n = n; self.d = d
+        def lcm(a, b): return a * b // gcd(a, b)
+        def rational_add(a, b):
+            an, ad = a.n, a.d
+            bn, bd = b.n, b.d
+            cd = lcm(ad, bd)
+            ca = cd // ad
+            cb = cd // bd
+            return R(an * ca + bn * cb, cd)
+        def main(): return [rational_add(R(1, 2), R(1, 3))]
+        main()
+        """,
+        "main", "[0]" + path,
+    )  # fmt: skip
+    assert made_by(marked) == (call, expression)
+
+
+def test_what_a_search_finds_in_a_tree_comes_from_where_the_tree_was_built() -> None:
+    marked = mark(
+        """
+        def value(n): return n
+        def tree(k, left, right): return (k, value(0), left, right)
+        def search(tree, k):
+            k0, v0, left, right = tree
+            if k0 == k: return v0
+            return search(right if k0 < k else left, k)
+        def main(): return [search(tree(4, tree(2, None, None), tree(6, None, None)), 6)]
+        main()
+        """,
+        "main", "[0]",
+    )  # fmt: skip
+    found = marked.origin
+    assert made_by(marked) == ("tree", "0")
+    assert found.makers[0].activation.values == (6, None, None)
