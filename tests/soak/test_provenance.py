@@ -24,6 +24,7 @@ KEPT_ALIVE = "objects with shadows live until the run is forgotten, so weak refe
 COUNTED = "it counts references"
 
 MODULES: dict[str, tuple[str, dict[str, str]]] = {
+    "test_abc": ("abc,_py_abc", {}),
     "test_bisect": ("bisect", {}),
     "test_cmd": ("cmd", {}),
     "test_colorsys": ("colorsys", {}),
@@ -34,11 +35,15 @@ MODULES: dict[str, tuple[str, dict[str, str]]] = {
     "test_dataclasses": ("dataclasses", {}),
     "test_fnmatch": ("fnmatch", {}),
     "test_fractions": ("fractions", {}),
+    "test_genericpath": ("genericpath", {}),
     "test_getopt": ("getopt", {}),
     "test_graphlib": ("graphlib", {}),
     "test_linecache": ("linecache", {}),
+    "test_mimetypes": ("mimetypes", {}),
     "test_netrc": ("netrc", {}),
+    "test_operator": ("operator", {}),
     "test_optparse": ("optparse", {"test_refleak": COUNTED}),
+    "test_posixpath": ("posixpath", {}),
     "test_pprint": ("pprint", {}),
     "test_reprlib": ("reprlib", {}),
     "test_sched": ("sched", {}),

@@ -7,7 +7,7 @@ told apart is a set of candidates; what was changed out of sight is unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from whence.langs.python.provenance.marks import Criterion, Step
@@ -47,7 +47,6 @@ class Found:
     chain: tuple[Activation, ...] = ()
     """From the marked call to the origin."""
     unknown: str = ""
-    hops: tuple[Tag, ...] = field(default=(), repr=False)
 
 
 def origin(criterion: Criterion) -> Found:
@@ -70,7 +69,7 @@ def origin(criterion: Criterion) -> Found:
             way.to(hop[5])
     if len(makers) == 1:
         way.to(makers[0].activation)
-    return Found(makers, tuple(way.calls), "", tuple(hops))
+    return Found(makers, tuple(way.calls))
 
 
 def _returned(hop: Tag) -> bool:
