@@ -214,12 +214,12 @@ def reasons(cases: list[Case], rows: list[Row]) -> str:
     )
 
 
-def put(path: Path, text: str) -> None:
+def put(path: Path, text: str, begin: str = BEGIN) -> None:
     """Replace what stands between the markers."""
     whole = path.read_text()
-    before, _, rest = whole.partition(BEGIN)
+    before, _, rest = whole.partition(begin)
     _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    path.write_text(f"{before}{begin}\n{text}\n{END}{after}")
 
 
 def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print) -> int:

@@ -31,7 +31,6 @@ TESTING = ("terminal", "test")
 LINTING = ("lint",)
 OF_THE_INTERPRETER = (
     "tests/unit/langs/python",
-    "tests/unit/pytest_plugin",
     "tests/unit/cli/test_record.py",
     "tests/unit/cli/test_run.py",
     "tests/property/test_recording.py",

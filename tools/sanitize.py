@@ -20,9 +20,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# The modules and their sources, as in setup.py.
 EXTENSIONS = {
-    "whence/langs/python/record/native": "whence/langs/python/record/_recorder",
-    "whence/langs/python/trace/native": "whence/langs/python/trace/_scan",
+    "whence/langs/python/record/_recorder": "whence/langs/python/record/native/whole.c",
+    "whence/langs/python/record/_identity": "whence/langs/python/record/native/identity.c",
+    "whence/langs/python/trace/_scan": "whence/langs/python/trace/native/*.c",
 }
 FLAGS = (
     "-std=c11 -g -O1 -fno-omit-frame-pointer -fPIC -shared -fvisibility=hidden "
@@ -37,11 +39,9 @@ TESTS = [
 
 def build(source: Path) -> None:
     """Compiles each extension into the copy of the source."""
-    for folder, module in EXTENSIONS.items():
+    for module, sources in EXTENSIONS.items():
         target = source / (module + sysconfig.get_config_var("EXT_SUFFIX"))
-        # Where there is a file that takes in all others, that one is compiled, as setup.py does.
-        whole = source / folder / "whole.c"
-        files = [str(whole)] if whole.exists() else map(str, (source / folder).glob("*.c"))
+        files = sorted(map(str, source.glob(sources)))
         include = "-I" + sysconfig.get_path("include")
         compiler = os.environ.get("CC", "gcc")
         subprocess.run(

@@ -6,6 +6,9 @@ options; whence itself, and the rest of this package, is loaded when one of them
 Three processes have a part in it: the one in which tests fail (`failures.py`; with xdist that is
 the controller), a fresh one for each failing test (`again.py`), and for `whence test --learn` the
 ones in which tests run (`learning.py`).
+
+PYTEST_DONT_REWRITE: whence has no assertions of tests, and where it is imported before pytest, that
+would warn that it comes too late to rewrite them; where warnings are errors, no test would run.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ plugins; only then is the test chosen. What would leave traces outside of the te
 a debugger that waits for somebody) is turned off.
 
 Recording begins with the set-up of the test, so that what its fixtures do is in the tree, and
-ends with its call. What is imported to collect it, and its teardown, are not.
+ends with its call, or with its teardown if that is what failed. What is imported to collect it is
+not recorded.
 """
 
 from __future__ import annotations
@@ -54,7 +55,11 @@ class Again:
         whole = Bound(depth=50, width=2000, attributes=1000, text=10_000, budget=10_000)
         options = RecordOptions(max_bytes=2 * 2**30)
         if order.whole_values:
-            options = RecordOptions(bound=whole, first_bound=whole, max_bytes=_MOST_BYTES)
+            # Module variables are looked at in every call that names them; tables are large.
+            tables = Bound(depth=10, width=1000, attributes=200, text=2000, budget=2000)
+            options = RecordOptions(
+                bound=whole, first_bound=whole, global_bound=tables, max_bytes=_MOST_BYTES
+            )
         rules = UserCodeRules(tuple(order.user_code), left_out=HOOKS)
         settings = Settings(order.output, options, rules)
         command = [*order.command, _argument(order)]
@@ -109,7 +114,14 @@ class Again:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_call(self) -> Generator[None, None, None]:
-        """The last thing that is recorded."""
+        """The last thing that is recorded, unless it is the teardown that fails."""
+        yield
+        if not self._order.with_teardown:
+            self._stop()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Generator[None, None, None]:
+        """What fixtures do at the end, where that is what failed."""
         yield
         self._stop()
 
@@ -137,7 +149,7 @@ class Again:
         if call.excinfo is not None and report.failed and self._exception is None:
             self._exception = call.excinfo.value
             self._fail(item, report, call.excinfo.value, call.excinfo.tb)
-        if self._called and call.when in ("setup", "call"):
+        if self._called:
             self._finish()
 
     def _fail(

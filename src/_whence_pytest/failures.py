@@ -50,13 +50,13 @@ class Failures:
         self._most: int = config.getoption("whence_most")
         self._told: Path | None = config.getoption("whence_told")
         self._failures: dict[str, Failure] = {}
-        self._recorded: list[Path] = []
+        self._recorded: list[tuple[str, Path]] = []
 
     # --- the run -------------------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what failed. The first failure of a test is the one to look at."""
-        if report.failed and report.when in ("setup", "call"):
+        if report.failed:
             failure = Failure(report.nodeid, place_of(report), report.duration)
             self._failures.setdefault(report.nodeid, failure)
 
@@ -67,7 +67,12 @@ class Failures:
         terminalreporter.section("whence")
         failures = list(self._failures.values())
         for failure in failures[: self._most]:
-            for line in self._record(failure):
+            if terminalreporter.isatty:
+                terminalreporter.rewrite(f"recording {failure.test} again …", erase=True)
+            lines = self._record(failure)
+            if terminalreporter.isatty:
+                terminalreporter.rewrite("", erase=True)
+            for line in lines:
                 terminalreporter.write_line(line)
         left = len(failures) - self._most
         if left > 0:
@@ -85,9 +90,10 @@ class Failures:
         if capture is not None:
             capture.suspend_global_capture(in_=True)  # as for `--pdb`: the terminal is a person's
         if os.isatty(0) and os.isatty(1):
-            print(flush=True)
+            test = f"The first test that failed: {self._recorded[0][0]}"
+            print(f"\n{test}" if len(self._recorded) > 1 else "", flush=True)
             subprocess.run(
-                [sys.executable, "-m", "whence", "debug", str(self._recorded[0])],
+                [sys.executable, "-m", "whence", "debug", str(self._recorded[0][1])],
                 cwd=self._folder,
                 check=False,
             )
@@ -108,7 +114,7 @@ class Failures:
             return [f"{test}: not recorded: {problem}"]
         reply = self._run_again(failure, path)
         if reply.failed == place and not reply.problem:
-            self._recorded.append(path)
+            self._recorded.append((test, path))
             self._tell(test, path)
             calls = "1 call" if reply.calls == 1 else f"{reply.calls:,} calls"
             return [f"{test}: {calls} recorded", f"    whence debug {self._shown(path)}"]
@@ -126,14 +132,14 @@ class Failures:
     def _run_again(self, failure: Failure, output: Path) -> Reply:
         """With whole values if that takes neither too long nor too much room."""
         limit = min(_LONGEST, max(_SHORTEST, _SLOWER * failure.seconds))
-        reply = self._run_once(failure.test, output, limit, whole_values=True)
+        reply = self._run_once(failure, output, limit, whole_values=True)
         if reply is None or reply.cut_off:
             output.write_bytes(b"")
-            reply = self._run_once(failure.test, output, _LONGEST, whole_values=False)
+            reply = self._run_once(failure, output, _LONGEST, whole_values=False)
         return reply or Reply(problem=f"it did not end within {_LONGEST:.0f} seconds")
 
     def _run_once(
-        self, test: str, output: Path, limit: float, *, whole_values: bool
+        self, failure: Failure, output: Path, limit: float, *, whole_values: bool
     ) -> Reply | None:
         """What came of it; None if that took too long."""
         config = self._config
@@ -142,7 +148,7 @@ class Failures:
             reply, said, written = folder / "reply", folder / "said", folder / "order"
             words = [*map(str, config.invocation_params.args), *self._options()]
             Order(
-                test=test,
+                test=failure.test,
                 arguments=words,
                 command=["-m", "pytest", *_without(words, config.args)],
                 program=self._program,
@@ -153,6 +159,7 @@ class Failures:
                 temporary=str(folder / "tmp"),
                 user_code=config.getoption("whence_user_code"),
                 whole_values=whole_values,
+                with_teardown=failure.place is not None and failure.place.when == "teardown",
             ).write(written)
             with said.open("wb") as stream:
                 try:

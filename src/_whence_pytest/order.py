@@ -21,7 +21,7 @@ class Place:
     """Where and how a test failed: enough to tell whether two runs of it failed alike."""
 
     when: str
-    """`setup` or `call`."""
+    """`setup`, `call` or `teardown`."""
     file: str
     line: int
     error: str
@@ -29,7 +29,8 @@ class Place:
 
     def __str__(self) -> str:
         what = self.error or "assert"
-        return f"{what} at {self.file}:{self.line}" + (" in set-up" if self.when == "setup" else "")
+        phase = {"setup": " in set-up", "teardown": " in teardown"}.get(self.when, "")
+        return f"{what} at {self.file}:{self.line}{phase}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class Order:
     temporary: str
     user_code: list[str]
     whole_values: bool
+    with_teardown: bool = False
+    """Whether it is in its teardown that it failed."""
 
     def write(self, path: Path) -> None:
         """For `read`."""
@@ -85,10 +88,17 @@ def place_of(report: pytest.TestReport) -> Place | None:
     """Where a test failed; None if its report does not tell (no exception made it fail)."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
-        return None
+        return _place_in_doctest(report)
     error, colon, _ = crash.message.partition(":")
     named = colon and error.replace(".", "").isidentifier()
     if not named:
         # A name alone is an exception without a text.
         error = crash.message if crash.message.replace(".", "").isidentifier() else ""
     return Place(report.when or "", str(crash.path), crash.lineno, error)
+
+
+def _place_in_doctest(report: pytest.TestReport) -> Place | None:
+    """Where an example of a docstring failed, as pytest's own report of it tells."""
+    for place, _ in getattr(report.longrepr, "reprlocation_lines", ()):
+        return Place(report.when or "", str(place.path), place.lineno or 0, str(place.message))
+    return None

@@ -3,6 +3,8 @@
 It records a run of a program as a tree of calls, asks whether calls did what they should, and from
 the answers names the call at fault. This module owns the version and what a program may import from
 whence, and loads either when it is asked for, so that importing any part costs no more than that.
+
+PYTEST_DONT_REWRITE (see `_whence_pytest`).
 """
 
 from typing import TYPE_CHECKING, Any

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,8 +20,8 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.value import BRIEF
 from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
-from whence.ports import Oracle, Reruns, Tree
-from whence.report.source import Sources
+from whence.ports import Acquitter, Oracle, Reruns, Tree
+from whence.report.source import Executed, Sources
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, step
 from whence.session.events import (
@@ -43,7 +44,7 @@ from whence.session.events import (
     Undone,
 )
 from whence.session.journal import Entry, Journal
-from whence.session.reaction import left_to_blame, react
+from whence.session.reaction import left_to_blame, narrowed, only_suspect, react
 from whence.session.state import Facts, State
 from whence.tree.reading import readable_call
 
@@ -101,6 +102,13 @@ class Debugging:
     sources: Sources = field(default_factory=Sources)
     """Where the source of the program is."""
     keeper: Keeper | None = None
+    marks_lines: bool = False
+    """Whether the lines that the call at fault ran are found out."""
+    may_run: bool = False
+    """Whether a person allowed that the program is run again."""
+    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
+    """Tells a person what takes long while it does."""
+    _executed: dict[int, Executed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """The tree may grow; a journal is about the tree that the session began with."""
@@ -158,6 +166,41 @@ class Debugging:
             candidates=left_to_blame(self.state, MOST_CANDIDATES),
             reason="; ".join([reason, *self.failures]),
         )
+
+    def executed(self, diagnosis: Diagnosis) -> Executed:
+        """The lines that the call at fault ran, from that call alone unless more is allowed."""
+        node = diagnosis.node
+        if self.reruns is None or not self.marks_lines or node is None:
+            return Executed()
+        call, _ = readable_call(self.state.tree, self.state.tree.position(node))
+        try:
+            if not self.sources.block(call).has_choices:
+                return Executed()
+        except WhenceError:
+            return Executed()
+        found = self._executed.get(node, Executed())
+        if found.lines is None and (not found.unknown or self.may_run):
+            self._executed[node] = found = self._ran(self.reruns, node)
+        return found
+
+    def _ran(self, reruns: Reruns, node: int) -> Executed:
+        try:
+            return self._found_out(reruns, node)
+        except KeyboardInterrupt:
+            return Executed(unknown="that was stopped")
+
+    def _found_out(self, reruns: Reruns, node: int) -> Executed:
+        try:
+            with self.waiting("finding out which lines ran"):
+                return Executed(reruns.lines_alone(node))
+        except WhenceError as problem:
+            if not self.may_run:
+                return Executed(unknown=f"{problem}; ran runs the program again for it")
+        try:
+            with self.waiting("running it again"):
+                return Executed(reruns.lines(node))
+        except WhenceError as problem:
+            return Executed(unknown=str(problem))
 
     def _step(self, event: Event) -> Outcome:
         self.state, outcome = step(self.state, event)
@@ -222,12 +265,24 @@ class Debugging:
             elif isinstance(outcome, Ask):
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:
-                    return outcome
+                    only = only_suspect(self.state, self._acquitted)
+                    return outcome if only is None else Found(only)
                 self.counts.oracles[answer.by] += 1
                 said.append(answer)
                 outcome = self._step(Answered((answer,)))
+            elif isinstance(outcome, Found):
+                return Found(narrowed(self.state, outcome.diagnosis, self._acquitted))
             else:
                 return outcome
+
+    def _acquitted(self, node: int) -> str | None:
+        """Why a call cannot be at fault, if an oracle knows that."""
+        for oracle in self.oracles:
+            if isinstance(oracle, Acquitter) and oracle.name not in self.state.facts.silenced:
+                reason = oracle.acquits(node)
+                if reason is not None:
+                    return reason
+        return None
 
     def _ask_oracles(self, question: Question) -> Answer | None:
         facts = self.state.facts
@@ -236,7 +291,8 @@ class Debugging:
             if doubted or oracle.name in facts.silenced:
                 continue
             try:
-                said = oracle.judge(question)
+                with self.waiting(f"asking {oracle.name}"):
+                    said = oracle.judge(question)
             except WhenceError as problem:
                 self.oracles = [each for each in self.oracles if each is not oracle]
                 self.failures.append(str(problem))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -123,10 +123,19 @@ class Oracle(Protocol):
         """
 
 
+@runtime_checkable
+class Acquitter(Protocol):
+    """An oracle that also knows of code that it cannot be at fault, whatever its calls come to."""
+
+    def acquits(self, node: int) -> str | None:
+        """Why a call cannot be at fault; None if it can."""
+
+
 class Reruns(Protocol):
     """Learns by running the program again what its recording does not say.
 
-    What a program does to the world it does again, so this is asked for by a person only. What
+    What a program does to the world it does again, so this is asked for by a person only (but for
+    `lines_alone`). What
     cannot be had, because the program went another way or cannot be run, is a `WhenceError`.
     """
 
@@ -139,6 +148,10 @@ class Reruns(Protocol):
 
     def lines(self, node: int) -> frozenset[int]:
         """The lines of source that the call itself ran."""
+
+    def lines_alone(self, node: int) -> frozenset[int]:
+        """The same, learned from this one call, made again where it can reach nothing outside: the
+        only thing here that is done unasked."""
 
 
 class Prior(Protocol):

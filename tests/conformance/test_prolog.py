@@ -17,6 +17,7 @@ from whence.langs.prolog.debug_slice import (
     potentially_dependent,
 )
 from whence.langs.prolog.evaluation_tree import children_of
+from whence.langs.prolog.slice_sizes import Size, slice_sizes
 from whence.langs.prolog.traced_call import Left, Port, TracedCall
 
 need_swipl()
@@ -103,6 +104,18 @@ def test_slices_are_those_of_the_paper(name: str, runs: dict[str, Traced]) -> No
     assert sorted(debug_slice(trace, repaired=False)) == example["debug_slice"]
     by_itself = debug_slice(trace, by_itself=True, repaired=False)
     assert sorted(by_itself) == example["debug_slice_branch_annot"]
+
+
+def test_the_sizes_of_example_2_are_the_first_row_of_the_papers_table(
+    runs: dict[str, Traced],
+) -> None:
+    sizes = slice_sizes(runs["ex2"].trace, by_itself=True)
+    assert sizes.complete_tree == Size(14, 14)
+    assert sizes.success_branch == Size(6, 6)
+    assert sizes.failed_branches == Size(8, 8)
+    assert sizes.debug_slice == Size(13, 13)
+    assert sizes.data_flow_slice == Size(3, 3), "a(3), c(3) and the b(3) that c called"
+    assert slice_sizes(runs["ex2"].trace).debug_slice == Size(12, 12), "as in its Example 7"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

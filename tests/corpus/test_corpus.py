@@ -11,6 +11,8 @@ import twins
 from twins import Bug
 
 from whence.app import Debugging
+from whence.langs.python.oracles.contracts import contracts_of
+from whence.langs.python.oracles.type_hints import TypeHints
 from whence.model.diagnosis import Status
 from whence.model.verdict import Answer, Verdict
 from whence.session.events import Answered, Ask, Found
@@ -70,3 +72,36 @@ def _without_bodies(source: str) -> str:
     for _, function in twins.functions(tree):
         function.body, function.args = [ast.Pass()], ast.arguments([], [], None, [], [], None, [])
     return ast.dump(tree)
+
+
+DECLARING = {
+    "typed_readings": "type hints",
+    "typed_routes": "type hints",
+    "typed_stock": "type hints",
+    "asserted_shares": "contracts",
+}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="what was intended is found by monitoring")
+@pytest.mark.parametrize("name", DECLARING)
+def test_what_the_code_declares_answers_and_spares_questions(name: str, tmp_path: Path) -> None:
+    bug = next(each for each in twins.corpus() if each.name == name)
+    tree = twins.record(bug, "buggy", tmp_path / "run.whence", whole=False)
+    intended = twins.verdicts(bug, tree)
+    contracts = contracts_of(tree)
+    assert contracts is not None
+    asked = []
+    for oracles in ([], [contracts, TypeHints(tree)]):
+        debugging = Debugging(State(tree), oracles)
+        symptom = Answer(tree.id(0), Verdict.WRONG, by="symptom")
+        outcome = debugging.start([Answered((symptom,))])
+        while isinstance(outcome, Ask):
+            node = outcome.question.node
+            outcome = debugging.send(Answered((Answer(node, intended[node]),)))
+        assert isinstance(outcome, Found) and outcome.diagnosis.node is not None
+        position = tree.position(outcome.diagnosis.node)
+        assert bug.is_at_fault(tree.functions[int(tree.columns.function[position])].short())
+        asked.append(debugging.counts.person)
+    contracts.close()
+    assert asked[1] < asked[0]
+    assert set(debugging.counts.oracles) == {DECLARING[name]}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import runpy
 from pathlib import Path
 
 import pytest
-from mutation import FOUND, KEPT, Subject, debugged, mutants
+from mutation import DRIVERS, FOUND, KEPT, MISTAKEN, SAME, Subject, debugged, mutants
 
 SOURCE = """
 LIMIT = 3 + 4
@@ -51,3 +53,28 @@ def test_a_change_is_found_by_the_module_as_it_was(package: str, tmp_path: Path)
     for result in results:
         assert result.how in (FOUND, KEPT), f"{result.mutant}: {result.blamed}; {result.why}"
     assert FOUND in {result.how for result in results}
+
+
+def test_what_came_of_mutants_is_counted_and_a_line_that_was_cut_off_is_not(
+    tmp_path: Path,
+) -> None:
+    bench = runpy.run_path(str(DRIVERS.parent / "mutants.py"))
+    common = {"package": "p", "version": "1", "key": "k", "mutant": "m", "function": "f"}
+    found = {**common, "how": FOUND, "among": 1, "seconds": 2.0}
+    lines = [
+        found,
+        {**found, "among": 3, "asked": 1},
+        {**common, "how": KEPT, "why": "it is too large (4); another reason (1)"},
+        {**common, "how": MISTAKEN, "blamed": "g"},
+        {**common, "how": SAME},
+    ]
+    results = tmp_path / "results"
+    results.write_text("\n".join(map(json.dumps, lines)) + '\n{"package": "p", "ver')
+    told = bench["read"](results)
+    assert len(told) == 5
+    text = bench["report"](told)
+    row = next(line for line in text.splitlines() if line.startswith("| p 1"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells == ["p 1", "5", "4", "2 (50%)", "1", "1", "1", "1", "1.0"]
+    assert "- 1 × it is too large\n" in text + "\n"
+    assert "- m: g ()" in text

@@ -84,3 +84,44 @@ def test_a_terminal_that_the_program_left_in_disorder_is_put_right(tmp_path: Pat
     child.expect("The fault is in f")
     child.sendline("")
     child.expect(pexpect.EOF)
+
+
+SLOW = """
+import os, time
+def add(a, b): return a - b
+if os.path.exists("again"): time.sleep(30)
+print(add(1, 2))
+"""
+
+
+def test_a_run_that_takes_long_tells_how_long_and_can_be_stopped(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SLOW)
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], "--plain", "program.py"])
+    child.expect("Enter: that line")
+    (tmp_path / "again").touch()
+    child.sendline("")
+    child.expect("Right")
+    child.sendline("full")
+    child.expect("Run it")
+    child.sendline("y")
+    child.expect(r"\r\x1b\[Krunning it again: \d+ s \(Ctrl-C stops it\)")
+    child.expect(r"\r\x1b\[Krunning it again: \d+ s")
+    child.sendintr()
+    child.expect(r"\r\x1b\[K")
+    child.expect("Stopped.")
+    child.sendline("n")
+    child.expect("The fault is in add")
+    child.sendline("")
+    child.expect(pexpect.EOF)
+
+
+def test_the_reference_tells_that_it_is_run(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SLOW)
+    (tmp_path / "right.py").write_text(SLOW.replace("a - b", "a + b").replace("30", "3"))
+    (tmp_path / "program.py").write_text(SLOW.replace("30", "0"))
+    (tmp_path / "again").touch()
+    words = ["--plain", "--no-rerun", "--reference", "right.py", "program.py"]
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], *words])
+    child.expect(r"\r\x1b\[Krunning the reference version: \d+ s")
+    child.expect("The fault is in add")
+    child.close(force=True)

@@ -22,6 +22,8 @@ if sys.platform == "win32":
 HERE = Path(__file__).parent
 RUNS = sorted(path.parent.name for path in HERE.glob("*/run.json"))
 PROMPT = r"\n[^\n]*\[[^\]\n]*\] $|help > $"
+# What is told while one waits, and wiped out: whether one has to is a matter of the machine.
+_WAITING = re.compile(r"\r\x1b\[K(?:[^\r\n]*\(Ctrl-C stops it\))?")
 _TRACEBACK = re.compile(r"(Traceback \(most recent call last\):\n)(?: .*\n)+")
 
 
@@ -50,7 +52,7 @@ def held(folder: Path, setup: dict[str, Any], place: Path) -> tuple[str, int]:
         child.sendline(answer)
     child.expect(pexpect.EOF)
     child.close()
-    seen = (seen + child.before).replace("\r\n", "\n").replace(f"{place}/", "")
+    seen = _WAITING.sub("", seen + child.before).replace("\r\n", "\n").replace(f"{place}/", "")
     seen = seen.replace("exceeded in comparison\n", "exceeded\n")  # so 3.11 has it
     return _TRACEBACK.sub(r"\1  …\n", seen), child.exitstatus
 

@@ -96,7 +96,7 @@ def kill_at_random(folder: Path, backend: str, wait: float) -> None:
     pages, end = whole_pages((folder / "t.whence").read_bytes())
     found = about(tree)
     assert found is not None
-    assert found.size - found.unread == end, "each page that reached the file is read"
+    assert found.size - found.unread >= end, "each page that reached the file is read"
     assert len(tree.columns) - 1 >= pages, "and has calls in it"
     for at in range(0, len(tree.columns), max(1, len(tree.columns) // 50)):
         tree.call(at)

@@ -212,7 +212,7 @@ class Subject:
         """What the driver does there; None if it does not end."""
         try:
             done = subprocess.run(
-                [sys.executable, "-B", "driver.py"], cwd=folder, capture_output=True, text=True,
+                [sys.executable, "driver.py"], cwd=folder, capture_output=True, text=True,
                 timeout=SECONDS, stdin=subprocess.DEVNULL, errors="replace",
                 env={**os.environ, "PYTHONHASHSEED": "0"}, check=False,
             )  # fmt: skip
@@ -233,6 +233,8 @@ class Subject:
 # --- what whence makes of one --------------------------------------------------------------------
 
 SAME, ENDLESS, FOUND, KEPT, MISTAKEN = "same", "endless", "found", "kept", "mistaken"
+UNTRIED = (SAME, ENDLESS)
+"""Whence is not asked: the outcome is the same, or there is none."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +247,11 @@ class Result:
     blamed: str = ""
     why: str = ""
     judged: int = 0
+    asked: int = 0
+    """How many questions would have gone to a person; nobody answers them."""
     calls: int = 0
+    among: int = 0
+    """Of how many calls of the function the one at fault is; 1 if it is known."""
 
 
 def debugged(subject: Subject, count: int) -> Iterator[Result]:
@@ -253,7 +259,7 @@ def debugged(subject: Subject, count: int) -> Iterator[Result]:
     tried = 0
     for number, mutant in enumerate(subject.mutants(10**6)):
         result = try_mutant(subject, mutant, number)
-        if result.how not in (SAME, ENDLESS):
+        if result.how not in UNTRIED:
             yield result
             tried += 1
         if tried == count:
@@ -283,9 +289,11 @@ def _debugged(subject: Subject, mutant: Mutant, folder: Path) -> Result:
     oracle = oracle_of(tree, str(subject.original))
     try:
         debugging = Debugging(State(tree), [oracle])
+        asked = 0
         wrong = Answer(tree.id(0), Verdict.WRONG, by="symptom")
         outcome = debugging.start([Answered((wrong,))])
         while isinstance(outcome, Ask):
+            asked += 1
             unknown = Answer(outcome.question.node, Verdict.UNKNOWN)
             outcome = debugging.send(Answered((unknown,)))
     finally:
@@ -298,10 +306,11 @@ def _debugged(subject: Subject, mutant: Mutant, folder: Path) -> Result:
         if node is not None
     ]
     reasons = "; ".join(f"{why} ({count})" for why, count in oracle.kept.most_common(3))
-    about = {"judged": debugging.counts.oracle, "calls": len(tree.columns)}
+    about = {"judged": debugging.counts.oracle, "asked": asked, "calls": len(tree.columns)}
     if diagnosis.status is Status.FOUND:
         how = FOUND if names == [mutant.function] else MISTAKEN
-        return Result(subject.package, mutant, how, names[0], reasons, **about)
+        among = len(diagnosis.group) or 1
+        return Result(subject.package, mutant, how, names[0], reasons, **about, among=among)
     how = KEPT if mutant.function in names and reasons else MISTAKEN
     blamed = f"one of {len(names)}" if names else "nobody"
     why = reasons or diagnosis.reason

@@ -1,33 +1,15 @@
-"""Debugging with the right program as the oracle: who is blamed, after how much asking."""
+"""The right program as an oracle that owes nothing to the one that whence has."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from pathlib import Path
 
 from whence.langs.prolog.engine import Engine, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.events import Run, read
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.traced_call import Left, Port
-from whence.model.question import Question
-from whence.model.verdict import Answer, Verdict
-from whence.search.registry import DEFAULT
-from whence.session.events import Found
-from whence.session.state import Facts, Options, State
-from whence.testing.answerer import run as hold
 from whence.tree.memory import ColumnTree
 
 SOLUTIONS = 50
-
-
-@dataclass
-class Blamed:
-    """What a session ended with."""
-
-    predicate: str
-    line: int | None
-    questions: int
 
 
 class Reference:
@@ -69,31 +51,6 @@ covered(Goal, Exits, Most) :-
     findall(Goal, limit(Most, Goal), Answers),
     forall(member(Answer, Answers), ( member(Exit, Exits), subsumes_term(Exit, Answer) )).
 """
-
-
-def debugged(right: str, wrong: str, goal: str, folder: Path, strategy: str = DEFAULT) -> Blamed:
-    """Debug `wrong` with `right` as the oracle, on the first difference of a goal's answers."""
-    (folder / "right.pl").write_text(right + HELPERS)
-    (folder / "wrong.pl").write_text(wrong)
-    with Engine() as ours, Engine() as theirs:
-        theirs.load(folder / "right.pl")
-        reference = Reference(theirs)
-        execution = Execution(ours, folder / "wrong.pl", goal, solutions=SOLUTIONS)
-        expected, raises = reference.answers(goal)
-        tree = symptom(execution, expected, raises)
-
-        def judge(question: Question) -> Answer:
-            is_right = reference.judge(execution.source, execution.source.event(question.node))
-            return Answer(question.node, Verdict.RIGHT if is_right else Verdict.WRONG)
-
-        options = Options(ask_top=False, confirm_top=False)
-        ended = hold(State(tree, options=options, facts=Facts(strategy=strategy)), judge)
-        assert isinstance(ended.outcome, Found) and ended.state is not None
-        assert ended.outcome.diagnosis.node is not None
-        grown = ended.state.tree
-        call = grown.call(grown.position(ended.outcome.diagnosis.node))
-        where = call.where()
-        return Blamed(call.function.short(), where.line if where else None, len(ended.asked))
 
 
 def symptom(execution: Execution, expected: list[str], raises: bool) -> ColumnTree:

@@ -94,7 +94,8 @@ def record_program(
     output.with_name(output.name + ".stdin").write_text(stdin)
     options = ["--whole-values"] if whole else []
     subprocess.run(
-        [sys.executable, "-B", "-m", "whence", "record", *options, "-o", str(output), *words],
+        [sys.executable, "-m", "whence", "record", "--repeatable", "own", *options,
+         "-o", str(output), *words],
         cwd=folder, env={**environment(), "PYTHONHASHSEED": "0"}, input=stdin,
         capture_output=True, text=True, timeout=120, check=False, errors="replace",
     )  # fmt: skip

@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from whence.app import Debugging
 from whence.errors import CannotExpand, UsageError, WhenceError
+from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.verdict import REMEMBERED, Answer, Judgement, Scope, Trust, Verdict
 from whence.session.events import (
@@ -29,6 +31,7 @@ from whence.session.journal import Journal
 from whence.session.state import Facts, State
 from whence.testing.meanings import one_fault
 from whence.testing.trees import partly_implicit, tree_from_parents
+from whence.tree.memory import ColumnTree
 
 TREE = tree_from_parents([-1, 0, 1, 1, 3, 3, 0])
 FAULT = 4
@@ -307,3 +310,59 @@ def test_a_keeper_that_cannot_keep_is_told_of_once() -> None:
     outcome = person(debugging, debugging.start())
     person(debugging, outcome)
     assert notes == ["the disk is full"]
+
+
+class Acquits(Knows):
+    """An oracle that also knows which calls cannot be at fault."""
+
+    def __init__(self, *nodes: int, acquitted: tuple[int, ...]) -> None:
+        super().__init__(*nodes)
+        self.acquitted = acquitted
+
+    def acquits(self, node: int) -> str | None:
+        return "its code is the same" if node in self.acquitted else None
+
+
+def ended(oracle: Knows, tree: ColumnTree = TREE) -> Diagnosis:
+    """How a session ends in which the person knows nothing."""
+    debugging = Debugging(State(tree, facts=Facts(strategy="top-down")), [oracle])
+    outcome = debugging.start()
+    while isinstance(outcome, Ask):
+        outcome = debugging.send(Answered((Answer(outcome.question.node, Verdict.UNKNOWN),)))
+    assert isinstance(outcome, Found)
+    return outcome.diagnosis
+
+
+def test_of_several_candidates_the_only_one_that_can_be_at_fault_is() -> None:
+    known = (0, 1, 2, 5, 6)
+    diagnosis = ended(Acquits(*known, acquitted=()))
+    assert (diagnosis.status, set(diagnosis.candidates)) == (Status.CANDIDATES, {1, 3, 4})
+    diagnosis = ended(Acquits(*known, acquitted=(1, 3)))
+    assert (diagnosis.status, diagnosis.node) == (Status.FOUND, FAULT)
+    assert "its code is the same" in diagnosis.reason
+
+
+def test_nobody_is_asked_about_the_only_call_that_can_be_at_fault() -> None:
+    debugging = Debugging(top_down(), [Acquits(0, 1, 2, 6, acquitted=(1, 3, 5))])
+    outcome = debugging.start()
+    assert isinstance(outcome, Found)
+    assert (outcome.diagnosis.node, debugging.counts.person) == (FAULT, 0)
+    # As long as nobody said that the top is wrong, there may be no fault at all.
+    outcome = Debugging(top_down(), [Acquits(5, 6, acquitted=(0, 1, 2, 3))]).start()
+    assert isinstance(outcome, Ask)
+
+
+def test_several_candidates_of_one_function_blame_that_function() -> None:
+    assert TREE.columns.function[3] != TREE.columns.function[4]
+    diagnosis = ended(Acquits(0, 1, 2, 5, 6, acquitted=(1,)))
+    assert (diagnosis.status, set(diagnosis.candidates)) == (Status.CANDIDATES, {3, 4})
+    one = replace(TREE.columns, function=np.array([0, 1, 2, 3, 3, 5, 6], dtype=np.int32))
+    diagnosis = ended(Acquits(0, 1, 2, 5, 6, acquitted=(1,)), replace(TREE, columns=one))
+    assert (diagnosis.status, set(diagnosis.group)) == (Status.FOUND, {3, 4})
+
+
+def test_a_call_that_cannot_be_at_fault_is_not_blamed() -> None:
+    diagnosis = ended(Acquits(*range(7), acquitted=(FAULT,)))
+    assert (diagnosis.status, diagnosis.node) == (Status.UNDETERMINED, None)
+    assert diagnosis.candidates == (FAULT,)
+    assert diagnosis.reason == "all that it called is right, but its code is the same"

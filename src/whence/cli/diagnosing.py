@@ -16,10 +16,12 @@ from whence.app import Debugging
 from whence.cli import oracles
 from whence.cli.opening import reruns_of, sources_of
 from whence.cli.reporting import check_output, write_report
+from whence.cli.waiting import Waiting
 from whence.errors import WhenceError
+from whence.langs.python.trace.provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
-from whence.ports import Provenance, Tree
+from whence.ports import Oracle, Provenance, Tree
 from whence.report.record import exit_code
 from whence.search.registry import DEFAULT, find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
@@ -68,6 +70,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="when the fault is found, write a failing test of it (default: "
         "tests/test_regression_NAME.py); a file that exists is not overwritten",
     )  # fmt: skip
+    without.add_argument(
+        "--rerun", action=argparse.BooleanOptionalAction, default=None,
+        help="run the program again, without asking, for the lines that the call at fault ran and "
+        "for what full and ran show (default: only this call is made again, where it can reach "
+        "nothing outside; --no-rerun: not even that)",
+    )  # fmt: skip
     without.add_argument("--plain", action="store_true", help="no colours, no line editing")
 
     keeping = command.add_argument_group("keeping the session")
@@ -97,14 +105,16 @@ def diagnose(
     first: First | None = None,
     *,
     top_is_wrong: bool = False,
+    brought: Sequence[Oracle] = (),
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code.
 
-    `top_is_wrong`: the person has said so already, by naming what is wrong.
+    `top_is_wrong`: the person has said so already, by naming what is wrong. `brought`: oracles that
+    the tree's language has made.
     """
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
-    asked = oracles.gather(options, tree, path)
+    asked = oracles.gather(options, tree, path, brought)
     wishes += oracles.turned_off(options, asked)
     check_output(options.output)
     answers, opened = _answers(options.answers)
@@ -116,6 +126,7 @@ def diagnose(
     )
     journal = _journal(options, tree, path, screen.note)
     known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
+    waiting = Waiting()
     debugging = Debugging(
         state=State(
             tree,
@@ -128,6 +139,9 @@ def diagnose(
         notify=screen.note,
         sources=sources_of(tree),
         reruns=reruns_of(tree, path),
+        marks_lines=options.rerun is not False,
+        may_run=bool(options.rerun),
+        waiting=waiting,
         keeper=oracles.keeper(options, tree, path, screen.note),
     )
     oracles.tell(asked, screen.note)
@@ -140,7 +154,7 @@ def diagnose(
         with oracles.ended(asked, screen.note):
             said: Sequence[Event] | Diagnosis = ()
             if not goes_on and getattr(options, "wrong", None) is None:
-                said = oracles.seen(asked, tree, screen.note)
+                said = oracles.seen(asked, tree, screen.note, waiting)
             if not said and first is not None and not goes_on:
                 said = first(screen)
             if isinstance(said, Diagnosis):
@@ -221,8 +235,21 @@ def _journal(
         return None
 
 
+def _is_younger(recording: Path, session: Path) -> bool:
+    try:
+        return recording.stat().st_mtime > session.stat().st_mtime
+    except OSError:
+        return False
+
+
 def _own_journal(place: Path, tree: Tree, path: Path, note: Callable[[str], None]) -> Journal:
-    """The session that whence keeps by itself; one about an earlier tree is put aside."""
+    """The session that whence keeps by itself; one about an earlier tree is put aside.
+
+    A program may do the same twice, so that its recordings are alike: the one that is younger than
+    the session was made anew in the place of another, and what was wrong then is not known of it.
+    """
+    if program_of(tree) is not None and _is_younger(path, place):
+        place.unlink()
     try:
         return Journal(place, tree, str(path))
     except OtherTree:

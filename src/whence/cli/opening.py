@@ -32,7 +32,7 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
     """The tree in a file, and what is known of where its values came from."""
     start = _start(path)
     if is_trace(start):
-        recorded = open_trace(path, progress=_progress(path))
+        recorded = open_trace(path, progress=_by_pages(path))
         return recorded, OperandProvenance(TraceProvenance(recorded), recorded, path)
     if _is_art(start):
         art_tree = execution_tree(read_art(path))
@@ -69,6 +69,14 @@ def _start(path: Path) -> bytes:
 def _is_art(start: bytes) -> bool:
     first_line = start.split(b"\n", 1)[0]
     return b'"art/' in start and b'"whence"' not in first_line
+
+
+def _by_pages(path: Path) -> Callable[[int, int], None] | None:
+    """The same of a trace, which is read by the page."""
+    report, size = _progress(path), path.stat().st_size
+    if report is None:
+        return None
+    return lambda page, pages: report(size * page // max(pages, 1), size)
 
 
 def _progress(path: Path) -> Callable[[int, int], None] | None:

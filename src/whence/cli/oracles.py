@@ -13,26 +13,31 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from whence.cli.waiting import Waiting
 from whence.errors import UsageError, WhenceError
+from whence.langs.prolog.reference import ReferenceOracle as PrologReference
 from whence.langs.python import recordings
 from whence.langs.python.learned import FILE, LearnedPrior
 from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
+from whence.langs.python.oracles.definitions import NAME as DEFINITIONS
+from whence.langs.python.oracles.definitions import Definitions
 from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
 from whence.langs.python.symptoms import first_answers
 from whence.langs.python.trace.equations import Equations, NotKnown, is_recorded
 from whence.model.call import Call
+from whence.model.symptom import SYMPTOM
 from whence.model.value import Limits
-from whence.model.verdict import REMEMBERED
+from whence.model.verdict import REMEMBERED, Answer, Scope, Trust, Verdict
 from whence.oracle.answer_file import NAME, AnswerFile, Equation
 from whence.oracle.python_function import load_oracle
 from whence.oracle.remembered import Identify, Remembered, Remembering, identify
 from whence.ports import Oracle, Prior, Tree
-from whence.session.events import Answered, Event, OracleTurned
+from whence.session.events import Answered, Event, OracleTurned, TrustGiven
 
 Note = Callable[[str], None]
 TESTS = "tests"
-NAMES = (REMEMBERED, "contracts", "type hints", TESTS, "reference")
+NAMES = (REMEMBERED, "contracts", "type hints", TESTS, "reference", DEFINITIONS)
 """The oracles that go by a name of their own, in their order."""
 _TEXT = Limits(depth=4, parts=12, characters=200)
 
@@ -60,8 +65,13 @@ def add_options(without: argparse._ArgumentGroup, keeping: argparse._ArgumentGro
     )  # fmt: skip
 
 
-def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
-    """The oracles of a session about the tree in a file, in the order in which they are asked."""
+def gather(
+    options: argparse.Namespace, tree: Tree, path: Path, brought: Sequence[Oracle] = ()
+) -> list[Oracle]:
+    """The oracles of a session about the tree in a file, in the order in which they are asked.
+
+    `brought` are those that the tree's language has made itself.
+    """
     found: list[Oracle] = []
     place = project_folder(path)
     if place is not None:
@@ -70,9 +80,12 @@ def gather(options: argparse.Namespace, tree: Tree, path: Path) -> list[Oracle]:
         contracts = contracts_of(tree)
         found += [] if contracts is None else [contracts]
         found.append(TypeHints(tree))
-    if options.reference is not None:
+    found += brought
+    if options.reference is not None and not any(each.name == "reference" for each in brought):
         found.append(oracle_of(tree, options.reference))
     found += [load_oracle(text) for text in options.oracle]
+    if is_recorded(tree) and options.reference is None:
+        found.append(Definitions(tree))
     return found
 
 
@@ -111,12 +124,23 @@ def tell(oracles: Sequence[Oracle], note: Note) -> None:
             oracle.file.notify = note
 
 
-def seen(oracles: Sequence[Oracle], tree: Tree, note: Note) -> Sequence[Event]:
+def seen(oracles: Sequence[Oracle], tree: Tree, note: Note, waiting: Waiting) -> Sequence[Event]:
     """What the reference says of the run as a whole, as the first answers of a session."""
     for oracle in oracles:
         if isinstance(oracle, ReferenceOracle):
+            if oracle.is_test:
+                # What pytest prints is never the same twice; that the test failed is known.
+                if oracle.passes():
+                    note(f"The test passes with {oracle.reference.name}.")
+                    failed = Answered((Answer(tree.id(0), Verdict.WRONG, by=SYMPTOM),))
+                    trusts = [Trust(Scope.FUNCTION, name) for name in oracle.unchanged()]
+                    return [failed, *map(TrustGiven, trusts)]
+                problem = oracle.equations.problem or "the test does not pass there, either"
+                note(f"What is wrong is not known from the reference: {problem}.")
+                continue
             try:
-                symptom = oracle.symptom()
+                with waiting("running the reference version"):
+                    symptom = oracle.symptom()
                 return () if symptom is None else [Answered(first_answers(tree, symptom))]
             except WhenceError as problem:
                 note(f"What is wrong is not known from the reference: {problem}.")
@@ -126,7 +150,8 @@ def seen(oracles: Sequence[Oracle], tree: Tree, note: Note) -> Sequence[Event]:
 @contextmanager
 def ended(oracles: Sequence[Oracle], note: Note) -> Iterator[None]:
     """At the end say what the reference could not tell, and end what oracles have started."""
-    mine = [each for each in oracles if isinstance(each, ReferenceOracle | ContractOracle)]
+    kinds = ReferenceOracle | ContractOracle | PrologReference
+    mine = [each for each in oracles if isinstance(each, kinds)]
     try:
         yield
         for oracle in mine:

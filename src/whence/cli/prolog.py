@@ -11,11 +11,31 @@ from typing import Any, TextIO
 
 from whence.cli import diagnosing
 from whence.errors import UsageError
-from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.frontend import MOST_EVENTS, SOLUTIONS, Execution
+from whence.langs.prolog.engine import Engine, EngineProblem
+from whence.langs.prolog.events import RunLimits
+from whence.langs.prolog.frontend import LIMITS, SOLUTIONS, Execution
+from whence.langs.prolog.provenance import slices_of
+from whence.langs.prolog.reference import ReferenceOracle, ReferenceProgram, first_difference
+from whence.langs.prolog.slice_picture import (
+    GRAPHVIZ,
+    Picture,
+    as_text,
+    has_graphviz,
+    pictured,
+    write_svg,
+)
+from whence.model.symptom import SYMPTOM
+from whence.model.verdict import Answer, Verdict
+from whence.ports import Provenance
+from whence.session.engine import apply
+from whence.session.events import Answered, Event
+from whence.session.state import State
 from whence.tree.memory import ColumnTree
+from whence.ui.terminal import telling
+from whence.ui.terminal.screen import Screen
 
 _SAY = "say --wrong N or --missing"
+_WHOLE = "what a part depends on is known only where all was looked at, without --depth"
 
 
 def configure(commands: Any) -> None:
@@ -24,8 +44,8 @@ def configure(commands: Any) -> None:
         "prolog",
         help="find the fault in a Prolog program",
         description="Runs a goal in SWI-Prolog and lists its answers. One is wrong, one is "
-        "missing, or the goal raised an error: whence asks about what led to it until it can name "
-        "the clause or the predicate at fault (docs/prolog.md).",
+        "missing, the goal raised an error or did not end: whence asks about what led to it until "
+        "it can name the clause or the predicate at fault (docs/prolog.md).",
     )
     command.add_argument("file", type=Path, metavar="FILE", help="the program")
     command.add_argument("goal", metavar="GOAL", help="the goal, as one types it at ?-")
@@ -34,15 +54,49 @@ def configure(commands: Any) -> None:
         "--wrong", type=_number, metavar="N", help="the N-th answer should not be there"
     )
     symptom.add_argument("--missing", action="store_true", help="there should be more answers")
+    symptom.add_argument(
+        "--missing-answer", metavar="ATOM",
+        help="this answer is missing: p(3), or X = 3",
+    )  # fmt: skip
     symptom.add_argument("--raised", action="store_true", help="it should not raise that error")
+    symptom.add_argument(
+        "--endless", action="store_true", help="it should have ended before it was stopped"
+    )
+    command.add_argument(
+        "--part", metavar="PART",
+        help="which part of the goal is wrong: of a variable, as in X[2], or of an argument, 3[2]",
+    )  # fmt: skip
+    slices = command.add_argument_group("slices, instead of a session")
+    slices.add_argument(
+        "--slice", metavar="ARG",
+        help="print the calls, and which of them an argument (2) or a variable (X) of the goal can "
+        "depend on: the data-flow slice and the debug slice",
+    )  # fmt: skip
+    slices.add_argument(
+        "--picture", metavar="FILE", type=Path,
+        help="draw the calls and the slices into FILE, an SVG (needs Graphviz; else a text is "
+        "written)",
+    )  # fmt: skip
     limits = command.add_argument_group("the run")
     limits.add_argument(
         "--solutions", type=_number, metavar="N", default=SOLUTIONS,
         help=f"how many answers to look for (default: {SOLUTIONS})",
     )  # fmt: skip
     limits.add_argument(
-        "--max-events", type=_number, metavar="N", default=MOST_EVENTS,
-        help=f"give up after so many events (default: {MOST_EVENTS:,})",
+        "--depth", type=_number, metavar="N", default=0,
+        help="look only at calls so deep, and into what lies below when it is needed",
+    )  # fmt: skip
+    limits.add_argument(
+        "--max-events", type=_number, metavar="N", default=LIMITS.events,
+        help=f"stop it after so many events (default: {LIMITS.events:,})",
+    )  # fmt: skip
+    limits.add_argument(
+        "--max-depth", type=_number, metavar="N", default=LIMITS.depth,
+        help=f"stop it when calls are so deep (default: {LIMITS.depth:,})",
+    )  # fmt: skip
+    limits.add_argument(
+        "--max-seconds", type=_number, metavar="N", default=int(LIMITS.seconds),
+        help=f"stop it after so many seconds (default: {LIMITS.seconds:g})",
     )  # fmt: skip
     diagnosing.add_options(command)
     command.set_defaults(run=run)
@@ -59,13 +113,71 @@ def run(options: argparse.Namespace) -> int:
             options.file,
             options.goal,
             solutions=options.solutions,
-            most_events=options.max_events,
+            limits=RunLimits(
+                options.max_events, options.max_depth, options.max_seconds, options.depth
+            ),
         )
         print("\n".join(_listed(execution)), file=out, flush=True)
-        tree = _tree(options, execution, out)
-        if tree is None:
-            return 1
-        return diagnosing.diagnose(options, tree, None, options.file, top_is_wrong=True)
+        if options.slice is not None or options.picture is not None:
+            return _slice(options, execution)
+        reference = None if options.reference is None else _reference(options)
+        try:
+            tree = _tree(options, execution, reference, out)
+            if tree is None:
+                return 1
+            provenance = execution.provenance(tree)
+            brought = [] if reference is None else [ReferenceOracle(reference, execution)]
+            return diagnosing.diagnose(
+                options,
+                tree,
+                provenance,
+                options.file,
+                _marking(options, execution, tree, provenance),
+                top_is_wrong=True,
+                brought=brought,
+            )
+        finally:
+            execution.close()
+            if reference is not None:
+                reference.close()
+
+
+def _reference(options: argparse.Namespace) -> ReferenceProgram:
+    return ReferenceProgram(Path(options.reference))
+
+
+def _slice(options: argparse.Namespace, execution: Execution) -> int:
+    """Print the slices of an argument of the goal, and draw them."""
+    if options.missing or not execution.answers:
+        tree = execution.raising() if execution.raised is not None else execution.missing()
+    else:
+        tree = execution.wrong(options.wrong or 1)
+    source, left = execution.source, execution.source.event(tree.id(0))
+    provenance, path = execution.provenance(tree), None
+    if provenance is None:
+        raise UsageError(_WHOLE)
+    if options.slice is not None:
+        path = provenance.path(left, execution.part(tree, options.slice))
+    flow, debug = slices_of(source, left, path)
+    picture = pictured(source, left, flow, debug or set())
+    if options.slice is not None:
+        print("\n".join(as_text(picture)))
+    calls = len(execution.trace.calls)
+    known = f"the debug slice {len(debug)}" if debug is not None else "the debug slice is too large"
+    print(f"Of {calls} calls the data-flow slice has {len(flow)}, {known}.", flush=True)
+    if options.picture is not None:
+        _draw(picture, options.picture)
+    return 0
+
+
+def _draw(picture: Picture, file: Path) -> None:
+    if has_graphviz():
+        write_svg(picture, file)
+        print(f"The picture is in {file}.")
+        return
+    instead = file.with_suffix(".txt")
+    instead.write_text("\n".join(as_text(picture)) + "\n", encoding="utf-8")
+    print(f"Graphviz (dot) is not installed, so the calls are in {instead}: {GRAPHVIZ}")
 
 
 def _input_of_program() -> int | None:
@@ -90,31 +202,83 @@ def _listed(execution: Execution) -> list[str]:
             if shown
             else [f"It raised {execution.raised}"]
         )
+    if execution.stopped is not None:
+        ending = f"id not end within {execution.stopped}."
+        return ["Answers:", *shown, f"then it d{ending}"] if shown else [f"It d{ending}"]
     if not shown:
         return ["It has no answer."]
     return ["Answers:", *shown, "No more." if execution.has_all_answers else "There may be more."]
 
 
-def _tree(options: argparse.Namespace, execution: Execution, out: TextIO) -> ColumnTree | None:
-    """The tree of what is wrong; None if the person says that nothing is."""
+def _tree(
+    options: argparse.Namespace,
+    execution: Execution,
+    reference: ReferenceProgram | None,
+    out: TextIO,
+) -> ColumnTree | None:
+    """The tree of what is wrong; None if nothing is."""
     if options.wrong is not None:
         return execution.wrong(options.wrong)
     if options.missing:
         return execution.missing()
+    if options.missing_answer is not None:
+        return _missing(execution, options.missing_answer, out)
+    if options.endless:
+        return execution.endless()
+    if reference is not None and not options.raised:
+        found = first_difference(execution, reference, lambda text: print(text, file=out))
+        if found is None:
+            print("The reference does the same: there is nothing to find.", file=out)
+        return found
     if options.raised or (execution.raised is not None and not execution.answers):
         return execution.raising()
     if not execution.answers:
-        return execution.missing()
+        return execution.missing() if execution.stopped is None else execution.endless()
     if options.answers not in (None, "-"):
         raise UsageError(f"what is wrong with these answers? {_SAY}")
-    return _chosen(execution, out)
+    return _chosen(options, execution, out)
 
 
-def _chosen(execution: Execution, out: TextIO) -> ColumnTree | None:
-    """Ask until it is clear what is wrong."""
+def _missing(execution: Execution, text: str, out: TextIO) -> ColumnTree:
+    """The tree of a missing answer, asked for alone where that fails as well."""
+    tree = execution.missing_answer(text)
+    if tree is not None:
+        return tree
+    print(f"Asked for alone, {text} is found; so the whole goal is looked at.", file=out)
+    return execution.missing()
+
+
+def _marking(
+    options: argparse.Namespace,
+    execution: Execution,
+    tree: ColumnTree,
+    provenance: Provenance | None,
+) -> diagnosing.First | None:
+    """What is said first where a part of the goal was named."""
+    if options.part is None:
+        return None
+    if provenance is None:
+        raise UsageError(_WHOLE)
+    mark = execution.part(tree, options.part).mark
+    answer = Answer(tree.id(0), Verdict.WRONG, mark, SYMPTOM)
+
+    def first(screen: Screen) -> list[Event]:
+        event = Answered((answer,))
+        screen.note(telling.origin(apply(State(tree, provenance), event), answer))
+        return [event]
+
+    return first
+
+
+def _chosen(options: argparse.Namespace, execution: Execution, out: TextIO) -> ColumnTree | None:
+    """Ask until it is clear what is wrong; the part of an answer may be named with it: `1 X[2]`."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
-    last = ", e: the error" if execution.raised is not None else ", m: one is missing"
+    last = ", m [ANSWER]: one is missing"
+    if execution.raised is not None:
+        last = ", e: the error"
+    elif execution.stopped is not None:
+        last = ", s: that it did not stop"
     while True:
         print(f"What is wrong? [the number of an answer{last}, q: nothing] ", end="", file=out)
         out.flush()
@@ -127,11 +291,21 @@ def _chosen(execution: Execution, out: TextIO) -> ColumnTree | None:
         try:
             if word in ("m", "missing"):
                 return execution.missing()
+            first, _, rest = word.partition(" ")
+            if first in ("m", "missing"):
+                return _missing(execution, rest.strip(), out)
+            if word in ("s", "endless"):
+                return execution.endless()
             if word in ("e", "error"):
                 return execution.raising()
-            if word.isdecimal():
-                return execution.wrong(int(word))
-        except UsageError as problem:
+            number, _, part = word.partition(" ")
+            if number.isdecimal():
+                tree = execution.wrong(int(number))
+                if part:
+                    execution.part(tree, part)
+                    options.part = part
+                return tree
+        except (UsageError, EngineProblem) as problem:
             print(problem, file=out)
 
 

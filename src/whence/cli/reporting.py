@@ -25,6 +25,7 @@ def write_report(
 ) -> None:
     """Write what the options ask for. What is shown in the session is not written again."""
     state, sources, counts = debugging.state, debugging.sources, debugging.counts
+    executed = debugging.executed(diagnosis)
     if options.format == "json":
         report = record(
             state,
@@ -33,15 +34,17 @@ def write_report(
             oracles=counts.oracles,
             characters=counts.characters,
             sources=sources,
+            executed=executed,
         )
         plain = options.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
         _write(options.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
     elif options.format == "html":
         asked = f"{counts.person} answered by a person, {counts.oracle} by others"
-        text = page(state, diagnosis, sources, asked=asked, test=_test_text(debugging, diagnosis))
+        test = _test_text(debugging, diagnosis)
+        text = page(state, diagnosis, sources, asked=asked, test=test, executed=executed)
         _write(options.output, text)
     elif options.output is not None:
-        _write(options.output, "\n".join(lines(state, diagnosis, sources)) + "\n")
+        _write(options.output, "\n".join(lines(state, diagnosis, sources, executed)) + "\n")
     if options.regression_test is not None:
         note(_written_test(options.regression_test, debugging, diagnosis))
 

@@ -20,11 +20,10 @@ from whence.cli.opening import open_any
 from whence.errors import WhenceError
 from whence.langs.python.record.launch import Target
 from whence.langs.python.recordings import new_recording, remove
-from whence.langs.python.running import STOP, Order, Progress, keep_environment, program_words
+from whence.langs.python.running import STOP, Order, keep_environment, program_words
 from whence.langs.python.running import run as run_recorded
 
 _USAGE = "whence run [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
-_QUIET_AT_FIRST = 2.0
 
 
 def configure(commands: Any) -> None:
@@ -72,8 +71,7 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     if options.reference is not None:
         options.whole_values = True  # calls are made again from what was recorded of them
     recording = options.recording or new_recording(record.short_name(target))
-    ran = run_recorded(_order(options, target, recording), _progress(recording))
-    _wipe()
+    ran = run_recorded(_order(options, target, recording))
     if ran.told_to_end is not None:
         return 128 + ran.told_to_end
     if not recording.exists() or not recording.stat().st_size:
@@ -120,29 +118,11 @@ def _take_terminal() -> None:
     sys.stdin = os.fdopen(os.dup(0), encoding="utf-8", errors="replace")
 
 
-def _progress(recording: Path) -> Progress | None:
-    """Only where a person sees it and the program's own output is not disturbed by it."""
-    if not sys.stderr.isatty() or sys.stdout.isatty():
-        return None
-
-    def report(seconds: float, size: int) -> None:
-        if seconds >= _QUIET_AT_FIRST:
-            text = f"recording: {seconds:,.0f} s, {size / 1e6:,.1f} MB (Ctrl-C stops the program)"
-            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-    return report
-
-
 def _name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _wipe() -> None:
-    if sys.stderr.isatty() and not sys.stdout.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _seconds(text: str) -> float:

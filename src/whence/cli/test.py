@@ -123,12 +123,20 @@ def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
     with tempfile.TemporaryDirectory(prefix="whence-") as folder:
         status = _run_tests(options, [*arguments, f"--whence-learn={folder}"])
-        path, amount = learn_from(Path(folder))
+        path, amount = learn_from(Path(folder), progress=_told_of_learning)
     print(
         f"Learned from {amount.passing:,} passing and {amount.failing:,} failing tests: "
         f"{amount.functions:,} functions, {amount.equations:,} equations, in {path}"
     )
     return status
+
+
+def _told_of_learning(done: int, of: int) -> None:
+    if sys.stderr.isatty():
+        end = "\r" if done + 1 < of else "\r\033[K"
+        print(f"learning from test {done + 1:,} of {of:,}", end=end, file=sys.stderr, flush=True)
+    elif done == 0:
+        print(f"learning from {of:,} tests …", file=sys.stderr, flush=True)
 
 
 def _run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> int:

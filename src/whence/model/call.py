@@ -57,6 +57,8 @@ class OutcomeKind(IntEnum):
     RAISED = 1
     YIELDED = 2
     NOT_TERMINATED = 3
+    FAILED = 4
+    """Of logic programs: it has no answer, or none but those that it gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A named value: an argument (positional ones have no name) or state that a call read."""
+    """A named value: an argument (positional ones have no name) or state that a call read.
+
+    `came_of_call`: what a call leaves in its argument is (also) what came of it, as in Prolog.
+    """
 
     name: str
     value: Value
+    came_of_call: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,8 @@ class Call:
             words.append("raised" + ending)
         elif outcome.kind is OutcomeKind.YIELDED:
             words.append("and was left there" if words else "yielded nothing")
+        elif outcome.kind is OutcomeKind.FAILED:
+            words.append("then failed" if words else "failed")
         else:
             words.append("did not end" + (":" + ending if ending else ""))
         return " ".join(words)
@@ -172,7 +180,7 @@ class MarkedPart:
 def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
     """Find the part that `text` addresses; `input_side` prefers what the call was given.
 
-    Arguments are addressed by name or, where they have none, by `arg1`, `arg2` and so on; the
+    Arguments are addressed by name or by number, as `arg1` or `1`, `arg2` or `2` and so on; the
     outcome is `result`; what a call changed is addressed by the changed thing's name.
     """
     root, steps = _split(call, text.strip())
@@ -220,8 +228,8 @@ def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, i
     if not input_side and root in _OUTCOME_ROOTS and call.outcome.value is not None:
         return call.outcome.value, False, -1
     for number, each in enumerate(call.arguments):
-        if root in (each.name or f"arg{number + 1}", f"arg{number + 1}"):
-            return each.value, True, number
+        if root in (each.name or f"arg{number + 1}", f"arg{number + 1}", str(number + 1)):
+            return each.value, input_side or not each.came_of_call, number
     for each in call.reads:
         if each.name == root:
             return each.value, True, -1
@@ -260,7 +268,7 @@ def unshared(call: Call) -> Call:
     outcome = call.outcome
     return replace(
         call,
-        arguments=tuple(Binding(b.name, given.whole(b.value)) for b in call.arguments),
+        arguments=tuple(replace(b, value=given.whole(b.value)) for b in call.arguments),
         reads=tuple(Binding(b.name, given.whole(b.value)) for b in call.reads),
         effects=tuple(
             Effect(e.target, e.before and given.whole(e.before), e.after and left.whole(e.after))

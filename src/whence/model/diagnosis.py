@@ -22,6 +22,7 @@ class FaultKind(Enum):
     BAD_INPUT_PASSED = "bad input passed"
     RAISED = "raised"
     DID_NOT_END = "did not end"
+    MISSING_ANSWER = "missing answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class Diagnosis:
     fault lies when only their common rule is certain (after tree compression or a single-rule
     stop), the first being `node`. `candidates` holds those that may be at fault when answers are
     missing. `bad_input` holds the calls that were given inadmissible input, `callees` the judged
-    calls that the one at fault made. `within_slice`: of its callees only those were judged that
+    calls that the one at fault made. `reason` says why more is not known, or why a call that nobody
+    judged is at fault. `within_slice`: of its callees only those were judged that
     could have made the part that was marked.
     """
 

@@ -29,8 +29,14 @@ class Influence:
     """The calls that could have influenced a marked part.
 
     `complete` says that a call outside cannot have: then a fault found inside needs no look
-    outside. Without it the calls outside are only set aside.
+    outside. Without it the calls outside are only set aside. `wider` are further slices, each of
+    which is taken when nothing is left to ask in the one before it, and then everything.
     """
 
     nodes: frozenset[int]
     complete: bool
+    wider: tuple[frozenset[int], ...] = ()
+
+    def slices(self) -> tuple[frozenset[int], ...]:
+        """All slices, the narrowest first."""
+        return (self.nodes, *self.wider)

@@ -118,6 +118,7 @@ class Limits:
     text: int = 200
 
 
+_FEW, _SHORT = 3, 12
 BRIEF = Limits(depth=2, parts=4, characters=60)
 FULL = Limits(depth=100, parts=10_000, characters=1_000_000, text=1_000_000)
 
@@ -160,7 +161,7 @@ def show(value: Value, limits: Limits = Limits()) -> str:
     out: list[str] = []
     room = _write(value, limits, limits.depth, limits.characters, out)
     text = "".join(out)
-    return text if room >= 0 else text[: limits.characters] + "…"
+    return text if room >= 0 else text[: limits.characters].rstrip("…") + "…"
 
 
 _CUT_OFF = re.compile(r"…([\d,]+) more\Z")
@@ -192,12 +193,30 @@ def _write(value: Value, limits: Limits, depth: int, room: int, out: list[str]) 
     head = value.text + opening
     out.append(head)
     room -= len(head) + len(closing)
-    if depth <= 0 and value.parts:
-        out.append("…")
+    if depth <= 0 and value.parts and not _is_small(value):
+        text = _telling(value)
+        out.append(text)
+        room -= len(text) - 1
     else:
         room = _write_parts(value, limits, depth, room, out)
     out.append(closing)
     return room
+
+
+def _is_small(value: Value) -> bool:
+    """Whether it is a pair or the like, shorter than what would say that it was left out."""
+    atoms = [part.text for _, part in value.parts if part.kind is Kind.ATOM]
+    few = len(value.parts) <= _FEW and len(atoms) == len(value.parts)
+    return few and value.kind is not Kind.OBJECT and sum(map(len, atoms)) <= _SHORT
+
+
+def _telling(value: Value) -> str:
+    """What stands for the parts of a value that is not opened: a text that tells which it is."""
+    for _, part in value.parts:
+        is_text = part.kind is Kind.ATOM and part.text[:1] in _QUOTES
+        if value.kind is Kind.OBJECT and is_text and 2 < len(part.text) <= _SHORT * 2:
+            return f"{part.text}, …"
+    return "…"
 
 
 def brackets(value: Value) -> tuple[str, str]:

@@ -136,7 +136,8 @@ class Remembering:
         self.file.withdraw(taken_back, date)
         self.file.append(replace(said, by=by, date=date) for said in new)
         if new:
-            self._tell("kept", f"Answers are remembered in {self.file.path} for later runs.")
+            path = "/".join(self.file.path.parts[-2:])
+            self._tell("kept", f"Answers are remembered in {path} for later runs.")
         self._noted = stands
 
     def _tell_what_is_not(self, answers: Sequence[Answer]) -> None:

@@ -1,7 +1,8 @@
 """How sure a diagnosis is: what of it rests on something else than a person who saw everything.
 
 Skipped questions, trusted code, answers of oracles, inputs and outcomes that were recorded in part
-only or whose inside cannot be seen, source that was changed since: each is said, and nothing else.
+only or whose inside cannot be seen, what the recorder noted, source that was changed since: each is
+said, and nothing else.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from whence.errors import WhenceError
+from whence.langs.python.trace.opening import about
 from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
 from whence.model.symptom import SYMPTOM
 from whence.model.value import Value, is_cut, is_opaque
 from whence.model.verdict import PERSON, Verdict
+from whence.ports import Tree
 from whence.report.source import Sources
 from whence.session.state import State
+from whence.tree.memory import ColumnTree
 
 _NAMED = 4
 
@@ -27,6 +31,7 @@ def doubts(state: State, diagnosis: Diagnosis, call: Call, sources: Sources) -> 
         *_answers(state),
         *_trusted(state, diagnosis),
         *_unseen(call),
+        *_notes(state.tree),
         *_changed(call, sources),
     ]
 
@@ -59,7 +64,8 @@ def _trusted(state: State, diagnosis: Diagnosis) -> Iterator[str]:
 
 def _unseen(call: Call) -> Iterator[str]:
     """Values of the call that are known in part only."""
-    values = [(each.name or f"arg{n}", each.value) for n, each in enumerate(call.arguments, 1)]
+    given = () if call.text else call.arguments  # the text has them in full
+    values = [(each.name or f"arg{n}", each.value) for n, each in enumerate(given, 1)]
     values += [(each.name, each.value) for each in call.reads]
     values += [(each.target, each.after) for each in call.effects if each.after is not None]
     if call.outcome.value is not None:
@@ -70,6 +76,12 @@ def _unseen(call: Call) -> Iterator[str]:
     opaque = [f"{name}{path} ({text})" for name, value in values for path, text in _opaque(value)]
     if opaque:
         yield f"a change inside would not have been seen: {_some(opaque)}"
+
+
+def _notes(tree: Tree) -> tuple[str, ...]:
+    """What the recorder wanted a person to know of the run."""
+    recording = about(tree) if isinstance(tree, ColumnTree) else None
+    return () if recording is None else recording.notes
 
 
 def _opaque(value: Value) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from whence.model.value import FULL, Kind, Limits, Steps, Value, show
 
+_LOST = "<not known: the name was bound anew"
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -39,16 +41,24 @@ class Change:
             if self.within is Kind.SET:
                 return f"removed {before} from {name}"
             return f"removed {name}, which was {before}"
+        if self._is_lost():
+            return f"may have changed {name}: the name was bound anew"
         return f"changed {name}: {before} → {after}"
 
     def short(self, target: str, limits: Limits) -> str:
         """The change of something by this name: `x[2]: nothing → 3`."""
         name = target + "".join(self.steps)
         before, after = _shown(self.before, limits), _shown(self.after, limits)
+        if self._is_lost():
+            return f"perhaps {name}: the name was bound anew"
         if self.within is None:
             return f"{name}: {before} → {after}"
         verb = "inserted" if self.within is Kind.LIST else "added"
         return f"{name}: {verb} {after}" if self.before is None else f"{name}: removed {before}"
+
+    def _is_lost(self) -> bool:
+        """Whether nobody saw what became of it."""
+        return self.after is not None and self.after.text.startswith(_LOST)
 
 
 def _shown(value: Value | None, limits: Limits) -> str:

@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from whence.errors import WhenceError
 from whence.model.call import Call, OutcomeKind
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
-from whence.model.value import Limits, names_code, show
+from whence.model.value import Limits, Value, names_code, show
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.report.certainty import doubts
 from whence.report.changes import changes
-from whence.report.source import Block, Sources
+from whence.report.source import Block, Executed, Sources
 from whence.session.state import State, expectations
 from whence.tree.reading import readable_call
 
@@ -22,6 +24,9 @@ CALLEES_SHOWN = 8
 CANDIDATES_SHOWN = 10
 _CHANGES = 8
 _BRIEF = Limits(depth=3, parts=6, characters=120)
+_EQUATION = 160
+_BROKEN_OFF = re.compile(r"[\w=]…")
+"""Where a value was cut off in the middle of something."""
 
 _WRONG = {
     FaultKind.WRONG_RESULT: "Its inputs are right and so is {callees}, yet what it did is wrong.",
@@ -29,6 +34,8 @@ _WRONG = {
     "been passed.",
     FaultKind.RAISED: "It raised, although its inputs are right and so is {callees}.",
     FaultKind.DID_NOT_END: "It did not end, although its inputs are right and so is {callees}.",
+    FaultKind.MISSING_ANSWER: "It lacks an answer, although its inputs are right and so is "
+    "{callees}.",
 }
 _ALL_CALLEES = "all that it called"
 _CALLEES_IN_SLICE = "all that it called that could have made what was marked"
@@ -39,6 +46,7 @@ _SAID = {
     None: "not asked about",
 }
 
+NOT_ASKED = Executed()
 Row = tuple[str, list[str]]
 """A label, and what stands beside it."""
 
@@ -53,12 +61,20 @@ class Explanation:
     rows: tuple[Row, ...] = ()
     sentences: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    no_lines: str = ""
+    """Why it is not known which of its lines ran."""
 
 
-def explain(state: State, diagnosis: Diagnosis, sources: Sources) -> Explanation:
-    """The parts of a diagnosis."""
+def explain(
+    state: State, diagnosis: Diagnosis, sources: Sources, executed: Executed = NOT_ASKED
+) -> Explanation:
+    """The parts of a diagnosis; `executed` tells the lines that the call at fault ran."""
     if diagnosis.status is Status.FOUND and diagnosis.node is not None:
-        return _found(state, diagnosis, diagnosis.node, sources)
+        found = _found(state, diagnosis, diagnosis.node, sources)
+        if found.source is None:
+            return found
+        source = replace(found.source, executed=executed.lines)
+        return replace(found, source=source, no_lines=executed.unknown)
     listed = _listed(state, diagnosis.candidates, sources)
     if diagnosis.status is Status.CANDIDATES:
         count = len(diagnosis.candidates)
@@ -79,12 +95,15 @@ def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> E
         source = sources.block(call)
     except WhenceError as trouble:
         problem = str(trouble)
-    rows = [*_given(call), _callees(state, diagnosis), *_gave_back(call, sources)]
+    called = [] if diagnosis.reason else [_callees(state, diagnosis)]
+    rows = [*_given(call), *called, *_gave_back(call, sources)]
     marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
     rows.append(("You marked", marks))
     rows.append(("It should be", [_expected(each) for each in expectations(state, node)]))
     callees = _CALLEES_IN_SLICE if diagnosis.within_slice else _ALL_CALLEES
     sentences = [_WRONG[diagnosis.kind].format(callees=callees)]
+    if diagnosis.reason:
+        sentences = [f"Nobody could judge it, but {diagnosis.reason}."]
     if diagnosis.group:
         sentences.append(
             "Only the rule is certain: the fault shows in this call or in one of "
@@ -108,11 +127,11 @@ def _given(call: Call) -> list[Row]:
     if call.text:
         return [("It was", [call.text])]
     given = [
-        f"{each.name or f'arg{number}'} = {show(each.value, _BRIEF)}"
+        f"{each.name or f'arg{number}'} = {_short(each.value)}"
         for number, each in enumerate(call.arguments, 1)
     ]
     data = [each for each in call.reads if not names_code(each.value)]
-    read = [f"{each.name} = {show(each.value, _BRIEF)}" for each in data]
+    read = [f"{each.name} = {_short(each.value)}" for each in data]
     return [("It was given", given), ("It read", read)]
 
 
@@ -125,7 +144,7 @@ def _callees(state: State, diagnosis: Diagnosis) -> Row:
         position = tree.position(node)
         said = _SAID[space.verdict(position)]
         giver = f", says {by[node]}" if node in by else ""
-        calls.append(f"{readable_call(tree, position)[0].equation(_BRIEF)}  ({said}{giver})")
+        calls.append(f"{short_equation(readable_call(tree, position)[0])}  ({said}{giver})")
     if len(shown) > CALLEES_SHOWN:
         calls.append(f"… and {len(shown) - CALLEES_SHOWN} more")
     return "It called", calls or ["nothing that could be at fault"]
@@ -151,16 +170,39 @@ def _gave_back(call: Call, sources: Sources) -> list[Row]:
 def _outcome(call: Call, sources: Sources) -> Row:
     outcome = call.outcome
     if outcome.kind is not OutcomeKind.RAISED or outcome.yielded or outcome.value is None:
-        return "It gave back", [call.right(_BRIEF).removeprefix("→ ")]
+        return "It gave back", [_right(call).removeprefix("→ ")]
     place = f"  ({sources.shown(outcome.location)})" if outcome.location else ""
-    return "It raised", [show(outcome.value, _BRIEF) + place]
+    return "It raised", [_short(outcome.value) + place]
+
+
+def _short(value: Value) -> str:
+    return _first_fitting(lambda limits: show(value, limits), _BRIEF.characters, 1)
+
+
+def short_equation(call: Call) -> str:
+    """A call and its outcome on a line or two; of the outcome one level is always shown."""
+    if call.text:
+        return call.text
+    return f"{_first_fitting(call.left, _EQUATION, 0)} {_right(call)}"
+
+
+def _right(call: Call) -> str:
+    return _first_fitting(call.right, _EQUATION, 1)
+
+
+def _first_fitting(shown: Callable[[Limits], str], most: int, least: int) -> str:
+    """A text with as much of what is nested in it, `least` levels at least, as there is room."""
+    depths = range(_BRIEF.depth, least - 1, -1)
+    texts = [shown(replace(_BRIEF, depth=depth)) for depth in depths]
+    fitting = (text for text in texts if len(text) <= most and not _BROKEN_OFF.search(text))
+    return next(fitting, texts[-1])
 
 
 def _listed(state: State, nodes: tuple[int, ...], sources: Sources) -> list[str]:
     out = []
     for node in nodes[:CANDIDATES_SHOWN]:
         call, _ = readable_call(state.tree, state.tree.position(node))
-        out.append(f"{node}: {call.equation(_BRIEF)}{_place(call, sources)}")
+        out.append(f"{node}: {short_equation(call)}{_place(call, sources)}")
     if len(nodes) > CANDIDATES_SHOWN:
         out.append(f"… and {len(nodes) - CANDIDATES_SHOWN} more")
     return out

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from html import escape
 
 from whence.model.diagnosis import Diagnosis
-from whence.model.value import Limits
-from whence.report.explanation import Explanation, explain
-from whence.report.source import Block, Sources
+from whence.report.explanation import NOT_ASKED, Explanation, explain, short_equation
+from whence.report.source import Block, Executed, Sources
 from whence.session.state import State
 from whence.tree.reading import readable_call
 
 _MOST_SOURCE = 400
 _ANSWERS = 200
-_EQUATION = Limits(depth=3, parts=8, characters=200)
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fff; --quiet: #666; --line: #ddd;
@@ -37,15 +35,28 @@ ul { margin: 0; padding-left: 1.2rem; }
 li, td, th { overflow-wrap: anywhere; vertical-align: top; }
 table { border-collapse: collapse; width: 100%; }
 td, th { border-top: 1px solid var(--line); padding: .25rem .5rem .25rem 0; text-align: left; }
+td + td, th + th { overflow-wrap: normal; min-width: 4.5rem; }
+@media (max-width: 40rem) {
+  th { display: none; }
+  td { display: block; border: 0; padding: 0; }
+  td + td { display: inline-block; color: var(--quiet); padding-right: .7rem; }
+  tr { display: block; border-top: 1px solid var(--line); padding: .4rem 0; }
+}
 .quiet { color: var(--quiet); }
 """
 
 
 def page(
-    state: State, diagnosis: Diagnosis, sources: Sources, *, asked: str, test: str = ""
+    state: State,
+    diagnosis: Diagnosis,
+    sources: Sources,
+    *,
+    asked: str,
+    test: str = "",
+    executed: Executed = NOT_ASKED,
 ) -> str:
     """The whole file. `asked` says how much was asked of whom; `test` is a regression test."""
-    found = explain(state, diagnosis, sources)
+    found = explain(state, diagnosis, sources, executed)
     body = "\n".join([*_body(state, found), *_test(test), *_answers(state, asked)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -67,6 +78,8 @@ def _body(state: State, found: Explanation) -> Iterator[str]:
         yield f"<p>{_text(sentence)}</p>"
     if found.source is not None:
         yield from _source(found.source)
+        if found.no_lines:
+            yield f'<p class="quiet">Which lines ran is not known: {_text(found.no_lines)}.</p>'
     elif found.no_source:
         yield f'<p class="quiet">{_text(found.no_source)}</p>'
     for label, items in found.rows:
@@ -81,9 +94,9 @@ def _body(state: State, found: Explanation) -> Iterator[str]:
 
 def _source(block: Block) -> Iterator[str]:
     out = []
-    for number, line in enumerate(block.lines[:_MOST_SOURCE], block.first or 0):
+    for number, line in block.told(_MOST_SOURCE):
         ran = block.executed is not None and number in block.executed
-        label = f"<b>{number:>5}  </b>" if block.first is not None else ""
+        label = f"<b>{number or '':>5}  </b>" if block.first is not None else ""
         out.append(f"<span{' class=ran' if ran else ''}>{label}{_text(line)}</span>")
     yield f"<pre>{''.join(out)}</pre>"
     if block.changed:
@@ -107,7 +120,7 @@ def _answers(state: State, asked: str) -> Iterator[str]:
         if answer.expected is not None:
             said += f", should be {answer.expected}"
         why = f": {answer.reason}" if answer.reason else ""
-        cells = (f"{answer.node}: {call.equation(_EQUATION)}", said, answer.by + why)
+        cells = (f"{answer.node}: {short_equation(call)}", said, answer.by + why)
         yield "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>"
     yield "</table>"
     if len(answers) > _ANSWERS:

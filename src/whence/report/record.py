@@ -12,8 +12,8 @@ from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import FULL
 from whence.model.verdict import Answer
 from whence.ports import Tree
-from whence.report.explanation import explain
-from whence.report.source import Block, Sources
+from whence.report.explanation import NOT_ASKED, explain
+from whence.report.source import Block, Executed, Sources
 from whence.session.state import State, expectations
 from whence.tree.reading import readable_call
 
@@ -28,6 +28,7 @@ def record(
     oracles: Mapping[str, int],
     characters: int,
     sources: Sources | None = None,
+    executed: Executed = NOT_ASKED,
 ) -> dict[str, Any]:
     """The object that `--format json` writes."""
     tree = state.tree
@@ -41,8 +42,9 @@ def record(
             for answer in expectations(state, diagnosis.node)
         ]
         at_fault["within_slice"] = diagnosis.within_slice
-        found = explain(state, diagnosis, sources or Sources())
+        found = explain(state, diagnosis, sources or Sources(), executed)
         at_fault["source"] = _source(found.source)
+        at_fault["lines_not_known"] = found.no_lines
         at_fault["doubts"] = list(found.doubts)
     return {
         "whence": "diagnosis",

@@ -22,6 +22,7 @@ from whence.model.call import Call, OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.value import Limits
 from whence.model.verdict import Answer, Verdict
+from whence.ports import Tree
 from whence.report.source import Sources
 from whence.session.state import State
 from whence.tree.memory import ColumnTree
@@ -51,18 +52,23 @@ def regression_test(
     recording = about(tree) if isinstance(tree, ColumnTree) else None
     if recording is None:
         raise WhenceError("a test can be written of what was recorded of a Python program only")
-    files = {each.module: each.location.file for each in tree.functions if each.location}
-    ended = int(tree.columns.outcome[0]) != OutcomeKind.NOT_TERMINATED
+    files = {
+        each.module: each.location.file
+        for each in tree.functions
+        if each.location and not each.location.file.startswith("<")
+    }
+    ended = not _unended(tree)
     folder = sources.folder or Path.cwd()
     program = Program(files, sources.read, folder, tuple(recording.header.command), ended)
     problems: list[str] = []
     for node in [diagnosis.node, *_wrong_callers(state, diagnosis.node)]:
         call, unreadable = readable_call(tree, tree.position(node))
         name = call.function.short()
+        is_run = int(tree.columns.parent[tree.position(node)]) < 0
         try:
             if unreadable:
                 raise CannotRebuild(unreadable)
-            if int(tree.columns.parent[tree.position(node)]) < 0:
+            if is_run:
                 raise CannotRebuild("it is the program as a whole")
             test = path or default_path(name)
             order = Order(
@@ -74,7 +80,11 @@ def regression_test(
             )
             text = write(order, program)
         except (CannotRebuild, TraceError, RecursionError, TypeError) as problem:
-            problems.append(f"{name}: {problem}")
+            told = f"{name}: {problem}"
+            # That the whole program is no call either is no news.
+            is_whole = is_run or call.function.qualname == "<module>"
+            if told not in problems and not (problems and is_whole):
+                problems.append(told)
             continue
         note = "" if not problems else f"of {name}, a caller; not of {'; not of '.join(problems)}"
         return RegressionTest(text, test, note)
@@ -82,6 +92,14 @@ def regression_test(
     cut = "recorded of" in why or "less was recorded" in why or "beyond what" in why
     hint = " (with --whole-values a recording holds all of it)" if cut else ""
     raise WhenceError(f"no test can be written of {why}{hint}")
+
+
+def _unended(tree: Tree) -> bool:
+    """Whether the program, or the body of its script, did not come to an end by itself."""
+    outcome, function = tree.columns.outcome, tree.columns.function
+    body = len(outcome) > 1 and tree.functions[int(function[1])].qualname == "<module>"
+    stopped = OutcomeKind.NOT_TERMINATED
+    return int(outcome[0]) == stopped or (body and int(outcome[1]) == stopped)
 
 
 def default_path(name: str) -> Path:

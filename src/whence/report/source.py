@@ -7,18 +7,25 @@ was changed since is said wherever its lines are shown.
 
 from __future__ import annotations
 
+import ast
 import os
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from textwrap import dedent
 
 from whence.errors import WhenceError
 from whence.langs.python.rebuilding.attention import looked_at
+from whence.langs.python.rebuilding.class_bodies import class_at, outline
 from whence.langs.python.rebuilding.definitions import Module
 from whence.model.call import Call, Location
 from whence.model.value import Kind
 
 MOST_LINES = 40
+_CHOICES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.TryStar, ast.Match)
+_SHORT_DOCUMENTATION = 4
 _MOST_BYTES = 8 * 2**20
 
 
@@ -33,18 +40,54 @@ class Block:
     executed: frozenset[int] | None = None
     """The numbers of the lines that the call ran; None where nobody knows them."""
 
+    @property
+    def has_choices(self) -> bool:
+        """Whether some of its lines may not have run though it came to its end."""
+        try:
+            tree = ast.parse(dedent("\n".join(self.lines)))
+        except (SyntaxError, ValueError, RecursionError):
+            return True
+        return any(isinstance(each, _CHOICES) for each in ast.walk(tree))
+
     def numbered(self, most: int) -> list[str]:
         """The first lines with their numbers, and how many more there are."""
-        shown = self.lines[:most]
-        column = len(str((self.first or 0) + len(shown) - 1))
+        shown = self.told(most)
+        column = len(str((self.first or 0) + len(self.lines) - 1))
         out = []
-        for number, line in enumerate(shown, self.first or 0):
+        for number, line in shown:
             ran = ">" if self.executed is not None and number in self.executed else " "
-            label = "" if self.first is None else f"{number:>{column}}"
+            label = "" if self.first is None else f"{number or '':>{column}}"
             out.append(f"{ran} {label}  {line}" if label else f"{ran} {line}")
-        if len(self.lines) > most:
-            out.append(f"… and {len(self.lines) - most} more lines")
         return out
+
+    def told(self, most: int) -> list[tuple[int | None, str]]:
+        """The lines that are worth showing, each with its number; one without tells of others."""
+        numbered: list[tuple[int | None, str]] = list(enumerate(self.lines, self.first or 0))
+        first, last = _documentation(self.lines)
+        if last - first > _SHORT_DOCUMENTATION:
+            indent = " " * _indent(self.lines[first])
+            numbered[first + 1 : last] = [
+                (None, f"{indent}… {last - first - 1} more lines of documentation …")
+            ]
+        if len(numbered) > most:
+            numbered[most:] = [(None, f"… and {len(numbered) - most} more lines")]
+        return numbered
+
+
+def from_here(file: str) -> str:
+    """A path as one would type it here: inside this directory without the way to it."""
+    try:
+        return str(Path(file).relative_to(Path.cwd())) if Path(file).is_absolute() else file
+    except (OSError, ValueError):
+        return file
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The lines that a call ran, or why they are not known."""
+
+    lines: frozenset[int] | None = None
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,14 +103,10 @@ class Sources:
         return Path(file) if self.folder is None else self.folder / file
 
     def shown(self, where: Location) -> str:
-        """A place as one would type it here: inside this directory without the way to it."""
-        if self.folder is None or not Path(where.file).is_absolute():
+        """A place as one would type it here."""
+        if self.folder is None:
             return str(where)
-        try:
-            inside = Path(where.file).relative_to(Path.cwd())
-        except (OSError, ValueError):
-            return str(where)
-        return str(Location(str(inside), where.line, where.column))
+        return str(Location(from_here(where.file), where.line, where.column))
 
     def read(self, file: str) -> str:
         """The whole text of a file; `WhenceError` where it is not to be had."""
@@ -101,8 +140,21 @@ class Sources:
             return Block(tuple(call.rule.source.splitlines()), first)
         if where is None or where.line is None:
             raise WhenceError("the tree does not say where the source of this call is")
-        lines = _block(self.read(where.file).splitlines(), where)
+        lines = self.read(where.file).splitlines()
+        if call.function.qualname != "<module>":
+            lines = _block(lines, where)
         return Block(tuple(lines), where.line, self.changed(where.file))
+
+    def outline(self, call: Call) -> list[str]:
+        """What a class got from its body, where the call is that."""
+        where = call.where()
+        if not call.text.startswith("class ") or where is None or where.line is None:
+            return []
+        try:
+            node = class_at(self.read(where.file), where.line)
+        except WhenceError:
+            return []
+        return [] if node is None else outline(node)
 
     def looked_at(self, call: Call) -> dict[str, frozenset[str]]:
         """For arguments of which only some attributes matter, which ones these are."""
@@ -145,6 +197,21 @@ def source_lines(call: Call, sources: Sources, executed: frozenset[int] | None =
     if call.site:
         out.append(f"called at {sources.shown(call.site)}")
     return out
+
+
+def _documentation(lines: Sequence[str]) -> tuple[int, int]:
+    """Which of the lines of a definition are its documentation, counted from 0."""
+    try:
+        body = ast.parse(textwrap.dedent("\n".join(lines))).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 0, 0
+    defined = body[0] if len(body) == 1 else None
+    if not isinstance(defined, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return 0, 0
+    first = defined.body[0]
+    if ast.get_docstring(defined, clean=False) is None or first.end_lineno is None:
+        return 0, 0
+    return first.lineno - 1, first.end_lineno
 
 
 def _block(lines: list[str], where: Location) -> list[str]:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from whence.model.diagnosis import Diagnosis
-from whence.report.explanation import Row, explain
-from whence.report.source import MOST_LINES, Sources
+from whence.report.explanation import NOT_ASKED, Row, explain
+from whence.report.source import MOST_LINES, Executed, Sources
 from whence.session.state import State
 
 _LABEL = 14
 
 
-def lines(state: State, diagnosis: Diagnosis, sources: Sources | None = None) -> list[str]:
-    """The diagnosis, ready to be printed."""
-    found = explain(state, diagnosis, sources or Sources())
+def lines(
+    state: State,
+    diagnosis: Diagnosis,
+    sources: Sources | None = None,
+    executed: Executed = NOT_ASKED,
+) -> list[str]:
+    """The diagnosis, ready to be printed; lines that are known to have run are marked."""
+    found = explain(state, diagnosis, sources or Sources(), executed)
     out = [found.headline]
     if found.source is not None:
         out += [f"  {line}" for line in found.source.numbered(MOST_LINES)]
+    if found.no_lines:
+        out.append(f"  (which lines ran is not known: {found.no_lines})")
     for row in found.rows:
         out += _labelled(row)
     out += [f"  {sentence}" for sentence in found.sentences]

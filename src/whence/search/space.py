@@ -86,7 +86,8 @@ class SearchSpace:
         self._yes: Int64s | None = None
         self.no: Int64s = np.zeros(len(tree.rules), dtype=np.int64)
         self._verdicts: dict[int, Verdict] = {}
-        self._widened = False
+        self._width = 0
+        """How many slices of the last mark were too narrow."""
         self._skips = 0
         self._trusted = np.zeros(len(tree.functions), dtype=bool)
         self._trusted[list(trusted_functions)] = True
@@ -113,7 +114,7 @@ class SearchSpace:
             if self.rest and self._key(position) == self._key(0):
                 self._reset()
         if judged.influence is not None and self.switches.slicing:
-            self._widened = False
+            self._width = 0
             self._reset()
         if not self.can_ask() and not self.slice_explains_top:
             self._widen()
@@ -254,17 +255,20 @@ class SearchSpace:
 
     def _set_aside(self) -> None:
         """Look through what cannot have influenced the part that was marked last."""
-        marked = self._last_slice()
-        if marked is None or self._widened or not self.switches.slicing:
+        slices = self._slices()
+        if self._width >= len(slices) or not self.switches.slicing:
             return
-        assert marked.influence is not None
         outside = np.ones(len(self.columns), dtype=bool)
-        outside[self.tree.positions(marked.influence.nodes)] = False
+        outside[self.tree.positions(slices[self._width])] = False
         outside[0] = False
         self.flags[outside] |= ASIDE
 
     def _last_slice(self) -> Judged | None:
         return next((each for each in reversed(self.history) if each.influence is not None), None)
+
+    def _slices(self) -> tuple[frozenset[int], ...]:
+        marked = self._last_slice()
+        return () if marked is None or marked.influence is None else marked.influence.slices()
 
     def _find_top(self) -> int:
         """The wrong call that the search has come down to.
@@ -314,10 +318,10 @@ class SearchSpace:
 
     def _widen(self) -> None:
         """Take back what a slice set aside: inside it there is nothing left to ask."""
-        if self._widened or not (self._area() & ASIDE).any():
-            return
-        self._widened = True
-        self._reset()
+        most = len(self._slices())
+        while self._width < most and (self._area() & ASIDE).any() and not self.can_ask():
+            self._width += 1
+            self._reset()
 
     # --- what strategies see -------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ somebody must have said that the top is wrong. What cannot be dealt with is name
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +27,8 @@ from whence.tree.weights import questions_left
 
 EXPAND_LEVELS = 3
 CALLEES_NAMED = 1000
+_MOST_WEIGHED = 200
+"""Of more calls it is not found out who cannot be at fault."""
 
 
 def react(state: State) -> Outcome:
@@ -208,14 +211,7 @@ def _at_fault(state: State, space: SearchSpace, *, single_rule: bool) -> Diagnos
     callees = space.led_to(space.top)
     bad_input = np.intersect1d(callees, space.judged(Verdict.INADMISSIBLE))
     others = space.same_rule() if single_rule else space.folded_into_top()
-    outcome = OutcomeKind(int(tree.columns.outcome[space.top]))
-    kind = FaultKind.WRONG_RESULT
-    if len(bad_input):
-        kind = FaultKind.BAD_INPUT_PASSED
-    elif outcome is OutcomeKind.RAISED:
-        kind = FaultKind.RAISED
-    elif outcome is OutcomeKind.NOT_TERMINATED:
-        kind = FaultKind.DID_NOT_END
+    kind = FaultKind.BAD_INPUT_PASSED if len(bad_input) else _kind(state, space.top)
     top = tree.id(space.top)
     return Diagnosis(
         status=Status.FOUND,
@@ -226,6 +222,62 @@ def _at_fault(state: State, space: SearchSpace, *, single_rule: bool) -> Diagnos
         bad_input=_ids(state, bad_input),
         within_slice=space.is_sliced,
     )
+
+
+_KINDS = {
+    OutcomeKind.RAISED: FaultKind.RAISED,
+    OutcomeKind.NOT_TERMINATED: FaultKind.DID_NOT_END,
+    OutcomeKind.FAILED: FaultKind.MISSING_ANSWER,
+}
+
+
+def _kind(state: State, position: int) -> FaultKind:
+    outcome = OutcomeKind(int(state.tree.columns.outcome[position]))
+    return _KINDS.get(outcome, FaultKind.WRONG_RESULT)
+
+
+def narrowed(
+    state: State, diagnosis: Diagnosis, acquitted: Callable[[int], str | None]
+) -> Diagnosis:
+    """What is left of a diagnosis if some calls cannot be at fault, whatever was said of them.
+
+    The fault is in one of the candidates. If only one of them can be at fault, it is; if all that
+    can are of one function, that one is.
+    """
+    is_found = diagnosis.status is Status.FOUND and diagnosis.node is not None
+    nodes = (diagnosis.node,) if is_found else diagnosis.candidates
+    reasons = {node: acquitted(node) for node in nodes if node is not None}
+    left = tuple(node for node, reason in reasons.items() if reason is None)
+    if len(left) == len(nodes) or diagnosis.group:
+        return diagnosis
+    if not left:
+        called = "all that it called is right, but " if is_found else ""
+        why = called + "; ".join(dict.fromkeys(filter(None, reasons.values())))
+        return Diagnosis(Status.UNDETERMINED, candidates=tuple(reasons), reason=why)
+    columns = state.tree.columns
+    positions = [state.tree.position(node) for node in left]
+    one_function = len({int(columns.function[position]) for position in positions}) == 1
+    if diagnosis.status is not Status.CANDIDATES or not one_function:
+        return replace(diagnosis, candidates=left)
+    return Diagnosis(
+        Status.FOUND,
+        node=left[0],
+        kind=_kind(state, positions[0]),
+        group=left if len(left) > 1 else (),
+        reason="every other call that is left cannot be at fault: "
+        + "; ".join(dict.fromkeys(filter(None, reasons.values()))),
+    )
+
+
+def only_suspect(state: State, acquitted: Callable[[int], str | None]) -> Diagnosis | None:
+    """The call at fault, if all others that are left cannot be: then nobody needs to be asked."""
+    space = state.space()
+    nodes = left_to_blame(state, _MOST_WEIGHED + 1)
+    if space.top_is_open or len(nodes) > _MOST_WEIGHED or len(space.unseen()):
+        return None
+    diagnosis = narrowed(state, Diagnosis(Status.CANDIDATES, candidates=nodes), acquitted)
+    is_one = diagnosis.status is Status.FOUND and not diagnosis.group
+    return diagnosis if is_one else None
 
 
 def left_to_blame(state: State, most: int | None = None) -> tuple[int, ...]:

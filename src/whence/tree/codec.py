@@ -54,13 +54,16 @@ _EQUATION_KEYS = frozenset(
         "raised",
         "yielded",
         "not_terminated",
+        "failed",
         "effects",
         "printed",
     )
 )
 
 
-_TELLS_THE_OUTCOME = frozenset(("returned", "raised", "yielded", "not_terminated", "equation"))
+_TELLS_THE_OUTCOME = frozenset(
+    ("returned", "raised", "yielded", "not_terminated", "failed", "equation")
+)
 
 
 def equation_digest(record: Mapping[str, Any]) -> tuple[int, int]:
@@ -350,6 +353,8 @@ def outcome_kind(record: Mapping[str, Any]) -> OutcomeKind:
         return OutcomeKind.RAISED
     if record.get("not_terminated"):
         return OutcomeKind.NOT_TERMINATED
+    if record.get("failed"):
+        return OutcomeKind.FAILED
     if "yielded" in record and "returned" not in record:
         return OutcomeKind.YIELDED
     return OutcomeKind.RETURNED
@@ -389,6 +394,8 @@ def encode_outcome(outcome: Outcome) -> dict[str, Any]:
         )
     elif outcome.kind is OutcomeKind.NOT_TERMINATED:
         record["not_terminated"] = (outcome.value and outcome.value.text) or True
+    elif outcome.kind is OutcomeKind.FAILED:
+        record["failed"] = True
     elif outcome.kind is OutcomeKind.RETURNED and outcome.value is not None:
         record["returned"] = encode_value(outcome.value)
     elif outcome.kind is OutcomeKind.RETURNED and outcome.yielded:

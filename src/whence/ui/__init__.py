@@ -6,12 +6,14 @@ debugging is written down here and `whence.app.Debugging` fits it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from whence.model.diagnosis import Diagnosis
 from whence.ports import Oracle, Reruns
-from whence.report.source import Sources
+from whence.report.source import Executed, Sources
 from whence.session.events import Event, Outcome
 from whence.session.journal import Journal
 from whence.session.state import State
@@ -39,6 +41,16 @@ class Debugging(Protocol):
     @property
     def oracles(self) -> Sequence[Oracle]:
         """Who is asked before the person, in this order; some may be turned off."""
+
+    may_run: bool
+    """Whether a person allowed that the program is run again."""
+
+    @property
+    def waiting(self) -> Callable[[str], AbstractContextManager[object]]:
+        """Tells a person what takes long while it does."""
+
+    def executed(self, diagnosis: Diagnosis) -> Executed:
+        """The lines that the call at fault ran."""
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from whence.cli import main
+from whence.cli import diagnosing, main
 from whence.cli.opening import open_any
+from whence.model.verdict import Scope, Trust
 from whence.search.registry import STRATEGIES
+from whence.session.events import TrustGiven
 from whence.session.journal import Journal
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -74,7 +76,7 @@ def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any
     }  # fmt: skip
     assert set(report["at_fault"]) == {
         "function", "qualname", "rule", "file", "line", "call", "equation", "kind",
-        "bad_input", "group", "expected", "within_slice", "source", "doubts",
+        "bad_input", "group", "expected", "within_slice", "source", "lines_not_known", "doubts",
     }  # fmt: skip
     assert report["at_fault"]["file"] == "examples/sqrtest.hs"
     assert report["at_fault"]["line"] == 15
@@ -396,3 +398,17 @@ def test_a_tree_that_was_recorded_anew_starts_a_new_session(tmp_path: Path) -> N
         terminal.sendline("quit")
         terminal.expect(pexpect.EOF)
     assert b"session about another tree" not in terminal.before
+
+
+def test_a_recording_made_anew_in_the_same_place_is_not_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording, place = tmp_path / "run.whence", tmp_path / "session.jsonl"
+    tree, _ = open_any(SQRTEST)
+    monkeypatch.setattr(diagnosing, "program_of", lambda _: object())
+    recording.touch()
+    trust = Trust(Scope.FUNCTION, "f")
+    diagnosing._own_journal(place, tree, recording, print).append(TrustGiven(trust))
+    assert diagnosing._own_journal(place, tree, recording, print).entries
+    os.utime(recording, (place.stat().st_mtime + 1,) * 2)
+    assert not diagnosing._own_journal(place, tree, recording, print).entries

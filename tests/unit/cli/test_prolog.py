@@ -1,6 +1,8 @@
 """`whence prolog` as scripts use it."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +141,136 @@ def test_a_clause_that_was_added_at_run_time_is_said_to_be(file: Path) -> None:
     assert "This clause was added while the program ran" in done.stdout
 
 
+def test_a_marked_part_leads_to_the_call_that_made_it(file: Path) -> None:
+    words = ("--wrong", "1", "--part", "X", "--format", "json")
+    done = whence(file, "quadruple(2, X)", *words, typed="n\n")
+    assert "Wrong: arg2. It was made in call 3: triple(4, 12)" in done.stderr.replace("\n", " ")
+    found = report(done)
+    assert found["at_fault"]["equation"] == "triple(4, 12)"
+    assert [each.get("mark") for each in found["answers"]] == ["arg2", None]
+
+
+def test_the_part_may_be_named_with_the_answer(file: Path) -> None:
+    done = whence(file, "quadruple(2, X), Y = f(X)", typed="1 Z[1]\n1 Y[1]\nn\n")
+    assert "there is no Z here; there is X, Y" in done.stdout
+    assert "It was made in call" in done.stdout
+    assert "The fault is in triple/2" in done.stdout
+
+
+def test_the_slices_of_an_argument_are_printed_and_drawn(file: Path, tmp_path: Path) -> None:
+    words = ("quadruple(2, X)", "--slice", "X", "--picture", "calls.svg")
+    done = whence(file, *words, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-7:-2] == [
+        "1 + fd  quadruple(2, 12)",
+        "2 + fd    double(2, 4)",
+        "3 + fd      4 is 2+2",
+        "4 + fd    triple(4, 12)",
+        "5 + fd      12 is 4*3",
+    ]
+    assert (
+        done.stdout.splitlines()[-2] == "Of 5 calls the data-flow slice has 5, the debug slice 5."
+    )
+    path = Path(shutil.which("swipl") or "").parent
+    alone = tmp_path / "bin"
+    alone.mkdir()
+    (alone / "swipl").symlink_to(path / "swipl")
+    done = whence(file, *words, cwd=tmp_path, env={**os.environ, "PATH": str(alone)})
+    assert "Graphviz (dot) is not installed, so the calls are in calls.txt" in done.stdout
+    assert "triple(4, 12)" in (tmp_path / "calls.txt").read_text()
+
+
+RIGHT = """\
+double(X, Y) :- Y is X + X.
+quadruple(X, Z) :- double(X, Y), double(Y, Z).
+triple(X, Y) :- Y is X * 2.
+greet(X) :- member(X, [1,2,3,4,5]).
+oops(X) :- Y is X / 1, triple(Y, _).
+down(0).
+down(N) :- N > 0, M is N - 1, down(M).
+:- dynamic kept/1.
+remember(X) :- assertz(kept(X)), kept(_), kept(7).
+"""
+
+
+@pytest.mark.parametrize(
+    ("goal", "kind", "equation"),
+    [
+        ("quadruple(2, X)", "wrong result", "triple(4, 12)"),
+        ("quadruple(2, 8)", "missing answer", "triple(4, 8) has no answer"),
+        ("oops(1)", "raised", "oops(1) raised error(evaluation_error(zero_divisor), "),
+        ("greet(X)", "missing answer", "greet(_A) has no answer but greet(1); greet(2);"),
+        ("down(2)", "bad input passed", "down(0) did not end"),
+    ],
+)
+def test_a_reference_finds_what_is_wrong_and_answers_everything(
+    file: Path, goal: str, kind: str, equation: str
+) -> None:
+    file.write_text(PROGRAM + "down(N) :- M is N - 1, down(M).\n")
+    good = file.with_name("good.pl")
+    good.write_text(RIGHT)
+    words = ("--reference", good, "--max-events", "500", "--format", "json")
+    done = whence(file, goal, *words)
+    assert done.returncode == 0, done.stderr
+    found = report(done)
+    assert found["questions"]["person"] == 0
+    assert found["at_fault"]["kind"] == kind
+    assert found["at_fault"]["equation"].startswith(equation)
+
+
+def test_a_reference_that_does_the_same_leaves_nothing_to_find(file: Path) -> None:
+    done = whence(file, "greet(X)", "--reference", file)
+    assert done.returncode == 1
+    assert "The reference does the same" in done.stdout
+    assert done.stdout.count("hello") == 1, "what the reference prints is not shown"
+
+
+def test_what_depends_on_asserted_clauses_is_not_known_from_a_reference(file: Path) -> None:
+    good = file.with_name("good.pl")
+    good.write_text(RIGHT)
+    done = whence(file, "remember(5)", "--reference", good, typed="y\n")
+    assert "remember(5): the reference has no such answer" in done.stdout
+    told = " ".join(done.stdout.split())
+    assert "could not tell of 1 call: its answers depend on kept/1, which changes." in told
+
+
+def test_a_goal_without_end_is_stopped_and_debugged(file: Path) -> None:
+    file.write_text("down(N) :- step(N).\n\nstep(N) :- M is N + 1, down(M).\n")
+    words = ("--max-depth", "200", "--endless", *TOP_DOWN)
+    done = whence(file, "down(1)", *words, typed="n\ni\n")
+    assert "It did not end within a depth of 200 calls." in done.stdout
+    assert "step(1) did not end" in done.stdout
+    assert "passed on what should never have been passed" in done.stdout
+    assert f"The fault is in step/1 ({file}:3)" in done.stdout
+
+
+def test_a_call_that_comes_again_is_named(file: Path) -> None:
+    file.write_text("path(X, Y) :- path(X, Z), edge(Z, Y).\nedge(a, b).\n")
+    found = report(whence(file, "path(a, X)", "--max-events", "300", "--format", "json"))
+    assert found["at_fault"]["kind"] == "did not end"
+    assert found["at_fault"]["equation"] == "path(a, _A) did not end: it came to path(a, _A) again"
+    assert found["at_fault"]["line"] == 1
+
+
+def test_the_missing_answer_can_be_named(file: Path) -> None:
+    text = "big(X) :- n(X), large(X).\nn(5). n(50). n(500).\nlarge(X) :- X > 100.\n"
+    file.write_text(text)
+    words = ("--missing-answer", "X = 50", *TOP_DOWN, "--format", "json")
+    found = report(whence(file, "big(X)", *words, typed="y\nn\n"))
+    assert found["at_fault"]["kind"] == "missing answer"
+    assert found["at_fault"]["equation"] == "large(50) has no answer"
+    assert found["at_fault"]["line"] == 3
+    typed = whence(file, "big(X)", *TOP_DOWN, typed="m big(50)\ny\nn\n")
+    assert "The fault is in large/1" in typed.stdout
+
+
+def test_an_answer_that_is_only_missing_from_the_whole_is_looked_for_there(file: Path) -> None:
+    file.write_text("first(X) :- member(X, [1,2,3]), !.\n")
+    done = whence(file, "first(X)", "--missing-answer", "first(2)")
+    assert "Asked for alone, first(2) is found" in done.stdout
+    assert "first(_A) has no answer but first(1)" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
@@ -146,7 +278,11 @@ def test_a_clause_that_was_added_at_run_time_is_said_to_be(file: Path) -> None:
         (("numbers.pl", "double(X"), "yntax"),
         (("numbers.pl", "double(1, X)", "--wrong", "2"), "its answers are 1 to 1"),
         (("numbers.pl", "double(1, X)", "--raised"), "the goal raised nothing"),
-        (("numbers.pl", "greet(X)", "--max-events", "5"), "did not end within 5 events"),
+        (("numbers.pl", "double(1, X)", "--slice", "Y"), "there is no Y here; there is arg1, arg2"),
+        (("numbers.pl", "double(1, X)", "--wrong", "1", "--part", "X[1]"), "has no part [1]"),
+        (("numbers.pl", "greet(X)", "--endless"), "the goal ended"),
+        (("numbers.pl", "greet(X)", "--missing-answer", "other(3)"), "is no answer of greet(X)"),
+        (("numbers.pl", "greet(X)", "--reference", "gone.pl"), "there is no such file"),
     ],
 )
 def test_what_cannot_be_had_is_said(file: Path, words: tuple[str, ...], problem: str) -> None:

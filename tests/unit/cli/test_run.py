@@ -400,7 +400,7 @@ def test_a_program_that_is_busy_in_c_is_killed_after_a_while(whence: Whence, fol
     done = whence("run", "--time-limit", "0.2", program(folder, source), status=1)
     assert "The program did not end" in done.stdout
     assert "the program was killed by SIGKILL" in done.stderr
-    assert "nothing that it did had been recorded by then" in done.stdout
+    assert "add(n=10000000000000) did not end" in done.stdout
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "soon", "nan", "inf"])
@@ -664,3 +664,47 @@ def test_an_option_of_the_program_that_could_be_short_for_ours_is_the_programs(
     name = program(folder, "import sys\nprint(sys.argv[1:])\n")
     done = whence("run", name, "--n", "3", "--de=1", "-n1", answers="n\n")
     assert "['--n', '3', '--de=1', '-n1']" in done.stdout + done.stderr
+
+
+# --- the lines that ran --------------------------------------------------------------------------
+
+SIGN = """\
+def sign(n):
+    if n < 0:
+        return "minus"
+    return "plus"
+print(sign(3))
+"""
+MARKED = '  > 2      if n < 0:\n    3          return "minus"\n  > 4      return "plus"\n'
+
+
+def test_a_diagnosis_marks_the_lines_that_ran(whence: Whence, folder: Path) -> None:
+    done = whence("run", program(folder, SIGN), answers="\nn\n", status=0)
+    assert MARKED in done.stdout
+    done = whence("run", "--no-rerun", "program.py", answers="\nn\n", status=0)
+    assert MARKED.replace(">", " ") in done.stdout
+    assert "which lines ran" not in done.stdout
+
+
+def test_the_lines_that_ran_are_in_every_form_of_the_report(whence: Whence, folder: Path) -> None:
+    name = program(folder, SIGN)
+    whence("run", "--format", "json", "-o", "a.json", name, answers="\nn\n", status=0)
+    report = json.loads((folder / "a.json").read_text())["at_fault"]
+    assert (report["source"]["executed"], report["lines_not_known"]) == ([2, 4], "")
+    whence("run", "--format", "html", "-o", "a.html", name, answers="\nn\n", status=0)
+    page = (folder / "a.html").read_text()
+    assert page.count("<span class=ran>") == 2
+
+
+def test_the_program_is_run_again_for_its_lines_only_if_that_is_allowed(
+    whence: Whence, folder: Path
+) -> None:
+    name = program(folder, f"with open('runs', 'a') as file: file.write('x')\n{SIGN}")
+    marked = '  > 3      if n < 0:\n    4          return "minus"\n  > 5      return "plus"\n'
+    done = whence("run", name, answers="\nn\n", status=0)
+    why = "while its module is loaded it opens a file for writing; ran runs the program again"
+    assert f"(which lines ran is not known: {why} for it)" in done.stdout
+    assert (folder / "runs").read_text() == "x"
+    done = whence("run", "--rerun", name, answers="\nn\n", status=0)
+    assert marked in done.stdout
+    assert (folder / "runs").read_text() == "xxx"

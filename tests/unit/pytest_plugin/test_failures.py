@@ -136,6 +136,25 @@ TESTS = """
 
     def test_not_chosen():
         assert False
+
+    @pytest.fixture
+    def doubled():
+        return total([{"price": 1}, {"price": 2}]) * 3
+
+    def test_given_a_wrong_value(doubled):
+        assert doubled == 4
+
+    def test_counted():
+        assert price({"price": 2, "count": 3}) == 5
+
+    @pytest.fixture
+    def checked():
+        made = Cart([])
+        yield made
+        price(made.items[0])
+
+    def test_leaves_what_its_teardown_cannot_take(checked):
+        checked.items.append({})
 """
 INI = """
     [pytest]
@@ -229,24 +248,64 @@ def test_of_a_test_that_then_fails_otherwise_nothing_is_kept(project: Any, said:
 
 
 def test_what_cannot_be_recorded_is_said(project: Any, said: str) -> None:
-    for test in ("shop.py::shop.total", "test_shop.py::test_passes_though_it_should_not"):
-        assert f"{test}: cannot be recorded: no exception of a test function made it fail" in said
+    test = "test_shop.py::test_passes_though_it_should_not"
+    assert f"{test}: cannot be recorded: no exception of a test function made it fail" in said
+
+
+@pytest.mark.usefixtures("said")
+def test_what_a_teardown_does_is_recorded_where_that_failed(project: Any) -> None:
+    test = "test_shop.py::test_leaves_what_its_teardown_cannot_take"
+    assert project.calls(test)[0].startswith("checked() yielded Cart(items=[]), raised KeyError")
+    assert "  price(item={}) raised KeyError('price')" in project.calls(test)
+    assert project.symptom(test).kind is SymptomKind.EXCEPTION
+
+
+@pytest.mark.usefixtures("said")
+def test_an_example_in_a_docstring_is_recorded(project: Any) -> None:
+    path = project.recordings()["shop.py::shop.total"]
+    done = project.run("-m", "whence", "debug", "--answers", "-", str(path), answers="n\n")
+    assert "total(items=[{'price': 2}]) → 0" in done.stdout
+    assert "The fault is in total" in done.stdout
+
+
+@pytest.mark.usefixtures("said")
+def test_an_operand_that_a_fixture_made_leads_to_the_fixture(project: Any) -> None:
+    path = project.recordings()["test_shop.py::test_given_a_wrong_value"]
+    done = project.run("-m", "whence", "debug", "--answers", "-", str(path), answers="l\n")
+    assert "So doubled() is wrong: it was given nothing. It should give 4." in done.stdout
+
+
+@pytest.mark.usefixtures("said")
+def test_the_other_side_of_an_equality_is_what_it_should_be(project: Any) -> None:
+    path = project.recordings()["test_shop.py::test_counted"]
+    done = project.run(
+        "-m", "whence", "debug", "--answers", "-", "--regression-test", "test_again.py", str(path),
+        answers="l\n",
+    )  # fmt: skip
+    assert "It should be   5" in done.stdout
+    written = (project.folder / "test_again.py").read_text(encoding="utf-8")
+    (project.folder / "test_again.py").unlink()
+    assert 'assert price({"price": 2, "count": 3}) == 5' in written
 
 
 def test_only_what_failed_is_recorded_and_each_once(project: Any, said: str) -> None:
     assert sorted(project.recordings()) == [
+        "shop.py::shop.total",
         "test_shop.py::TestCart::test_all_at_once",
         "test_shop.py::TestUnit::test_it",
         "test_shop.py::test_broken_fixture",
         "test_shop.py::test_count[2-20]",
         "test_shop.py::test_count[3-30]",
+        "test_shop.py::test_counted",
         "test_shop.py::test_exit",
+        "test_shop.py::test_given_a_wrong_value",
+        "test_shop.py::test_leaves_what_its_teardown_cannot_take",
         "test_shop.py::test_nothing_raised",
         "test_shop.py::test_total",
     ]
     runs = project.folder / ".whence" / "runs"
-    assert len(list(runs.glob("*.whence"))) == 8
-    assert said.count("whence debug ") == 8
+    assert len(list(runs.glob("*.whence"))) == 12
+    assert said.count("whence debug ") == 12
     assert "whence debug '.whence/runs/test_count[2-20]-" in said
 
 
@@ -311,6 +370,12 @@ def test_without_the_option_nothing_of_whence_is_loaded(make_project: Any) -> No
     said = little.pytest("-k", "nothing")
     assert "1 passed" in said and "whence" not in said
     assert not (little.folder / ".whence").exists()
+
+
+def test_where_warnings_are_errors_tests_are_recorded_all_the_same(make_project: Any) -> None:
+    little = make_project({**LITTLE, "pytest.ini": "[pytest]\nfilterwarnings = error\n"})
+    said = little.pytest("-W", "error", "--whence", "-k", "double and 1")
+    assert "whence debug " in said, said
 
 
 def test_a_run_that_stops_at_the_first_failure_records_that(make_project: Any) -> None:

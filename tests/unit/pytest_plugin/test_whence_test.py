@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -47,6 +49,114 @@ def test_the_session_is_about_the_first_failing_test(project: Any) -> None:
     assert done.returncode == 0
 
 
+BOXES = {
+    "test_boxes.py": """
+        class Box:
+            def __init__(self, *items):
+                self.items = items
+
+            def __repr__(self):
+                return f"Box of {len(self.items)}"
+
+            def __getitem__(self, where):
+                return Box(*self.items[where])
+
+            def __iter__(self):
+                return iter(self.items)
+
+            def pair(self):
+                return Box(*self.items, *self.items)
+
+            def text(self):
+                return f"{self.items} "
+
+            def first(self):
+                return self.items[-1]
+
+        def numbers(last):
+            for number in range(last):
+                yield number
+
+        def test_method():
+            box = Box(1, 2)
+            assert 1 == box.first()
+
+        def test_slice():
+            box = Box(1, 2, 3)
+            assert list(box[:1]) == [1, 2]
+
+        def test_generator():
+            assert list(numbers(3)) == [1, 2, 3]
+
+        def test_attribute():
+            box = Box(1, 2).pair()
+            assert box.items[1] == 1
+
+        def test_text():
+            assert Box(1, 2).pair().text().strip() == "1"
+
+        def test_literal():
+            assert Box(1).first() == 2
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def boxes(make_project: Any) -> Any:
+    return make_project(BOXES)
+
+
+@pytest.mark.parametrize(
+    ("test", "typed", "said"),
+    [
+        ("method", "r", " more)\n  Box.first(self=Box(items=(1, 2))) → 2"),
+        ("slice", "l", "  Box.__getitem__(self=Box(items=(1, 2, 3)), where=slice(None, 1, None))"),
+        ("generator", "l", "So numbers(last=3) is wrong: what it was given is written"),
+        ("attribute", "l", " more)\n  Box.pair(self=Box(items=(1, 2))) → Box(items=(1, 2, 1, 2))"),
+        ("text", "l", " more)\n  Box.text(self=Box(items=(1, 2, 1, 2))) → '(1, 2, 1, 2) '"),
+        ("literal", "r", "Then the test itself is wrong"),
+    ],
+)
+def test_the_call_that_made_the_wrong_side_comes_first(
+    boxes: Any, test: str, typed: str, said: str
+) -> None:
+    done = whence(boxes, "--no-session", "-q", "-k", test, answers=f"{typed}\n")
+    assert "The test failed at test_boxes.py:" in done.stdout
+    assert said in done.stdout.partition("Question 2")[0]
+    assert "items[1] →" not in done.stdout, "that is not what the call gave"
+
+
+SHOP = """
+    __version__ = "{version}"
+
+    def price(item, count):
+        return item["price"] * count
+
+    def total(items, tax):
+        return sum(price(item, {count}) for item in items) * next(tax)
+"""
+
+
+def test_a_released_version_that_passes_leaves_nothing_to_ask(make_project: Any) -> None:
+    test = """
+        from shop import total
+
+        def test_total():
+            assert total([{"price": 5, "count": 3}], iter([2])) == 30
+    """
+    shop = make_project({"shop.py": SHOP.format(version=1, count=1), "test_shop.py": test})
+    kept = shop.folder / "cache" / "whence" / "reference" / "{}.{}".format(*sys.version_info)
+    (kept / "shop__2").mkdir(parents=True)
+    right = dedent(SHOP.format(version=2, count='item["count"]'))
+    (kept / "shop__2" / "shop.py").write_text(right, encoding="utf-8")
+    words = ["-m", "whence", "test", "--no-session", "-q", "--reference", "shop==2"]
+    done = shop.run(*words, XDG_CACHE_HOME=str(shop.folder / "cache"))
+    assert "The test passes with shop==2." in done.stdout
+    assert "Right?" not in done.stdout
+    assert "The fault is in total" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0
+
+
 def test_without_answers_the_exit_code_says_that_nothing_was_found(project: Any) -> None:
     assert whence(project, "--no-session", "--", "-q", "-x").returncode == 1
 
@@ -61,6 +171,7 @@ def test_learning_keeps_what_passing_and_failing_tests_did(project: Any) -> None
     done = whence(project, "--learn", "-q")
     assert done.returncode == 1
     assert "Learned from 1 passing and 1 failing tests: 4 functions" in done.stdout
+    assert "learning from 2 tests …" in done.stderr
     learned = Learned(project.folder / ".whence" / FILE)
     spectra = learned.spectra("")
     learned.close()

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from whence.model.value import FULL, atom
 from whence.report.changes import changes
 from whence.tree.codec import decode_value
 
@@ -32,3 +33,9 @@ def found(before: Any, after: Any) -> list[str]:
 )
 def test_the_smallest_parts_that_differ_are_found(before: Any, after: Any, paths: list) -> None:
     assert found(before, after) == paths
+
+
+def test_what_nobody_saw_is_not_said_to_have_changed() -> None:
+    (change,) = changes(atom("[]"), atom("<not known: the name was bound anew>"))
+    assert change.words("xs", FULL) == "may have changed xs: the name was bound anew"
+    assert change.short("xs", FULL) == "perhaps xs: the name was bound anew"

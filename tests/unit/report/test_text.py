@@ -83,6 +83,14 @@ def test_each_kind_of_fault_has_its_own_words() -> None:
     assert "  It raised      ValueError()  (m.py:4)" in raising
 
 
+def test_a_call_that_nobody_judged_is_not_said_to_be_wrong() -> None:
+    reason = "every other call that is left cannot be at fault: its code is the same"
+    text = "\n".join(told(a_call("f"), Diagnosis(Status.FOUND, node=0, reason=reason)))
+    assert f"Nobody could judge it, but {reason}." in text
+    assert "is right" not in text
+    assert "It called" not in text
+
+
 def test_only_the_rule_is_certain_in_a_group() -> None:
     grouped = Diagnosis(Status.FOUND, node=0, group=(0, 1, 2))
     last = told(a_call("f"), grouped, a_call("f"), a_call("f"))[-1]

@@ -316,6 +316,7 @@ def test_an_answer_about_an_unknown_call_is_refused() -> None:
     [
         (OutcomeKind.RAISED, FaultKind.RAISED),
         (OutcomeKind.NOT_TERMINATED, FaultKind.DID_NOT_END),
+        (OutcomeKind.FAILED, FaultKind.MISSING_ANSWER),
         (OutcomeKind.YIELDED, FaultKind.WRONG_RESULT),
     ],
 )
@@ -328,14 +329,16 @@ def test_the_kind_of_fault_follows_from_the_outcome(kind: OutcomeKind, fault: Fa
 class Marked:
     """Origins for the tests below: the list was made by call 2, of which call 3 is a part."""
 
-    def __init__(self, nodes: frozenset[int], complete: bool) -> None:
-        self.nodes, self.complete = nodes, complete
+    def __init__(
+        self, nodes: frozenset[int], complete: bool, wider: tuple[frozenset[int], ...] = ()
+    ) -> None:
+        self.known = Influence(nodes, complete, wider)
 
     def origin(self, node: int, part: Any) -> Origin:
         return Origin(2, (2,), expression="[a, b]")
 
     def influence(self, node: int, part: Any) -> Influence:
-        return Influence(self.nodes, self.complete)
+        return self.known
 
     def grown(self, tree: Any) -> Marked:
         return self
@@ -373,6 +376,35 @@ def test_a_slice_that_may_miss_something_is_widened_before_anybody_is_blamed() -
     assert asked(outcome) == 4
     _, outcome = step(current, said(4, Verdict.RIGHT))
     assert outcome.diagnosis.node == 1
+
+
+def test_slices_are_taken_one_after_the_other_and_then_everything() -> None:
+    tree = tree_of(
+        [
+            Node(1, None, call("main", LISTING)),
+            Node(2, 1, call("outside")),
+            Node(3, 1, call("wide")),
+            Node(4, 1, call("narrow")),
+        ]
+    )
+    wider = (frozenset({1, 4, 3}),)
+    provenance: Any = Marked(frozenset({1, 4}), False, wider)
+    start = State(tree, provenance, facts=Facts(strategy="top-down"))
+    current, outcome = after(start, said(1, Verdict.WRONG, Mark("result", ("[0]",))))
+    for node in (4, 3, 2):
+        assert asked(outcome) == node
+        current, outcome = step(current, said(node, Verdict.RIGHT))
+    assert outcome.diagnosis.node == 1
+    assert not outcome.diagnosis.within_slice
+    current, outcome = step(current, Undone())
+    assert asked(outcome) == 2, "undo goes back to the slice of then"
+
+
+def test_a_slice_that_has_nothing_to_ask_is_widened_at_once() -> None:
+    provenance: Any = Marked(frozenset({1}), False, (frozenset({1}), frozenset({1, 4})))
+    start = State(MARKED_TREE, provenance, facts=Facts(strategy="top-down"))
+    _, outcome = after(start, said(1, Verdict.WRONG, Mark("result", ("[0]",))))
+    assert asked(outcome) == 4
 
 
 def test_a_complete_slice_of_one_call_does_not_explain_another() -> None:

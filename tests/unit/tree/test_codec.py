@@ -142,6 +142,8 @@ def test_an_encoded_value_is_decoded_equal(value: Value) -> None:
         ({"yielded": [1], "raised": "E"}, OutcomeKind.RAISED, "yielded 1, raised E"),
         ({"not_terminated": True}, OutcomeKind.NOT_TERMINATED, "did not end"),
         ({"not_terminated": "10 s"}, OutcomeKind.NOT_TERMINATED, "did not end: 10 s"),
+        ({"failed": True}, OutcomeKind.FAILED, "failed"),
+        ({"yielded": [1], "failed": True}, OutcomeKind.FAILED, "yielded 1, then failed"),
         ({"not_terminated": False}, OutcomeKind.RETURNED, "→ ?"),
     ],
 )

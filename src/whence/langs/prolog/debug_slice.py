@@ -3,7 +3,8 @@
 Citation: Szilágyi, Harmath & Gyimóthy, "The debug slicing of logic programs".
 Three sets make the slice:
 - PDPS, the potentially dependent part: the success branch and the calls that failed at once. The
-  paper's lemma overlooks negation, so the branches on which negated goals succeeded are added.
+  paper's lemma overlooks negation, so the branches on which negated goals succeeded are added; and
+  so are those of the goals that predicates of the library called back (`findall/3`).
 - S1: the calls through which data flowed into the arguments of calls that failed at once.
 - S2: for every cut that was run, the branch that it made final.
 
@@ -23,10 +24,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
+from typing import NamedTuple
 
 from whence.langs.prolog.events import Clause
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import TracedCall, path_to
+from whence.langs.prolog.traced_call import Left, Port, TracedCall, answer_at, path_to
 
 HEAD = 0
 
@@ -49,15 +51,10 @@ class Side(Enum):
 
 _OF_HEAD = {Flow.INHERITED: Side.IN, Flow.SYNTHESIZED: Side.OUT, Flow.DUAL: Side.DUAL}
 _OF_LITERAL = {Flow.INHERITED: Side.OUT, Flow.SYNTHESIZED: Side.IN, Flow.DUAL: Side.DUAL}
-_WITHIN = {
-    (Side.IN, Side.OUT), (Side.DUAL, Side.OUT), (Side.IN, Side.DUAL), (Side.DUAL, Side.DUAL)
-}  # fmt: skip
-_ACROSS = {(Side.OUT, Side.IN), (Side.DUAL, Side.DUAL)}
-_THROUGH = {(Side.IN, Side.OUT), (Side.DUAL, Side.OUT), (Side.IN, Side.DUAL)}
+_FACING = {Side.OUT: Side.IN, Side.IN: Side.OUT, Side.DUAL: Side.DUAL}
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """An argument (from 1) of the head (literal 0) or a body literal of a call's clause."""
 
     mark: int
@@ -69,6 +66,8 @@ class Place:
 class _Position:
     side: Side
     variables: frozenset[int]
+    glued: Place | None
+    """The same argument on the other side of the call."""
     is_pseudo: bool = False
 
 
@@ -87,46 +86,118 @@ def annotate(call: TracedCall, argument: int, before: int | None = None) -> Flow
     return Flow.SYNTHESIZED if is_filled and call.states[argument] == "v" else Flow.DUAL
 
 
+_Arguments = tuple[frozenset[int], ...]
+_Positions = dict[Place, _Position]
+
+
+class Annotated:
+    """What the skeletons of a tree have in common: the positions of heads and of goals.
+
+    `before` is None, or the time up to which answers count.
+    """
+
+    def __init__(self, tree: TraceTree, before: int | None = None) -> None:
+        self.tree = tree
+        self._before = before
+        self._heads: dict[tuple[int, int | None, int | None], _Positions] = {}
+        self._goals: dict[tuple[int, int | None], _Positions] = {}
+
+    def of_head(self, call: TracedCall, clause: int | None, outer: int | None) -> _Positions:
+        """The positions of the head of a call's clause; `outer` is the clause that it stands in."""
+        key = call.mark, clause, outer
+        if key not in self._heads:
+            text = self.tree.clause(clause)
+            if text is not None and len(text.head) != len(call.states):
+                text = None
+            literal, variables, flows = self._as_called(call, outer)
+            self._heads[key] = {
+                Place(call.mark, HEAD, nth): _Position(
+                    _OF_HEAD[flow],
+                    text.head[nth - 1] if text else variables[nth - 1],
+                    Place(call.caller.mark, literal, nth) if literal and call.caller else None,
+                    is_pseudo=text is None,
+                )
+                for nth, flow in enumerate(flows, 1)
+            }
+        return self._heads[key]
+
+    def of_goal(self, goal: TracedCall, outer: int | None) -> _Positions:
+        """The positions of a goal in the clause that it stands in."""
+        if (goal.mark, outer) not in self._goals:
+            literal, variables, flows = self._as_called(goal, outer)
+            self._goals[goal.mark, outer] = {
+                Place(goal.caller.mark, literal, nth): _Position(
+                    _OF_LITERAL[flow], variables[nth - 1], Place(goal.mark, HEAD, nth)
+                )
+                for nth, flow in enumerate(flows, 1)
+                if literal and goal.caller is not None
+            }
+        return self._goals[goal.mark, outer]
+
+    def _as_called(
+        self, call: TracedCall, outer: int | None
+    ) -> tuple[int, _Arguments, tuple[Flow, ...]]:
+        """Which literal a call is (from 1, or 0), its variables and annotations."""
+        literal, variables = _literal(self.tree.clause(outer), call)
+        flows = tuple(annotate(call, nth, self._before) for nth in range(len(call.states)))
+        if len(variables) == len(flows):
+            return literal, variables, flows
+        # As `call(P, X)` is written: any of its variables may be in any argument.
+        merged = (frozenset[int]().union(*variables),) * len(flows)
+        return literal, merged, (Flow.DUAL,) * len(flows) if literal else flows
+
+
+def _literal(clause: Clause | None, call: TracedCall) -> tuple[int, _Arguments]:
+    for number, each in enumerate(clause.literals if clause else (), 1):
+        if each.path == call.path:
+            return number, each.variables
+    return 0, ()
+
+
 class Skeleton:
-    """The clauses along the branch of one call, glued at its calls, and how data flows in them."""
+    """The clauses along the branch of one call, glued at its calls, and how data flows in them.
 
-    def __init__(self, tree: TraceTree, last: TracedCall, *, by_itself: bool = False) -> None:
-        self._positions: dict[Place, _Position] = {}
-        self._of_mark: dict[int, list[Place]] = defaultdict(list)
-        self._glued: dict[Place, Place] = {}
+    The positions of a clause are put together when data is followed into it.
+    """
+
+    def __init__(self, known: Annotated, last: TracedCall, until: int | None = None) -> None:
+        """`until`: what the last call of the branch was at that time."""
+        self._known = known
         path = path_to(last)
-        before = last.called if by_itself else None
-        clauses = {call.mark: after.via for call, after in pairwise(path)}
-        clauses[last.mark] = last.clause if last.answers else None
+        answer = answer_at(last, until)
+        self._clauses = {call.mark: after.via for call, after in pairwise(path)}
+        self._clauses[last.mark] = answer.clause if answer else None
+        self._calls = {call.mark: call for call in path}
+        self._goals: dict[int, list[TracedCall]] = defaultdict(list)
         for call in path:
-            self._add(tree, call, clauses, before)
+            if call.caller is not None:
+                self._goals[call.caller.mark].append(call)
+        self._made: dict[int, _Positions] = {}
+        self._hidden: dict[int, list[TracedCall]] = defaultdict(list)
+        """The goals of a clause that are not in its text: put together at run time, and called."""
 
-    def _add(
-        self, tree: TraceTree, call: TracedCall, clauses: dict[int, int | None], before: int | None
-    ) -> None:
-        clause = tree.clause(clauses[call.mark])
-        if clause is not None and len(clause.head) != len(call.states):
-            clause = None
-        literal, variables = _literal(tree, call, clauses)
-        for argument in range(len(call.states)):
-            flow = annotate(call, argument, before)
-            own = variables[argument] if argument < len(variables) else frozenset()
-            head = Place(call.mark, HEAD, argument + 1)
-            shown = clause.head[argument] if clause else own
-            self._put(head, _Position(_OF_HEAD[flow], shown, is_pseudo=clause is None))
-            if literal and call.caller and argument < len(variables):
-                place = Place(call.caller.mark, literal, argument + 1)
-                self._put(place, _Position(_OF_LITERAL[flow], own))
-                self._glued[head] = place
-                self._glued[place] = head
+    def _positions(self, mark: int) -> _Positions:
+        """The positions of the clause of a call: of its head, and of its goals on the branch."""
+        made = self._made.get(mark)
+        if made is None:
+            call, clause = self._calls[mark], self._clauses[mark]
+            outer = self._clauses.get(call.caller.mark) if call.caller is not None else None
+            made = dict(self._known.of_head(call, clause, outer))
+            goals = self._goals.get(mark, ())
+            paths = [goal.path for goal in goals]
+            is_repeated = len(set(paths)) < len(paths)
+            for goal in goals:
+                positions = self._known.of_goal(goal, clause)
+                made.update(positions)
+                is_shown = positions and not (is_repeated and paths.count(goal.path) > 1)
+                if goal.states and not is_shown and call.predicate.is_user:
+                    self._hidden[mark].append(goal)
+            self._made[mark] = made
+        return made
 
-    def _put(self, place: Place, position: _Position) -> None:
-        self._positions[place] = position
-        self._of_mark[place.mark].append(place)
-
-    def slice(self, start: Place) -> set[Place]:
+    def slice(self, *starts: Place) -> set[Place]:
         """All positions that data can have come from."""
-        seen, todo = {start}, [start]
+        seen, todo = set(starts), list(starts)
         while todo:
             for before in self._before(todo.pop()):
                 if before not in seen:
@@ -134,67 +205,181 @@ class Skeleton:
                     todo.append(before)
         return seen
 
+    def mentioning(self, mark: int, variable: int) -> list[Place]:
+        """The arguments of the goals of a call's clause in which a variable stands."""
+        return [
+            place
+            for place, position in self._positions(mark).items()
+            if place.literal != HEAD and variable in position.variables
+        ]
+
     def _before(self, place: Place) -> Iterator[Place]:
-        here = self._positions[place]
-        for other in self._of_mark[place.mark]:
-            there = self._positions[other]
-            if other == place:
+        here = self._positions(place.mark)[place]
+        if here.side is not Side.IN:
+            yield from self._within(place, here)
+        if here.glued is not None:
+            there = self._positions(here.glued.mark)[here.glued]
+            if there.side is _FACING[here.side]:
+                yield here.glued
+        elif place.literal == HEAD and here.side is not Side.OUT:
+            yield from self._into_hidden(self._calls[place.mark])
+
+    def _within(self, place: Place, here: _Position) -> Iterator[Place]:
+        """The positions of the same clause that data can come from: by a variable, or, where there
+        is no clause to be seen, from any argument."""
+        is_pseudo_head = here.is_pseudo and place.literal == HEAD
+        for other, there in self._positions(place.mark).items():
+            if there.side is Side.OUT or other == place:
                 continue
-            sides = (there.side, here.side)
-            if there.is_pseudo and here.is_pseudo and other.literal == place.literal == HEAD:
-                if sides in _THROUGH:
+            if there.is_pseudo:
+                if is_pseudo_head and other.literal == HEAD:
                     yield other
-            elif not there.is_pseudo and there.variables & here.variables and sides in _WITHIN:
+            elif not there.variables.isdisjoint(here.variables):
                 yield other
-        glued = self._glued.get(place)
-        if glued is not None and (self._positions[glued].side, here.side) in _ACROSS:
-            yield glued
+        for goal in self._hidden.get(place.mark, ()):
+            yield from self._given_by(goal)
 
+    def _into_hidden(self, call: TracedCall) -> Iterator[Place]:
+        """What a call can have been given that stands in no text: all that its caller had."""
+        if call.caller is not None:
+            for other, there in self._positions(call.caller.mark).items():
+                if there.side is not Side.OUT:
+                    yield other
+            for goal in self._goals[call.caller.mark]:
+                if goal.mark < call.mark:
+                    yield from self._given_by(goal)
 
-def _literal(
-    tree: TraceTree, call: TracedCall, clauses: dict[int, int | None]
-) -> tuple[int, tuple[frozenset[int], ...]]:
-    """Which literal of its caller's clause a call is (from 1, or 0), and its variables."""
-    caller = call.caller
-    clause: Clause | None = tree.clause(clauses.get(caller.mark)) if caller else None
-    for number, each in enumerate(clause.literals if clause else (), 1):
-        if each.path == call.path:
-            return number, each.variables
-    return 0, ()
+    def _given_by(self, goal: TracedCall) -> Iterator[Place]:
+        """What a call can have given back."""
+        for other, there in self._positions(goal.mark).items():
+            if other.literal == HEAD and there.side is not Side.IN:
+                yield other
 
 
 # --- the slices ----------------------------------------------------------------------------------
 
 
-def potentially_dependent(tree: TraceTree, *, repaired: bool = True) -> set[int]:
-    """PDPS as marks; `repaired` adds what made negations fail."""
-    refuting = tree.refuting if repaired else []
-    return {each.mark for each in (*tree.success, *tree.failed_leaves(), *refuting)}
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The part of a trace that an event can have to do with: its branch, and from when to when."""
+
+    branch: tuple[TracedCall, ...]
+    start: int = 0
+    end: int | None = None
+
+    def holds(self, first: int, last: int) -> bool:
+        """Whether something lasted no longer than this."""
+        return self.start <= first and (self.end is None or last <= self.end)
 
 
-def into_failures(tree: TraceTree, *, by_itself: bool = False) -> set[int]:
-    """S1 as marks: the calls through which data flowed into calls that failed at once."""
-    found: set[int] = set()
-    for leaf in tree.failed_leaves():
-        skeleton = Skeleton(tree, leaf, by_itself=by_itself)
-        for argument in range(len(leaf.states)):
-            found |= _heads(skeleton.slice(Place(leaf.mark, HEAD, argument + 1)))
+def extent_of(left: Left) -> Extent:
+    """What an answer, a failure or an exception can have to do with."""
+    call = left.call
+    if left.port is Port.EXIT:
+        answer = call.answers[left.number]
+        return Extent(tuple(path_to(answer.last)), call.called, answer.time)
+    end = call.failed if left.port is Port.FAIL and call.failed else call.left
+    return Extent((call,), call.called, end)
+
+
+def _whole(tree: TraceTree) -> Extent:
+    return Extent(tuple(tree.success))
+
+
+def failed_leaves(tree: TraceTree, extent: Extent) -> list[TracedCall]:
+    """The calls that failed at once, within an extent."""
+    return [
+        each for each in tree.failed_leaves() if extent.holds(each.called, each.failed or each.left)
+    ]
+
+
+def data_flow(
+    tree: TraceTree, left: Left, argument: int, variable: int | None = None
+) -> set[Place]:
+    """The data-flow slice of an argument (from 1) of an event: all positions that it depends on.
+
+    With a `variable` of the event's clause, only what depends on that: a goal that is not one call
+    has all its variables in one argument.
+    """
+    call = left.call
+    answer = call.answers[left.number] if left.port is Port.EXIT else None
+    last, until = (answer.last, answer.time) if answer else (call, call.called)
+    skeleton = Skeleton(Annotated(tree), last, until)
+    found: set[Place] = {Place(call.mark, HEAD, argument)}
+    starts = found if variable is None else skeleton.mentioning(call.mark, variable)
+    found |= skeleton.slice(*starts)
+    return found | _behind_library(tree.calls[mark - 1] for mark in marks(found))
+
+
+def _behind_library(calls: Iterable[TracedCall]) -> set[Place]:
+    """What predicates of the library called back, out of sight: all of it counts."""
+    found: set[Place] = set()
+    for call in calls:
+        for left in call.log if not call.predicate.is_user else ():
+            if isinstance(left, Left) and left.port is Port.EXIT:
+                found |= {
+                    Place(each.mark, HEAD, argument)
+                    for each in path_to(left.call.answers[left.number].last, call)
+                    for argument in range(1, len(each.states) + 1)
+                }
     return found
 
 
-def made_final(tree: TraceTree) -> set[int]:
+def potentially_dependent(
+    tree: TraceTree, extent: Extent | None = None, *, repaired: bool = True
+) -> set[int]:
+    """PDPS as marks; `repaired` adds what made negations fail, and what `findall/3` and the like
+    called back, which is on no branch either."""
+    extent = extent or _whole(tree)
+    found = {each.mark for each in (*extent.branch, *failed_leaves(tree, extent))}
+    if not repaired:
+        return found
+    refuting = [each for each in tree.refuting if extent.holds(each.called, each.called)]
+    called_back = _behind_library((*extent.branch, *refuting))
+    return found | {each.mark for each in refuting} | marks(called_back)
+
+
+def into_failures(
+    tree: TraceTree, extent: Extent | None = None, *, by_itself: bool = False
+) -> set[int]:
+    """S1 as marks: the calls through which data flowed into calls that failed at once."""
+    shared = Annotated(tree)
+    found: set[int] = set()
+    for leaf in failed_leaves(tree, extent or _whole(tree)):
+        known = Annotated(tree, leaf.called) if by_itself else shared
+        starts = [Place(leaf.mark, HEAD, nth) for nth in range(1, len(leaf.states) + 1)]
+        found |= marks(Skeleton(known, leaf).slice(*starts))
+    return found
+
+
+def made_final(tree: TraceTree, extent: Extent | None = None) -> set[int]:
     """S2 as marks: the branches of the cuts that were run."""
-    return {each.mark for cut in tree.cuts for each in cut.branch()}
+    extent = extent or _whole(tree)
+    cuts = [each for each in tree.cuts if extent.holds(each.call.called, each.last.called)]
+    return {each.mark for cut in cuts for each in cut.branch()}
 
 
-def debug_slice(tree: TraceTree, *, by_itself: bool = False, repaired: bool = True) -> set[int]:
+def debug_slice(
+    tree: TraceTree,
+    extent: Extent | None = None,
+    *,
+    by_itself: bool = False,
+    repaired: bool = True,
+) -> set[int]:
     """The debug slice as marks."""
     return (
-        potentially_dependent(tree, repaired=repaired)
-        | into_failures(tree, by_itself=by_itself)
-        | made_final(tree)
+        potentially_dependent(tree, extent, repaired=repaired)
+        | into_failures(tree, extent, by_itself=by_itself)
+        | made_final(tree, extent)
     )
 
 
-def _heads(places: Iterable[Place]) -> set[int]:
+def marks(places: Iterable[Place]) -> set[int]:
+    """The calls whose heads the places are arguments of."""
     return {place.mark for place in places if place.literal == HEAD}
+
+
+def through(places: Iterable[Place]) -> set[int]:
+    """The calls whose clauses the places are in, be it in goals of their bodies only: what a clause
+    gives to a goal may stand in its text."""
+    return {place.mark for place in places}

@@ -29,6 +29,8 @@ _STACK = "4g"
 
 
 _PATIENCE = 1.0
+_NUMBERS = 1 << 40
+"""How many numbers a process has for its terms, predicates and clauses."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -47,11 +49,13 @@ def find_swipl() -> str:
 class Engine:
     """A swipl process with the user's files in it. Use it in a `with` statement."""
 
-    def __init__(self, *, stdin: int | None = None, stdout: int | None = None) -> None:
+    def __init__(
+        self, *, stdin: int | None = None, stdout: int | None = None, stack: str = _STACK
+    ) -> None:
         """Start it; `stdin` and `stdout` are the program's, inherited where they are None."""
         read_request, write_request = os.pipe()
         read_event, write_event = os.pipe()
-        command = [find_swipl(), "-q", "-f", "none", "--no-signals", f"--stack-limit={_STACK}"]
+        command = [find_swipl(), "-q", "-f", "none", "--no-signals", f"--stack-limit={stack}"]
         command += ["-g", "whence_capture:serve", str(CAPTURE), "--"]
         command += [f"/dev/fd/{read_request}", f"/dev/fd/{write_event}"]
         try:
@@ -70,6 +74,11 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     def load(self, file: Path) -> None:
         """Load a program as swipl does: what is wrong in it is said on standard error."""
@@ -116,6 +125,38 @@ class Engine:
             self._process.wait(timeout=_PATIENCE)
         except subprocess.TimeoutExpired:
             self.kill()
+
+
+class Engines:
+    """The process of the run, and those in which it was run again from its start."""
+
+    def __init__(self, first: Engine) -> None:
+        self._engines = [first]
+
+    def start(self, file: Path) -> Engine:
+        """Another process with the program as it is loaded, which reads and prints nothing."""
+        engine = Engine(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self._engines.append(engine)
+        engine.load(file)
+        engine.do(f"number_from({_NUMBERS * (len(self._engines) - 1)})")
+        return engine
+
+    def of(self, number: int) -> Engine:
+        """The process that knows a term, a predicate or a clause."""
+        return self._engines[number // _NUMBERS]
+
+    def numbered(self, request: str, numbers: Sequence[int]) -> list[list[str]]:
+        """A request about terms, each sent to where they are kept."""
+        found: list[list[str]] = []
+        for index, engine in enumerate(self._engines):
+            found += engine.numbered(request, [n for n in numbers if n // _NUMBERS == index])
+        return found
+
+    def close(self) -> None:
+        """End the processes that were started here."""
+        for engine in self._engines[1:]:
+            engine.close()
+        del self._engines[1:]
 
 
 @contextlib.contextmanager

@@ -6,6 +6,8 @@ Mercury declarative debugger" (2005), section 3; what is said of libraries and c
   negations that succeeded and in conditions that failed (tried in vain).
 - A failure's children are all answers and failures below it. Failure says that the answers so far
   are all there are.
+- Of a call that was stopped everything below it counts, and what it was waiting for; the tree ends
+  where the same call comes again, below which all would come again.
 - A library predicate is trusted, and what it called back is what its caller's children really are.
   Of one that only passes control on, the branch counts; of any other, all that happened.
 - An earlier clause with a cut that it did not reach left the way free for a later one: what it
@@ -24,12 +26,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from whence.langs.prolog.engine import Engine, plain
+from whence.errors import CannotExpand
+from whence.langs.prolog.engine import Engines, plain
 from whence.langs.prolog.events import GOAL, Clause, Predicate
+from whence.langs.prolog.kept_terms import KeptTerms, steps_of
+from whence.langs.prolog.reruns import Reruns
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, LogEntry, Port, TracedCall, completed, in_vain
-from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
-from whence.model.value import atom
+from whence.langs.prolog.traced_call import (
+    Left,
+    LogEntry,
+    Port,
+    TracedCall,
+    completed,
+    in_vain,
+    stopped_in,
+)
+from whence.model.call import Binding, Call, Function, Location, Outcome, OutcomeKind, Rule
+from whence.model.value import Value, atom, parse_path
 from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, assembled
 
@@ -38,6 +51,12 @@ _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
 _SOURCE_LINES = 12
 _ADDED = "This clause was added while the program ran; what added it may be at fault."
+_OUTCOMES = {
+    Port.EXIT: OutcomeKind.RETURNED,
+    Port.FAIL: OutcomeKind.FAILED,
+    Port.RAISE: OutcomeKind.RAISED,
+    Port.STOPPED: OutcomeKind.NOT_TERMINATED,
+}
 _CALLS_EACH = {"maplist", "foldl"}
 _CALLS_ONE = {"call", "once", "catch", "apply", "setup_call_cleanup", "call_cleanup"}
 
@@ -47,6 +66,10 @@ def children_of(left: Left) -> list[Left]:
     call = left.call
     if left.port is Port.FAIL:
         return in_vain(call.log)
+    if left.port is Port.STOPPED:
+        waiting = stopped_in(call)
+        goes_on = waiting is not None and waiting.repeats is None
+        return in_vain(call.log) + ([Left(Port.STOPPED, waiting)] if waiting and goes_on else [])
     is_answer = left.port is Port.EXIT
     on_branch = call.answers[left.number].children if is_answer else call.raised_after
     if call.predicate.is_user:
@@ -77,13 +100,32 @@ def events_between(left: Left) -> int:
     return (call.failed if left.port is Port.FAIL and call.failed else call.left) - call.called
 
 
+def _weight(left: Left) -> int:
+    """About how many events lie below one that is not looked into yet."""
+    if left.call.is_skipped:
+        return 1 + left.call.effort
+    return 1 + events_between(left) // _EVENTS_A_NODE
+
+
 class EvaluationTree:
     """A `Source` of the tree below one event. Terms are fetched from Prolog when they are shown."""
 
-    def __init__(self, engine: Engine, trace: TraceTree, names: dict[str, str], goal: str) -> None:
-        """`names` says how files are written whose resolved names are known."""
-        self._engine = engine
-        self._trace = trace
+    def __init__(
+        self,
+        engines: Engines,
+        trace: TraceTree,
+        names: dict[str, str],
+        goal: str,
+        reruns: Reruns | None = None,
+    ) -> None:
+        """`names` says how files are written whose resolved names are known.
+
+        With `reruns` calls that were skipped can be looked into.
+        """
+        self._engines = engines
+        self.trace = trace
+        self._reruns = reruns
+        self.terms = KeptTerms(engines)
         self._names = names
         self._goal = goal
         self._nodes: list[Left] = []
@@ -101,22 +143,89 @@ class EvaluationTree:
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
         """The event as a question shows it."""
         left = self._nodes[detail]
-        kind = OutcomeKind.RAISED if left.port is Port.RAISE else OutcomeKind.RETURNED
+        kind = _OUTCOMES[left.port]
         if left.port is Port.FAIL and function.location is not None:
             uncovered = self.texts([left.call.term])[0]
             rule = replace(rule, source=f"% None of its clauses covers what {uncovered} lacks.")
         value = None
         if left.port is Port.RAISE and left.call.raised is not None:
             value = atom(self.texts([left.call.raised])[0])
-        return Call(function, rule, Outcome(kind, value), text=self.equation(left))
+        return Call(
+            function,
+            rule,
+            Outcome(kind, value),
+            arguments=self.arguments(left),
+            text=self.equation(left),
+        )
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
         """More levels below an implicit event."""
-        return self._built(self._nodes[detail], detail + 1, levels=levels)
+        left = self._nodes[detail]
+        if left.call.is_skipped:
+            if self._reruns is None:
+                raise CannotExpand("the calls below this one were not recorded")
+            left = self._nodes[detail] = self._reruns.reopened(left, self.digests)
+        return self._built(left, detail + 1, levels=levels)
 
     def event(self, node: int) -> Left:
         """The event that a node of the tree, known by its id, stands for."""
         return self._nodes[node - 1]
+
+    def ran_for(self, call: TracedCall) -> int:
+        """How many events were told after a call was made, to the end of the run."""
+        trace = self.trace if self._reruns is None else self._reruns.trace_of(call)
+        return trace.length - call.called
+
+    def child(self, node: int, left: Left) -> int | None:
+        """The id of the node that stands for an event below another node."""
+        for nth, each in enumerate(children_of(self.event(node))):
+            if each == left:
+                return self._ids.get((node, nth))
+        return None
+
+    # --- arguments -------------------------------------------------------------------------------
+
+    def arguments(self, left: Left) -> tuple[Binding, ...]:
+        """The arguments as the event left them; of a goal that is not one call, its variables.
+
+        What an argument lacked when it was called may have come of the call.
+        """
+        call = left.call
+        if call.predicate.name == GOAL:
+            return tuple(
+                Binding(name, self.argument(left, nth)[1], came_of_call=True)
+                for nth, name in enumerate(self.trace.run.names)
+            )
+        values = self.terms.arguments(_term(left))
+        return tuple(
+            Binding("", value, came_of_call=state != "g")
+            for value, state in zip(values, call.states, strict=False)
+        )
+
+    def part_of_goal(self, left: Left, text: str) -> str:
+        """A part of the goal by its arguments, where it was named by a variable of it."""
+        name, _ = parse_path(text)
+        place = self.trace.run.names.get(name, ((),))[0]
+        if left.call.predicate.name == GOAL or not place:
+            return text
+        _, value = self.argument(left, place[0] - 1)
+        return f"arg{place[0]}{''.join(steps_of(value, place[1:]))}{text.strip()[len(name) :]}"
+
+    def argument(self, left: Left, position: int) -> tuple[tuple[int, ...], Value]:
+        """An argument (from 0): its path in the call's, and its value."""
+        if left.call.predicate.name != GOAL:
+            return (position + 1,), self.terms.arguments(_term(left))[position]
+        path = list(self.trace.run.names.values())[position][0]
+        return (1, *path), self.terms.part(_term(left), path)
+
+    def variable(self, left: Left, path: tuple[int, ...]) -> int | None:
+        """Which variable of the goal's clause a part is of, where the goal is not one call."""
+        clause = left.call.tried[-1] if left.call.tried else None
+        if left.call.predicate.name != GOAL or clause is None:
+            return None
+        places = self.terms.places(clause)
+        found = None if places is None else places.text_at((), path)
+        return None if found is None else found[0]
 
     # --- texts -----------------------------------------------------------------------------------
 
@@ -129,6 +238,8 @@ class EvaluationTree:
         if left.port is Port.RAISE:
             assert call.raised is not None
             return f"{goal} raised {self.texts([call.raised])[0]}"
+        if left.port is Port.STOPPED:
+            return f"{goal} did not end{self._came_again(call)}"
         if not call.answers:
             return f"{goal} has no answer"
         terms = [each.term for each in call.answers]
@@ -136,12 +247,26 @@ class EvaluationTree:
         more = f"; … {len(terms) - _ANSWERS_SHOWN} more" if len(terms) > _ANSWERS_SHOWN else ""
         return f"{goal} has no answer but {shown}{more}"
 
+    def _came_again(self, call: TracedCall) -> str:
+        waiting = stopped_in(call)
+        if waiting is None or waiting.repeats is None:
+            return ""
+        return f": it came to {self.texts([waiting.term])[0]} again"
+
     def texts(self, terms: Sequence[int]) -> list[str]:
         """The texts of terms, from Prolog where they are not known yet."""
         missing = [each for each in terms if each not in self._texts]
-        for _, number, text in self._engine.numbered("terms", missing):
+        for _, number, text in self._engines.numbered("terms", missing):
             self._texts[int(number)] = plain(text)
         return [self._texts[each] for each in terms]
+
+    def items(self, terms: Sequence[int]) -> list[str]:
+        """Terms as texts that another process reads as the same terms, constraints included."""
+        found = {
+            int(number): plain(text)
+            for _, number, text in self._engines.numbered("items", sorted(set(terms)))
+        }
+        return [found[each] for each in terms]
 
     # --- rows ------------------------------------------------------------------------------------
 
@@ -163,6 +288,7 @@ class EvaluationTree:
             is_full = most is not None and len(lefts) + len(waiting) + len(children) > most
             is_deep = levels is not None and depth >= levels
             is_implicit = bool(children) and depth > 0 and (is_full or is_deep)
+            is_implicit = is_implicit or left.call.is_skipped
             lefts.append(left)
             self._row(rows, left, node, parent, is_implicit)
             if not is_implicit:
@@ -179,17 +305,25 @@ class EvaluationTree:
         rows.parents.append(parent)
         rows.functions.append(function)
         rows.rules.append(rule)
-        raised = left.port is Port.RAISE
-        rows.outcomes.append(OutcomeKind.RAISED if raised else OutcomeKind.RETURNED)
-        rows.own.append(1 + events_between(left) // _EVENTS_A_NODE if implicit else 1)
+        rows.outcomes.append(_OUTCOMES[left.port])
+        rows.own.append(_weight(left) if implicit else 1)
         rows.implicit.append(implicit)
         rows.details.append(node - 1)
 
+    def digests(self, terms: Sequence[int]) -> list[str]:
+        """What is equal for terms that are variants of each other."""
+        self._fetch_digests(set(terms))
+        return [self._digests[each][0] for each in terms]
+
+    def _fetch_digests(self, terms: set[int]) -> None:
+        for _, number, sha, length in self._engines.numbered(
+            "digests", sorted(terms - self._digests.keys())
+        ):
+            self._digests[int(number)] = sha, int(length)
+
     def _judged(self, rows: Rows, lefts: Sequence[Left]) -> None:
         """Equal questions have equal digests: they are about variants of the same terms."""
-        wanted = {term for left in lefts for term in _terms(left)} - self._digests.keys()
-        for _, number, sha, length in self._engine.numbered("digests", sorted(wanted)):
-            self._digests[int(number)] = sha, int(length)
+        self._fetch_digests({term for left in lefts for term in _terms(left)})
         for left in lefts:
             known = [self._digests[term] for term in _terms(left)]
             words = [left.port.value, left.call.predicate.module, *(each[0] for each in known)]
@@ -206,7 +340,7 @@ class EvaluationTree:
         """
         call = left.call
         number = call.clause
-        if left.port is not Port.RAISE:
+        if left.port in (Port.EXIT, Port.FAIL):
             number = call.answers[left.number].clause if left.port is Port.EXIT else None
         known = self._numbers.get((call.predicate, number))
         if known is None:
@@ -233,7 +367,7 @@ class EvaluationTree:
     def _rule(self, predicate: Predicate, number: int | None, function: Function) -> Rule:
         if predicate.name == GOAL:
             return Rule("the goal", function.name, source=self._goal)
-        clause = self._trace.clause(number)
+        clause = self.trace.clause(number)
         if clause is None:
             return Rule(function.name, function.name, function.location)
         if not clause.line:
@@ -247,6 +381,11 @@ class EvaluationTree:
 
     def _location(self, file: str, line: int) -> Location | None:
         return Location(self._names.get(file, file), line) if file and line else None
+
+
+def _term(left: Left) -> int:
+    """The term that an event leaves: an answer, or the call that it was."""
+    return left.call.answers[left.number].term if left.port is Port.EXIT else left.call.term
 
 
 def _terms(left: Left) -> list[int]:

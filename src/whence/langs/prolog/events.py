@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
 
 from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine, plain, quoted
@@ -91,7 +92,7 @@ class Clause:
         return max(found, key=lambda each: each.start, default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallEvent:
     """A call; `caller` is a frame, or 0 for the root."""
 
@@ -103,7 +104,7 @@ class CallEvent:
     states: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class UnifyEvent:
     """The head of a clause was unified with a call."""
 
@@ -111,7 +112,7 @@ class UnifyEvent:
     clause: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ExitEvent:
     """An answer; `more` says that there may be further ones."""
 
@@ -121,14 +122,14 @@ class ExitEvent:
     states: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FailEvent:
     """No (further) answer."""
 
     frame: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RedoEvent:
     """Execution goes on in a frame: at a place of its clause, or (0) wherever it left off."""
 
@@ -136,7 +137,7 @@ class RedoEvent:
     pc: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RaiseEvent:
     """An exception leaves a call."""
 
@@ -144,7 +145,7 @@ class RaiseEvent:
     term: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CutEvent:
     """A cut was run; `pruned` are frames and the clauses that they will not try."""
 
@@ -153,7 +154,17 @@ class CutEvent:
     pruned: tuple[tuple[int, int], ...]
 
 
-Event = CallEvent | UnifyEvent | ExitEvent | FailEvent | RedoEvent | RaiseEvent | CutEvent
+@dataclass(slots=True)
+class EffortEvent:
+    """A call that is not looked into: how many inferences were made up to now."""
+
+    frame: int
+    inferences: int
+
+
+Event = (
+    CallEvent | UnifyEvent | ExitEvent | FailEvent | RedoEvent | RaiseEvent | CutEvent | EffortEvent
+)
 
 
 @dataclass
@@ -163,72 +174,113 @@ class Run:
     predicates: dict[int, Predicate] = field(default_factory=dict)
     clauses: dict[int, Clause] = field(default_factory=dict)
     answers: list[str] = field(default_factory=list)
+    names: dict[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """At which paths in the goal its named variables stand."""
     raised: int | None = None
     exhausted: bool = False
     """Whether the last answer was the last there is."""
+    stopped: str = ""
+    """Which limit stopped it: `events`, `depth` or `seconds`."""
+
+
+@dataclass(frozen=True)
+class RunLimits:
+    """When a run is stopped, and from which depth on it is not looked at; 0 is never."""
+
+    events: int = 0
+    depth: int = 0
+    seconds: float = 0
+    skip_below: int = 0
+    opened: tuple[int, ...] = ()
+    """The numbers of the calls that are looked into although they are as deep as that."""
+
+    def __str__(self) -> str:
+        return (
+            f"limits({self.events}, {self.depth}, {self.seconds:g}, {self.skip_below}, "
+            f"{list(self.opened)})"
+        )
+
+
+NO_LIMITS = RunLimits()
 
 
 def run_goal(
-    engine: Engine, goal: str, run: Run, *, solutions: int, most_events: int
+    engine: Engine, goal: str, run: Run, *, solutions: int, limits: RunLimits = NO_LIMITS
 ) -> Iterator[Event]:
     """Run a goal for a number of answers; the tables and answers are put into `run`."""
-    events = read(engine.stream(f"run({quoted(goal)}, {solutions})"), run)
-    for count, event in enumerate(events, 1):
-        if count > most_events:
-            engine.kill()
-            raise WhenceError(
-                f"the goal did not end within {most_events:,} events; --max-events N allows more, "
-                "--solutions N asks for fewer answers"
-            )
-        yield event
+    return read(engine.stream(f"run({quoted(goal)}, {solutions}, {limits})"), run)
 
 
 def read(lines: Iterable[list[str]], run: Run) -> Iterator[Event]:
-    """Events from lines; what is not an event goes into the run's tables."""
+    """Events from lines; what is not an event goes into the run's tables.
+
+    The first letters are in the order of how often they come; a trace has millions of lines.
+    """
     for fields in lines:
-        match fields:
-            case ["c", frame, caller, pc, predicate, term, states]:
-                yield CallEvent(
-                    int(frame), int(caller), int(pc), int(predicate), int(term),
-                    "" if states == "-" else states,
-                )  # fmt: skip
-            case ["u", frame, clause]:
-                yield UnifyEvent(int(frame), int(clause))
-            case ["x", frame, more, term, states]:
-                yield ExitEvent(int(frame), more == "1", int(term), "" if states == "-" else states)
-            case ["f", frame]:
-                yield FailEvent(int(frame))
-            case ["r", frame, pc]:
-                yield RedoEvent(int(frame), int(pc))
-            case ["e", frame, term]:
-                yield RaiseEvent(int(frame), int(term))
-            case ["t", frame, pc, pruned]:
-                pairs = tuple((of, clause) for of, clause in json.loads(pruned))
-                yield CutEvent(int(frame), int(pc), pairs)
-            case ["predicate", *rest]:
-                run.predicates[int(rest[0])] = _predicate(rest)
-            case ["clause", *rest]:
-                run.clauses[int(rest[0])] = _clause(rest)
-            case ["answer", text]:
-                run.answers.append(plain(text))
-            case ["raised", term]:
-                run.raised = int(term)
-            case ["end", how]:
-                run.exhausted = how == "exhausted"
-            case ["hook", text]:
-                raise WhenceError(f"the capture of the run failed: {plain(text)}")
-            case _:
-                raise WhenceError(f"the capture of the run wrote what nobody can read: {fields}")
+        kind = fields[0]
+        if kind == "c":
+            _, frame, caller, pc, predicate, term, states = fields
+            yield CallEvent(
+                int(frame), int(caller), int(pc), int(predicate), int(term), _states(states)
+            )
+        elif kind == "x":
+            _, frame, more, term, states = fields
+            yield ExitEvent(int(frame), more == "1", int(term), _states(states))
+        elif kind == "u":
+            yield UnifyEvent(int(fields[1]), int(fields[2]))
+        elif kind == "f":
+            yield FailEvent(int(fields[1]))
+        elif kind == "r":
+            yield RedoEvent(int(fields[1]), int(fields[2]))
+        elif kind == "t":
+            pairs = tuple((of, clause) for of, clause in json.loads(fields[3]))
+            yield CutEvent(int(fields[1]), int(fields[2]), pairs)
+        elif kind == "e":
+            yield RaiseEvent(int(fields[1]), int(fields[2]))
+        elif kind == "i":
+            yield EffortEvent(int(fields[1]), int(fields[2]))
+        else:
+            _take_note(fields, run)
+
+
+@cache
+def _states(number: str) -> str:
+    """A letter for each argument: `v`ariable, `g`round or `p`artly known."""
+    bits = f"{int(number):b}"[1:]
+    return "".join("vgp"[int(bits[at : at + 2], 2)] for at in range(0, len(bits), 2))
+
+
+def _take_note(fields: list[str], run: Run) -> None:
+    """What is told besides events."""
+    match fields:
+        case ["predicate", *rest]:
+            run.predicates[int(rest[0])] = _predicate(rest)
+        case ["clause", *rest]:
+            run.clauses[int(rest[0])] = _clause(rest)
+        case ["name", name, places]:
+            run.names[plain(name)] = tuple(tuple(each) for each in json.loads(places))
+        case ["answer", text]:
+            run.answers.append(plain(text))
+        case ["raised", term]:
+            run.raised = int(term)
+        case ["end", how]:
+            run.exhausted = how == "exhausted"
+        case ["stopped", why]:
+            run.stopped = why
+        case ["hook", text]:
+            raise WhenceError(f"the capture of the run failed: {plain(text)}")
+        case _:
+            raise WhenceError(f"the capture of the run wrote what nobody can read: {fields}")
 
 
 def _predicate(fields: list[str]) -> Predicate:
-    _, kind, tabled, arity, line, module, name, file = fields
+    _, kind, arity, line, module, name, file = fields
     return Predicate(
         plain(module),
         plain(name),
         int(arity),
-        kind == "user",
-        tabled == "1",
+        kind != "library",
+        kind == "tabled",
         plain(file),
         int(line),
     )

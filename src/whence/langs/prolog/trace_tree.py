@@ -25,6 +25,7 @@ from whence.langs.prolog.events import (
     Construct,
     ConstructKind,
     CutEvent,
+    EffortEvent,
     Event,
     ExitEvent,
     FailEvent,
@@ -47,6 +48,7 @@ from whence.langs.prolog.traced_call import (
     evaluation,
     in_vain,
     is_inside,
+    path_to,
     place_of,
     reopen,
 )
@@ -61,8 +63,6 @@ class TraceTree:
         self.run = run
         self.calls: list[TracedCall] = []
         self.cuts: list[Cut] = []
-        self.success: list[TracedCall] = []
-        """The branch of the last answer of the goal; empty where there is none."""
         self.refuting: list[TracedCall] = []
         """The branches on which negated goals succeeded, so that the negations failed."""
         self.unknown_frames = 0
@@ -70,6 +70,7 @@ class TraceTree:
         self._branch: list[TracedCall | Marker] = []
         self._of_frame: dict[int, TracedCall] = {}
         self._new_cuts: list[Cut] = []
+        self._has_raised = False
         self._time = 0
         for event in events:
             self._time += 1
@@ -78,11 +79,21 @@ class TraceTree:
             self._cut_off(0, None, None)
 
     @property
+    def length(self) -> int:
+        """How many events there were."""
+        return self._time
+
+    @property
     def root(self) -> TracedCall:
         return self.calls[0]
 
     def clause(self, number: int | None) -> Clause | None:
         return None if number is None else self.run.clauses.get(number)
+
+    @property
+    def success(self) -> list[TracedCall]:
+        """The branch of the last answer of the goal; empty where there is none."""
+        return path_to(self.root.answers[-1].last) if self.root.answers else []
 
     def failed_leaves(self) -> list[TracedCall]:
         """Calls that failed at once."""
@@ -106,19 +117,21 @@ class TraceTree:
         if isinstance(event, RaiseEvent):
             self._raise(call, event)
             return
+        if isinstance(event, EffortEvent):
+            call.note_effort(event.inferences)
+            return
         self._forget_raised()
         call.left = self._time
-        match event:
-            case UnifyEvent(_, clause):
-                self._unify(call, clause)
-            case ExitEvent():
-                self._exit(call, event)
-            case FailEvent():
-                self._fail(call)
-            case RedoEvent(_, pc):
-                self._redo(call, pc)
-            case CutEvent():
-                self._cut(call, event)
+        if isinstance(event, ExitEvent):
+            self._exit(call, event)
+        elif isinstance(event, UnifyEvent):
+            self._unify(call, event.clause)
+        elif isinstance(event, FailEvent):
+            self._fail(call)
+        elif isinstance(event, RedoEvent):
+            self._redo(call, event.pc)
+        else:
+            self._cut(call, event)
 
     def _call(self, event: CallEvent) -> None:
         caller = self._of_frame.get(event.caller) if event.caller else None
@@ -177,15 +190,20 @@ class TraceTree:
         self._settle(call, None)
         children = (*call.guards, *because(call, call.body))
         answer = Answer(
-            event.term, event.states, event.more, call.clause, children, self._time, len(call.log)
+            event.term,
+            event.states,
+            event.more,
+            call.clause,
+            children,
+            self._time,
+            len(call.log),
+            self._last_call() or call,
         )
         call.answers.append(answer)
         call.is_open = False
         call.end_on_branch = len(self._branch)
         if call.caller is not None:
             call.caller.log.append(Left(Port.EXIT, call, len(call.answers) - 1))
-        if call.mark == 1:
-            self.success = [each for each in self._branch if isinstance(each, TracedCall)]
 
     def _fail(self, call: TracedCall) -> None:
         self._cut_off(call.position + 1, call, None)
@@ -224,6 +242,7 @@ class TraceTree:
 
     def _raise(self, call: TracedCall, event: RaiseEvent) -> None:
         call.left = self._time
+        self._has_raised = True
         if call.raised is not None:
             return
         call.raised = event.term
@@ -286,6 +305,9 @@ class TraceTree:
 
     def _forget_raised(self) -> None:
         """After an exception was caught: what it left is on no branch any more."""
+        if not self._has_raised:
+            return
+        self._has_raised = False
         while self._branch:
             last = self._branch[-1]
             if not isinstance(last, TracedCall) or last.raised is None:

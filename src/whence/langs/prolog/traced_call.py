@@ -21,11 +21,12 @@ class Port(Enum):
     EXIT = "exit"
     FAIL = "fail"
     RAISE = "exception"
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A call being left: its `number`-th answer, its failure, or an exception."""
+    """A call being left: its `number`-th answer, its failure, an exception; or that it was not."""
 
     port: Port
     call: TracedCall
@@ -44,6 +45,8 @@ class Answer:
     time: int
     logged: int
     """How long the call's log was."""
+    last: TracedCall
+    """Where the branch ended: `path_to` it is the branch on which the answer was found."""
 
 
 @dataclass(slots=True)
@@ -112,6 +115,23 @@ class TracedCall:
     is_open: bool = True
     end_on_branch: int = 0
     """Where the branch ended when it was last left."""
+    entered_at: int | None = None
+    """Of a call that was not looked into: the number of inferences when it was made."""
+    effort: int = 0
+    """How many inferences were made in it, out of sight."""
+    repeats: TracedCall | None = None
+    """Of a call that was stopped: one that led to it, with the same arguments."""
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether it was run without being looked into."""
+        return self.entered_at is not None
+
+    def note_effort(self, inferences: int) -> None:
+        """It is made, or left: so many inferences were made so far."""
+        if self.entered_at is None:
+            self.entered_at = inferences
+        self.effort = inferences - self.entered_at
 
 
 @dataclass(slots=True)
@@ -129,11 +149,24 @@ class Cut:
         return [each for each in path_to(end) if each.position >= self.call.position]
 
 
-def path_to(call: TracedCall) -> list[TracedCall]:
-    """The branch from the goal to a call, as it was when the call was made."""
-    path = [call]
-    while path[-1].parent is not None:
-        path.append(path[-1].parent)
+def answer_at(call: TracedCall, time: int | None) -> Answer | None:
+    """The answer that a call had last given at a time (None: at the end)."""
+    for answer in reversed(call.answers):
+        if time is None or answer.time <= time:
+            return answer
+    return None
+
+
+def path_to(call: TracedCall, after: TracedCall | None = None) -> list[TracedCall]:
+    """The branch from the goal to a call, as it was when the call was made.
+
+    With `after` only what comes after that call, which is on the branch.
+    """
+    path = []
+    each: TracedCall | None = call
+    while each is not None and each is not after:
+        path.append(each)
+        each = each.parent
     return path[::-1]
 
 
@@ -154,6 +187,12 @@ def reopen(call: TracedCall | None) -> None:
     while call is not None and not call.is_open:
         call.is_open = True
         call = call.caller
+
+
+def stopped_in(call: TracedCall) -> TracedCall | None:
+    """What a call was waiting for when the run was stopped."""
+    last = next((each for each in reversed(call.body) if isinstance(each, TracedCall)), None)
+    return last if last is not None and last.is_open else None
 
 
 def because(owner: TracedCall, items: Iterable[TracedCall | Marker]) -> list[Left]:

@@ -10,7 +10,7 @@ run one after another; where they are not, nothing is said.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from whence.model.symptom import Operand
@@ -31,6 +31,13 @@ _ABOUT_ARGUMENTS = frozenset(
     )
 )
 """Builtins whose result is as good as their arguments: it is these that are operands."""
+_EQUAL = frozenset(
+    f"assert{kind}Equal" for kind in ("", "Dict", "List", "MultiLine", "Sequence", "Set", "Tuple")
+)
+_COLLECTING = frozenset(
+    ("dict", "frozenset", "len", "list", "set", "sorted", "str", "sum", "tuple")
+)
+"""Builtins that make of one argument what a test compares: it is the argument that is looked at."""
 _WORDS = frozenset(("msg", "message", "places", "delta", "countEqual"))
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -102,6 +109,35 @@ def _method_parts(value: ast.expr) -> Iterator[ast.expr]:
                 yield keyword.value
 
 
+def expected_of(source: str, line: int, operands: Sequence[Operand], wrong: Operand) -> str:
+    """What an operand should be if it is wrong and the other is right: a literal, or nothing."""
+    module = _parsed(source)
+    others = [each for each in operands if each is not wrong]
+    statements = _statements_at(module, line) if module else []
+    if len(others) != 1 or not statements or not _is_equality(statements[0]):
+        return ""
+    for text in (others[0].expression, others[0].value):
+        if text and "..." not in text and _is_literal(text):
+            return " ".join(text.split())
+    return ""
+
+
+def _is_equality(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assert):
+        test = statement.test
+        return isinstance(test, ast.Compare) and [type(each) for each in test.ops] == [ast.Eq]
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and _called(call) in _EQUAL
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """The expression that made an operand, or why it is not known."""
@@ -115,6 +151,12 @@ class Made:
     """The name that was assigned it, if the operand is a name."""
     lambda_line: int | None = None
     """The line of the `lambda` that the test calls by that name."""
+    parameter: str = ""
+    """The parameter of the test that the operand is."""
+    collected_by: str = ""
+    """The builtin that makes a list, a length or the like of what it gives, if there is one."""
+    part_of: Made | None = None
+    """What made the thing that it belongs to; where it ran nothing recorded, that counts."""
     unknown: str = ""
 
 
@@ -128,12 +170,17 @@ def maker(source: str, line: int, operand: Operand) -> Made:
         or operand.expression != ast.get_source_segment(source, expression)
     ):
         return Made(unknown="its source has changed since it was recorded")
+    return _maker(module, line, expression)
+
+
+def _maker(module: ast.Module, line: int, expression: ast.expr) -> Made:
     if not isinstance(expression, ast.Name):
         return _made(module, line, expression)
     name = expression.id
     assigned = _assigned(module, line, name)
     if isinstance(assigned, str):
-        return Made(unknown=assigned)
+        given = assigned == _given(name)
+        return Made(unknown=assigned, parameter=name if given else "")
     return replace(_made(module, line, assigned), from_literals=False, by_name=name)
 
 
@@ -141,14 +188,23 @@ def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
     inner = expression.value if isinstance(expression, ast.Await) else expression
     if isinstance(inner, ast.Call):
         called = _called(inner)
+        if called in _COLLECTING and len(inner.args) == 1 and not inner.keywords:
+            found = _made(module, line, inner.args[0])
+            if found.span is not None:
+                return replace(found, collected_by=called)
         if not called:
             return Made(unknown="what it calls has no name")
         function = _assigned(module, line, called) if isinstance(inner.func, ast.Name) else ""
         line_of_lambda = function.lineno if isinstance(function, ast.Lambda) else None
         literals = _is_given_literals(module, inner) and line_of_lambda is None
-        return Made(_span(inner), called, literals, lambda_line=line_of_lambda)
-    if isinstance(inner, ast.Attribute):
-        return Made(_span(inner), inner.attr)
+        of: Made | None = None
+        if isinstance(inner.func, ast.Attribute):
+            of = replace(_maker(module, line, inner.func.value), from_literals=False)
+        return Made(_span(inner), called, literals, lambda_line=line_of_lambda, part_of=of)
+    if isinstance(inner, ast.Attribute | ast.Subscript):
+        name = inner.attr if isinstance(inner, ast.Attribute) else "__getitem__"
+        whole = _maker(module, line, inner.value)
+        return Made(_span(inner), name, part_of=replace(whole, from_literals=False))
     if isinstance(inner, ast.Constant):
         return Made(unknown="it is written there as it is")
     return Made(unknown="it is not the result of one call")
@@ -186,13 +242,17 @@ def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
             given = {argument.arg for argument in ast.walk(container.args)
                      if isinstance(argument, ast.arg)}  # fmt: skip
             if name in given:
-                return f"{name} is what the test was given"
+                return _given(name)
             break
         if isinstance(container, _LOOPS) and _binds(container, name):
             return f"{name} is assigned in a loop"
         if container is not None and _binds(container, name):
             return f"{name} is assigned in more than one way before the assertion"
     return f"where {name} comes from is not in the test"
+
+
+def _given(name: str) -> str:
+    return f"{name} is what the test was given"
 
 
 Block = tuple[list[ast.stmt], int, ast.stmt | None]

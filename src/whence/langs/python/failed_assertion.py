@@ -7,10 +7,11 @@ question only if all that it was given is written in the test. Else its input ma
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whence.langs.python.assertions import statement_at
+from whence.langs.python.assertions import expected_of, statement_at
 from whence.langs.python.recordings import read_symptom
 from whence.langs.python.trace.operands import (
     Traced,
@@ -20,7 +21,7 @@ from whence.langs.python.trace.operands import (
 )
 from whence.model.call import RESULT, Mark, MarkedPart
 from whence.model.origin import Influence, Origin
-from whence.model.symptom import SYMPTOM, Assertion, Symptom
+from whence.model.symptom import SYMPTOM, Assertion, Operand, Symptom
 from whence.model.value import show
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Provenance, Tree
@@ -33,8 +34,9 @@ def shown(tree: ColumnTree, symptom: Symptom) -> tuple[str, list[str]]:
     assert failed is not None
     values = []
     for operand in failed.operands:
-        made = trace_operand(tree, symptom, operand).position
-        outcome = None if made is None else tree.call(made).outcome.value
+        made = trace_operand(tree, symptom, operand)
+        is_known = made.position is not None and made.is_operand
+        outcome = tree.call(made.position or 0).outcome.value if is_known else None
         values.append(operand.value or ("" if outcome is None else show(outcome)))
     return statement_at(read_source(failed.file) or "", failed.line), values
 
@@ -46,7 +48,7 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
     if failed is None or frame is None or not _is_judged(failed):
         return [test], []
     wrong = [each for each in failed.operands if each.wrong]
-    if not wrong:
+    if all(map(_is_written, wrong)):
         note = "Then the test itself is wrong, in its assertion or in what it does before."
         return [test, Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM)], [note]
     answers, notes = [test], []
@@ -54,18 +56,43 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
         made = trace_operand(tree, symptom, operand)
         if made.position is None:
             text = " ".join(operand.expression.split())
-            notes.append(f"Which call made {text} is not known: {made.unknown}.")
+            why = made.unknown
+            notes.append(f"Which call made {text} is not known ({why}), so all are searched.")
         elif made.is_wrong:
             call = tree.call(made.position)
-            notes.append(f"So {call.left()} is wrong: what it was given is written in the test.")
-            answers.append(Answer(tree.id(made.position), Verdict.WRONG, by=SYMPTOM))
+            why = (
+                "what it was given is written in the test"
+                if call.arguments
+                else ("it was given nothing")
+            )
+            expected = _expected(failed, operand)
+            should = f" It should give {expected}." if expected else ""
+            notes.append(f"So {call.left()} is wrong: {why}.{should}")
+            wrong_call = Answer(tree.id(made.position), Verdict.WRONG, by=SYMPTOM)
+            answers.append(replace(wrong_call, expected=expected or None))
     if len(answers) == 1 and _origin(tree, symptom) is not None:
         answers = [replace(test, mark=Mark(RESULT))]
     return answers, notes
 
 
+def _expected(failed: Assertion, wrong: Operand) -> str:
+    """What the test says that the operand should be, as a literal."""
+    if sum(bool(each.wrong) for each in failed.operands) != 1:
+        return ""
+    return expected_of(read_source(failed.file) or "", failed.line, failed.operands, wrong)
+
+
 def _is_judged(failed: Assertion) -> bool:
     return any(each.wrong is not None for each in failed.operands)
+
+
+def _is_written(operand: Operand) -> bool:
+    """Whether it is a literal: then nobody made it but the test's author."""
+    try:
+        ast.literal_eval(operand.expression.strip())
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:
@@ -78,8 +105,9 @@ def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:
     if known.position is None:
         return None
     origin, test = tree.id(known.position), tree.id(frame)
-    chain = (origin, test) if frame > 0 else (origin,)
-    return Origin(origin, chain, passed_through=frozenset((test,)))
+    if frame > 0 and int(tree.columns.parent[known.position]) == frame:
+        return Origin(origin, (origin, test), passed_through=frozenset((test,)))
+    return Origin(origin, (origin,))  # a fixture, whose value pytest handed on
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -199,25 +199,34 @@ class Learned:
 # --- learning ------------------------------------------------------------------------------------
 
 
-def learn_from(recordings: Path, start: Path | None = None) -> tuple[Path, Amount]:
-    """Learn from the recordings that the plugin left in a folder; where it is kept, how much."""
+def learn_from(
+    recordings: Path,
+    start: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> tuple[Path, Amount]:
+    """Learn from the recordings that the plugin left in a folder; where it is kept, how much.
+
+    `progress` is told how many tests are done, and of how many.
+    """
     project = folder(start)
     learned = Learned(project / FILE)
     amount = [0, 0]
     functions: set[str] = set()
     equations: set[str] = set()
     try:
-        for listed in sorted(recordings.glob("*.jsonl")):
-            for line in listed.read_text(encoding="utf-8").splitlines():
-                told = json.loads(line)
-                tree = open_trace(recordings / told["file"])
-                ran = {_name(each) for each in tree.functions[1:] if each.location is not None}
-                every = range(1, len(tree.functions)) if told["passed"] else ()
-                known = digests(tree, project.parent, _MOST_OF_TEST, every)
-                learned.learn(told["test"], told["passed"], ran, set(known.values()))
-                amount[not told["passed"]] += 1
-                functions |= ran
-                equations.update(known.values())
+        lists = [each.read_text(encoding="utf-8") for each in sorted(recordings.glob("*.jsonl"))]
+        lines = [line for text in lists for line in text.splitlines()]
+        for done, line in enumerate(lines):
+            progress(done, len(lines))
+            told = json.loads(line)
+            tree = open_trace(recordings / told["file"])
+            ran = {_name(each) for each in tree.functions[1:] if each.location is not None}
+            every = range(1, len(tree.functions)) if told["passed"] else ()
+            known = digests(tree, project.parent, _MOST_OF_TEST, every)
+            learned.learn(told["test"], told["passed"], ran, set(known.values()))
+            amount[not told["passed"]] += 1
+            functions |= ran
+            equations.update(known.values())
         learned.trim()
     finally:
         learned.close()

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,6 @@ _TURN, _AT_FIRST = 0.5, 0.02
 _MOST_INPUT = 256 * 2**20
 _CHUNK = 65536
 _KINDS = {kind.value for kind in Kind if kind is not Kind.SCRIPT}
-
-Progress = Callable[[float, int], None]
-"""Is told now and then for how long the program has run, and the size of the recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class Ran:
     """A signal by which we were told to end ourselves."""
 
 
-def run(order: Order, progress: Progress | None = None) -> Ran:
+def run(order: Order) -> Ran:
     """Run the program to its end, or to the time limit."""
     with _terminal_restored(), _input(order) as source:
         environment, seed_by = pinned(os.environ)
@@ -86,7 +83,7 @@ def run(order: Order, progress: Progress | None = None) -> Ran:
             [*command, *order.words], stdin=source, stdout=order.stdout, env=environment
         )
         with _signals_passed_on(process) as heard:
-            _wait(process, order, progress)
+            _wait(process, order)
     told = next((each for each in heard if each in _ENDING), None)
     return Ran(process.returncode, told)
 
@@ -139,8 +136,7 @@ def program_words(program: Sequence[str]) -> list[str]:
 # --- waiting -------------------------------------------------------------------------------------
 
 
-def _wait(process: subprocess.Popen[bytes], order: Order, progress: Progress | None) -> None:
-    began = time.monotonic()
+def _wait(process: subprocess.Popen[bytes], order: Order) -> None:
     deadline = None
     told, running = False, order.time_limit is None
     while True:
@@ -154,12 +150,9 @@ def _wait(process: subprocess.Popen[bytes], order: Order, progress: Progress | N
         turn = _TURN if running else _AT_FIRST
         if deadline is not None:
             turn = max(0.001, min(turn, deadline - now))
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(turn)
             return
-        except subprocess.TimeoutExpired:
-            if progress is not None:
-                progress(time.monotonic() - began, _size(order.recording))
 
 
 def _size(path: Path) -> int:

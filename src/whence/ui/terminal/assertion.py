@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from whence.model.symptom import Assertion
+from whence.report.source import from_here
 from whence.ui.terminal.screen import Screen
 
 _NONE = ("neither", "none")
@@ -45,7 +46,7 @@ def ask_operand(
 def _shown(
     failed: Assertion, statement: str, names: Sequence[str], values: Sequence[str]
 ) -> list[str]:
-    lines = [f"The test failed at {failed.file}:{failed.line}:"]
+    lines = [f"The test failed at {from_here(failed.file)}:{failed.line}:"]
     lines += [f"  {line}" for line in statement.splitlines()]
     lines += [f"    {line}" for line in failed.detail]
     width = max(map(len, names), default=0)

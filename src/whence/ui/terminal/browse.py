@@ -46,9 +46,17 @@ class Place:
 
 def places(call: Call) -> list[Place]:
     """All values of a call, in the order in which one reads them."""
-    given = [(each.name or f"arg{n}", each.value) for n, each in enumerate(call.arguments, 1)]
-    given += [(each.name, each.value) for each in call.reads]
-    found = [Place(name, value, Verdict.INADMISSIBLE, name) for name, value in given]
+    given = [(each.name or f"arg{n}", each) for n, each in enumerate(call.arguments, 1)]
+    given += [(each.name, each) for each in call.reads]
+    found = [
+        Place(
+            name,
+            each.value,
+            Verdict.WRONG if each.came_of_call else Verdict.INADMISSIBLE,
+            name,
+        )
+        for name, each in given
+    ]
     known = {place.name for place in found}
     for effect in call.effects:
         if effect.before is not None and effect.target not in known:

@@ -356,6 +356,12 @@ COMMANDS = (
         "still be at fault come first.",
     ),
     Spec(
+        ("suspects",), "suspects", "all calls that can still be at fault", _do("suspects"),
+        "With their numbers: where one of them strikes the eye, `n 14` judges it, and `y 8 10` "
+        "rules others out. What the call known to be wrong called comes first.",
+        listed=False,
+    ),
+    Spec(
         ("show",), "show [CALL]", "all that was recorded of this call, or of another one", _show,
         "Calls are named by their numbers, which list gives.",
     ),

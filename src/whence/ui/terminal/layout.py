@@ -22,9 +22,19 @@ _ONE_A_LINE = (Kind.DICT, Kind.OBJECT)
 
 
 def fold(
-    value: Value, limits: Limits, width: int, *, before: str = "", after: str = "", indent: int = 0
+    value: Value,
+    limits: Limits,
+    width: int,
+    *,
+    before: str = "",
+    after: str = "",
+    indent: int = 0,
+    dense: bool = False,
 ) -> Iterator[str]:
-    """The lines of a value in a width, with some text before and after it."""
+    """The lines of a value in a width, with some text before and after it.
+
+    `dense`: attributes and keys stand in rows too, not each on a line of its own.
+    """
     margin = " " * indent
     room = max(_NARROWEST, width - indent - len(before) - len(after))
     text = show(value, replace(limits, characters=min(room + 1, limits.characters)))
@@ -33,11 +43,11 @@ def fold(
     elif not value.parts or limits.depth <= 0:
         yield from _chopped(before + show(value, limits) + after, width, margin)
     else:
-        yield from _opened(value, limits, width, before, after, indent)
+        yield from _opened(value, limits, width, before, after, indent, dense)
 
 
 def _opened(
-    value: Value, limits: Limits, width: int, before: str, after: str, indent: int
+    value: Value, limits: Limits, width: int, before: str, after: str, indent: int, dense: bool
 ) -> Iterator[str]:
     opening, closing = brackets(value)
     margin, inner = " " * indent, " " * (indent + STEP)
@@ -50,13 +60,16 @@ def _opened(
         short = replace(below, characters=min(room + 1, limits.characters))
         text = f"{label}{show(part, short)},"
         fits = len(text) <= room
-        if row and (not fits or len(row) + 1 + len(text) > room or value.kind in _ONE_A_LINE):
+        alone = value.kind in _ONE_A_LINE and not dense
+        if row and (not fits or len(row) + 1 + len(text) > room or alone):
             yield inner + row
             row = ""
         if fits:
             row = f"{row} {text}" if row else text
         else:
-            yield from fold(part, below, width, before=label, after=",", indent=indent + STEP)
+            yield from fold(
+                part, below, width, before=label, after=",", indent=indent + STEP, dense=dense
+            )
     hidden = max(0, len(value.parts) - limits.parts) + value.omitted
     more = f"…{hidden} more" if hidden else ""
     if row and more and len(row) + 1 + len(more) > room:
@@ -100,15 +113,17 @@ def fitted(
     indent: int = 0,
 ) -> list[str]:
     """A value on at most `most` lines: what is nested deep is left out before what comes late."""
-    for depth in range(limits.depth, 0, -1):
+    ways = [(depth, False) for depth in range(limits.depth, 1, -1)]
+    ways += [(depth, True) for depth in range(limits.depth, 0, -1)]
+    for depth, dense in ways:
+        shallower = replace(limits, depth=depth)
         lines = fold(
-            value, replace(limits, depth=depth), width, before=before, after=after, indent=indent
+            value, shallower, width, before=before, after=after, indent=indent, dense=dense
         )
         found = list(islice(lines, most + 1))
         if len(found) <= most:
             return found
-    lines = fold(value, limits, width, before=before, after=after, indent=indent)
-    return first_lines(lines, most)
+    return first_lines(iter(found), most)
 
 
 def brief(call: Call, width: int) -> str:

@@ -67,12 +67,41 @@ def calls_of(state: State, function: int, without: int | None) -> Listing:
     return Listing(name, np.concatenate([first, rest]), count, len(positions))
 
 
+def suspects(state: State) -> Listing:
+    """The calls that can still be at fault, those first that the call known to be wrong made."""
+    space = state.space()
+    below = np.arange(space.top + 1, space.stop)
+    below = below[space.is_suspect(below)]
+    callees = space.callees(space.top)
+    first = callees[space.is_suspect(callees)][:MOST]
+    rest = below[~np.isin(below, first)][: MOST - len(first)]
+    name = state.tree.functions[int(state.tree.columns.function[space.top])].short()
+    return Listing(name, np.concatenate([first, rest]), len(below), len(below))
+
+
+def suspect_lines(state: State, width: int) -> list[str]:
+    """All that can be at fault, as it is shown."""
+    listing = suspects(state)
+    top = f"{listing.name} (call {state.tree.id(state.space().top)})"
+    if not listing.total:
+        return [f"Only {top} can be at fault."]
+    trusted = state.space().is_trusted(state.space().top)
+    it = "The fault is in" if trusted else f"The fault is in {top} or in"
+    these = "this call" if listing.total == 1 else f"one of these {listing.total} calls"
+    return [f"{it} {these}:", *_rows(state, listing, width)]
+
+
 def listing_lines(state: State, listing: Listing, width: int, *, others: bool) -> list[str]:
     """The listing as it is shown."""
     noun = ("other " if others else "") + ("call" if listing.total == 1 else "calls")
     if not listing.total:
         return [f"There are no {noun} of {listing.name} in this tree."]
-    out = [f"{listing.total} {noun} of {listing.name}, {_may(listing)} at fault:"]
+    head = f"{listing.total} {noun} of {listing.name}, {_may(listing)} at fault:"
+    return [head, *_rows(state, listing, width)]
+
+
+def _rows(state: State, listing: Listing, width: int) -> list[str]:
+    out = []
     tree, space = state.tree, state.space()
     names = [str(tree.id(int(position))) for position in listing.positions]
     column = max(map(len, names)) + 2

@@ -45,7 +45,14 @@ from whence.ui.terminal.browse import browse, check_mark
 from whence.ui.terminal.commands import Command
 from whence.ui.terminal.completion import completer
 from whence.ui.terminal.info import info_lines
-from whence.ui.terminal.listing import calls_of, find_function, listing_lines
+from whence.ui.terminal.listing import (
+    MOST,
+    calls_of,
+    find_function,
+    listing_lines,
+    suspect_lines,
+    suspects,
+)
 from whence.ui.terminal.question import View, opening, prompt, question_lines
 from whence.ui.terminal.saving import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
@@ -62,6 +69,8 @@ LEFT = "left with quit"
 RAN_OUT = "the answers ran out"
 _SCROLLS = 6
 """After more lines than this the question is shown again."""
+_PATIENT, _FEW = 3, 3
+"""After so many questions one is told of `suspects`, unless so few calls are left."""
 
 
 def converse(debugging: Debugging, screen: Screen, outcome: Outcome) -> tuple[Outcome, str]:
@@ -81,7 +90,7 @@ class _Conversation:
         self._fresh = True
         self._counted: Outcome | None = None
         self._heard = False
-        self._may_run = False
+        self._knows_of_suspects = False
 
     def run(self) -> tuple[Outcome, str]:
         if isinstance(self.outcome, Ask):
@@ -124,7 +133,9 @@ class _Conversation:
         elif isinstance(outcome, Revise):
             self.screen.say("", *telling.contradiction(self.debugging.state, outcome))
         elif isinstance(outcome, Found | Exhausted):
-            lines = report_lines(self.debugging.state, outcome.diagnosis, self.debugging.sources)
+            debugging, diagnosis = self.debugging, outcome.diagnosis
+            executed = debugging.executed(diagnosis)
+            lines = report_lines(debugging.state, diagnosis, debugging.sources, executed)
             if self.screen.interactive:
                 lines = [part for line in lines for part in hanging(line, self.screen.width)]
             self.screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
@@ -137,6 +148,11 @@ class _Conversation:
             self.debugging.shown("\n".join(line.text for line in lines))
             self._counted = outcome
         self.screen.say("", *lines)
+        if self.screen.interactive and number > _PATIENT and not self._knows_of_suspects:
+            left = suspects(self.debugging.state).total
+            if _FEW < left <= MOST:
+                self._knows_of_suspects = True
+                self.screen.note(f"(suspects lists the {left} calls that are left)")
 
     def _view(self) -> View:
         """What the question is seen with: calls of one function are told apart by what differs."""
@@ -247,7 +263,7 @@ class _Conversation:
     def _do(self, what: str) -> None:
         if what == "quit":
             raise _Left(LEFT)
-        if what in ("info", "source"):
+        if what in ("info", "source", "suspects"):
             self._look(commands.Do(what))
             return
         if what in ("full", "ran"):
@@ -396,6 +412,8 @@ class _Conversation:
                 out = commands.help_text(topic, at_question=asked).splitlines()
                 if topic:
                     out = [line for each in out for line in wrapped(each, width)]
+            case commands.Do("suspects"):
+                out = suspect_lines(state, width)
             case commands.Do("source"):
                 call = state.tree.call(state.tree.position(self._node()))
                 out = source_lines(call, self.debugging.sources)
@@ -404,6 +422,7 @@ class _Conversation:
         self.screen.say(*out)
         # What was asked for is left to be read: the question would push it off a small screen.
         reading = isinstance(command, commands.Help | commands.ListCalls | commands.ShowCall)
+        reading = reading or command == commands.Do("suspects")
         going_on = isinstance(self.outcome, Ask | Revise)
         self._fresh = len(out) > _SCROLLS and going_on and not reading
 
@@ -412,21 +431,28 @@ class _Conversation:
         if reruns is None:
             raise UsageError("how its program is run is not known of this tree")
         node, width = self._node(), self.screen.width
-        if not self._may_run:
+        if not self.debugging.may_run:
             self.screen.say(*wrapped(f"This runs again: {reruns.command}", width))
             self.screen.say("What it does to files, or to others, it does once more.")
             said = self.screen.read("Run it? [y/N] ")
             if said is None or said.strip().lower() not in ("y", "yes"):
                 self.screen.note("Not run.")
                 return
-            self._may_run = True
+            self.debugging.may_run = True
         self.screen.note("running it again …")
-        if what == "full":
-            self.screen.say(*islice(call_lines(reruns.whole(node), width), MOST_LINES))
-            return
         tree = self.debugging.state.tree
+        try:
+            with self.debugging.waiting("running it again"):
+                whole = reruns.whole(node) if what == "full" else None
+                ran = frozenset[int]() if whole else reruns.lines(node)
+        except KeyboardInterrupt:
+            self.screen.note("Stopped.")
+            return
+        if whole is not None:
+            self.screen.say(*islice(call_lines(whole, width), MOST_LINES))
+            return
         call = tree.call(tree.position(node))
-        self.screen.say(*source_lines(call, self.debugging.sources, reruns.lines(node)))
+        self.screen.say(*source_lines(call, self.debugging.sources, ran))
 
     def _test(self, file: str) -> list[str]:
         outcome = self.outcome

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from whence.model.call import Binding, Call, Effect, OutcomeKind
 from whence.model.question import Question
-from whence.model.value import Kind, Limits, Value, names_code, show
+from whence.model.value import Kind, Limits, Value, is_opaque, names_code, show
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, changes, equal
 from whence.report.source import NOWHERE, Sources
@@ -21,14 +21,15 @@ from whence.ui.terminal.layout import brief, equation, fitted
 from whence.ui.terminal.screen import Line, Tone
 
 LIMITS = Limits()
-_LINES_A_VALUE = 8
+_LINES_A_VALUE = (8, 6, 4)
+"""How many lines a value may have; fewer, if all would not fit together."""
 _MOST_LINES = 18
 _HEAD = 9
 _READS = 6
 _EFFECTS = 6
 _CHANGES = 6
 _PRINTED = 6
-_FOLDED = re.compile(r"\(…\)|\[…\]|\{…\}")
+_FOLDED = re.compile(r"(?:[(\[{]|['\"], )…[)\]}]")
 _WORTH_HIDING = 2
 """So many attributes have to be of no interest before they are left out."""
 _MORE = Limits(depth=100, parts=10_000, characters=3_000, text=3_000)
@@ -45,6 +46,7 @@ _ASKED = {
     OutcomeKind.RAISED: "Right to raise that?",
     OutcomeKind.YIELDED: "Right so far?",
     OutcomeKind.NOT_TERMINATED: "Right not to have ended?",
+    OutcomeKind.FAILED: "Right?",
 }
 
 
@@ -62,10 +64,17 @@ def opening(top: Call | None, *, known: bool, answers: int, width: int) -> list[
         *first,
         Line("Which call is to blame? Judge some: y right, n wrong, ? don't know,", Tone.QUIET),
         Line(
-            "i should never get such input; n result[2] marks a wrong part; help lists more.",
+            f"i should never get such input; n {_part(top)} marks a wrong part; help lists more.",
             Tone.QUIET,
         ),
     ]
+
+
+def _part(call: Call | None) -> str:
+    """An example of what can be marked."""
+    if call is None or not (call.text and call.arguments):
+        return "result[2]"
+    return f"{len(call.arguments)}[1]"
 
 
 def header(question: Question, number: int) -> str:
@@ -109,11 +118,10 @@ def question_lines(question: Question, number: int, width: int, view: View = PLA
     room = max(20, width - 2)
     differing = _differing(whole, view.last)
     strong = _strong(call, differing) if view.emphasised else ()
-    shown = [Line(text, Tone.CALL, strong) for text in equation(call, LIMITS, room, _LINES_A_VALUE)]
-    shown += [Line(text, Tone.CALL, strong) for text in _reads(call, room)]
-    shown += [Line(text, Tone.CALL) for text in _effects(call.effects, room)]
-    printed = "\n".join(call.output) or call.printed
-    shown += [Line(text) for text in printed_lines(printed)]
+    for most in _LINES_A_VALUE:
+        shown = _shown(call, view.sources, room, most, strong)
+        if len(shown) <= _MOST_LINES:
+            break
     cut = _is_cut(call)
     if len(shown) > _MOST_LINES:
         more = f"… {len(shown) - _MOST_LINES} more lines …"
@@ -130,6 +138,18 @@ def question_lines(question: Question, number: int, width: int, view: View = PLA
         Line(header(question, number), Tone.TITLE),
         *(Line("  " + line.text, line.tone, line.strong) for line in shown),
     ]
+
+
+def _shown(
+    call: Call, sources: Sources, width: int, most: int, strong: tuple[str, ...]
+) -> list[Line]:
+    """The call with all that it read and did, each value on at most `most` lines."""
+    shown = [Line(text, Tone.CALL, strong) for text in equation(call, LIMITS, width, most)]
+    shown += [Line(f"  {text}", Tone.CALL) for text in sources.outline(call)]
+    shown += [Line(text, Tone.CALL, strong) for text in _reads(call, width, most)]
+    shown += [Line(text, Tone.CALL) for text in _effects(call.effects, width, most)]
+    printed = "\n".join(call.output) or call.printed
+    return shown + [Line(text) for text in printed_lines(printed)]
 
 
 def _attentive(call: Call, sources: Sources) -> Call:
@@ -157,7 +177,7 @@ def _differing(call: Call, last: Call | None) -> list[str]:
 
     Of a single argument one sees by oneself that it differs.
     """
-    if last is None or last.function.name != call.function.name:
+    if last is None or last.function.name != call.function.name or call.text:
         return []
     before = {each.name: each.value for each in (*last.arguments, *last.reads)}
     inputs = [each for each in (*call.arguments, *call.reads) if each.name]
@@ -181,8 +201,12 @@ def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
 
 
 def _data(call: Call) -> list[Binding]:
-    """The state that a call read, without the functions, classes and modules that it names."""
-    return [each for each in call.reads if not names_code(each.value) and not _is_dunder(each.name)]
+    """The state that a call read, without the code that it names, and what cannot be seen into."""
+    return [
+        each
+        for each in call.reads
+        if not names_code(each.value) and not is_opaque(each.value) and not _is_dunder(each.name)
+    ]
 
 
 def _is_dunder(name: str) -> bool:
@@ -193,7 +217,7 @@ def _is_cut(call: Call) -> bool:
     """Whether some value is not shown in full although all of it is there."""
     if len(_data(call)) > _READS or len(call.effects) > _EFFECTS:
         return True
-    values = [each.value for each in (*call.arguments, *_data(call))]
+    values = [each.value for each in (*(() if call.text else call.arguments), *_data(call))]
     values += [*call.outcome.yielded, *([call.outcome.value] if call.outcome.value else [])]
     for effect in call.effects:
         values += [each for each in (effect.before, effect.after) if each is not None]
@@ -202,40 +226,40 @@ def _is_cut(call: Call) -> bool:
     return any(len(show(each, LIMITS)) < len(show(each, _MORE)) for each in values)
 
 
-def _reads(call: Call, width: int) -> list[str]:
+def _reads(call: Call, width: int, most: int) -> list[str]:
     out: list[str] = []
     data = _data(call)
     for each in data[:_READS]:
-        out += fitted(each.value, LIMITS, width, _LINES_A_VALUE, before=f"it read {each.name} = ")
+        out += fitted(each.value, LIMITS, width, most, before=f"it read {each.name} = ")
     if len(data) > _READS:
         out.append(f"it read … {len(data) - _READS} more")
     return out
 
 
-def _effects(effects: Sequence[Effect], width: int) -> list[str]:
+def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
     out: list[str] = []
     for effect in effects[:_EFFECTS]:
-        out += effect_lines(effect, width)
+        out += effect_lines(effect, width, most)
     if len(effects) > _EFFECTS:
         out.append(f"it changed … {len(effects) - _EFFECTS} more")
     return out
 
 
-def effect_lines(effect: Effect, width: int) -> list[str]:
+def effect_lines(effect: Effect, width: int, most: int = _LINES_A_VALUE[0]) -> list[str]:
     """What a call changed in one place: the parts that differ, or the whole if that is shorter."""
     found = list(changes(effect.before, effect.after))
     if not found:
         return [f"it changed {effect.target} in a part that was not recorded"]
     parts: list[str] = []
     for change in found[:_CHANGES]:
-        parts += _change_lines(effect.target, change, width)
+        parts += _change_lines(effect.target, change, width, most)
     if len(found) > _CHANGES:
         parts.append(f"it changed … {len(found) - _CHANGES} more parts of {effect.target}")
-    whole = _change_lines(effect.target, Change((), effect.before, effect.after), width)
+    whole = _change_lines(effect.target, Change((), effect.before, effect.after), width, most)
     return whole if sum(map(len, whole)) < sum(map(len, parts)) else parts
 
 
-def _change_lines(target: str, change: Change, width: int) -> list[str]:
+def _change_lines(target: str, change: Change, width: int, most: int) -> list[str]:
     name = target + "".join(change.steps)
     before, after = change.before, change.after
     if before is not None and after is not None and _is_empty(before, after):
@@ -245,12 +269,12 @@ def _change_lines(target: str, change: Change, width: int) -> list[str]:
         return [line]
     if before is None and after is not None and change.within is not Kind.SET:
         verb = "inserted" if change.within else "made"
-        return fitted(after, LIMITS, width, _LINES_A_VALUE, before=f"it {verb} {name} = ")
+        return fitted(after, LIMITS, width, most, before=f"it {verb} {name} = ")
     if before is None or after is None:
         return [_cut(line, width)]
     out: list[str] = [f"it changed {name}:"]
-    for label, value in (("  from ", before), ("  to   ", after)):
-        out += fitted(value, LIMITS, width, _LINES_A_VALUE, before=label)
+    for label, value in (("from ", before), ("to   ", after)):
+        out += fitted(value, LIMITS, width, most, before=label, indent=2)
     return out
 
 

@@ -7,6 +7,7 @@ it holds must not be able to move the cursor, colour the screen or hide a line.
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -71,6 +72,8 @@ class Screen(Protocol):
         """The next line, None when no more will come. Without a prompt nothing is shown."""
 
 
+_LABEL = re.compile(r"\s*(?:\S+(?: \S+){0,3}  +)?")
+_NARROWEST = 20
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": "    "}
 
@@ -82,17 +85,23 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def hanging(line: str, width: int) -> list[str]:
-    """A line that may be too long, the rest of it indented deeper than its beginning."""
+    """A line that may be too long, the rest of it indented deeper than its beginning.
+
+    Two spaces after the first words make these a label, and the rest stands beside it.
+    """
     if len(line) <= width:
         return [line]
-    margin = " " * (len(line) - len(line.lstrip()) + 4)
-    return textwrap.wrap(
-        printable(line),
-        width,
-        subsequent_indent=margin,
+    label = _LABEL.match(line)
+    assert label is not None
+    column = label.end() if label.end() <= width // 2 else len(line) - len(line.lstrip())
+    pieces = textwrap.wrap(
+        printable(line[column:]),
+        max(_NARROWEST, width - column - 2),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    first, rest = line[:column], " " * (column + 2)
+    return [(rest if number else first) + piece for number, piece in enumerate(pieces)]
 
 
 def printable(text: str) -> str:

@@ -50,7 +50,7 @@ def call_lines(call: Call, width: int) -> Iterator[str]:
         yield from value_lines(f"read {each.name} = ", each.value)
     for number, value in enumerate(call.outcome.yielded):
         yield from value_lines(f"yielded[{number}] = ", value)
-    if call.outcome.value is not None or not call.outcome.yielded:
+    if call.outcome.value is not None or not (call.outcome.yielded or call.text):
         kind = call.outcome.kind.name.lower().replace("_", " ")
         yield from value_lines(f"{kind}: ", call.outcome.value)
     for effect in call.effects:

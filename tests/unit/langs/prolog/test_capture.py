@@ -10,7 +10,7 @@ import pytest
 from prolog import need_swipl
 
 from whence.langs.prolog.engine import Engine, plain, quoted
-from whence.langs.prolog.events import Run, read
+from whence.langs.prolog.events import NO_LIMITS, Run, read
 
 need_swipl()
 
@@ -54,7 +54,7 @@ def outcomes(request: str) -> dict[str, Outcome]:
             for goal in EACH:
                 start = os.fstat(output.fileno()).st_size
                 run = Run()
-                lines = engine.stream(f"{request}({quoted(goal)}, {SOLUTIONS})")
+                lines = engine.stream(request.format(quoted(goal), SOLUTIONS))
                 events = sum(1 for _ in read(lines, run))
                 raised = None
                 if run.raised is not None:
@@ -67,7 +67,7 @@ def outcomes(request: str) -> dict[str, Outcome]:
 
 @pytest.fixture(scope="module")
 def both() -> tuple[dict[str, Outcome], dict[str, Outcome]]:
-    return outcomes("plain"), outcomes("run")
+    return outcomes("plain({}, {})"), outcomes(f"run({{}}, {{}}, {NO_LIMITS})")
 
 
 def test_there_are_at_least_48_goals() -> None:

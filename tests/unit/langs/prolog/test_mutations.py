@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from prolog import need_swipl
-from prolog_reference import debugged
+from prolog_debugging import debugged
+from prolog_marks import debugged_with_marks
 
 need_swipl()
 
@@ -294,3 +295,11 @@ def test_the_predicate_with_the_slip_is_blamed(number: int, tmp_path: Path) -> N
     assert right.count(old) == 1 or (old, new) in {("N is M + 1.", "N is M.")}
     blamed = debugged(right, right.replace(old, new), goal, tmp_path)
     assert blamed.predicate == predicate
+
+
+@pytest.mark.parametrize("number", range(0, len(SLIPS), 4))
+def test_marks_lead_to_it_too(number: int, tmp_path: Path) -> None:
+    right, old, new, goal, predicate = SLIPS[number]
+    session = debugged_with_marks(right, right.replace(old, new), goal, tmp_path)
+    assert session is not None
+    assert session.predicate == predicate

@@ -1,8 +1,16 @@
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
-from whence.langs.python.assertions import Made, decorators, maker, operands_at, statement_at
+from whence.langs.python.assertions import (
+    Made,
+    decorators,
+    expected_of,
+    maker,
+    operands_at,
+    statement_at,
+)
 
 
 def operands(source: str, line: int, **more: bool) -> list[str]:
@@ -137,6 +145,17 @@ def test_what_is_not_certain_is_not_said(body: str, why: str) -> None:
     assert why in found.unknown
 
 
+def test_what_a_builtin_makes_a_list_of_is_looked_at() -> None:
+    found = made("assert list(total(1)) == [1]")
+    assert (found.called, found.collected_by, found.from_literals) == ("total", "list", True)
+    assert made("assert sorted(xs, key=total) == 1").called == "sorted"
+    assert made("assert list(1) == 1").called == "list"
+
+
+def test_a_part_of_an_object_is_taken_by_its_method() -> None:
+    assert made("assert given[1:2] == 30").called == "__getitem__"
+
+
 def test_a_source_that_has_changed_tells_nothing() -> None:
     source = "def test():\n    assert total(cart) == 30\n"
     (operand, _) = operands_at(source, 2)
@@ -157,3 +176,25 @@ def test_the_statement_at_a_line() -> None:
     assert statement_at(source, 2) == "with a(1,\n       2):"
     assert statement_at(source, 5) == "assert (x\n    == 1)"
     assert statement_at(source, 9) == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "value", "expected"),
+    [
+        ("assert f(x) == [1, 2]", "", "[1, 2]"),
+        ("self.assertEqual(f(x), 3)", "", "3"),
+        ("assert f(x) == wanted", "{'a': 1}", "{'a': 1}"),
+        ("assert f(x) == wanted", "[1, 2, 3, 4, 5, 6, ...]", ""),
+        ("assert f(x) == wanted", "<object>", ""),
+        ("assert f(x) != 3", "", ""),
+        ("assert f(x) == 3 == g(x)", "", ""),
+        ("assert f(x) < 3", "", ""),
+        ("assert f(x) == pytest.approx(3)", "", ""),
+        ("self.assertAlmostEqual(f(x), 3)", "", ""),
+    ],
+)
+def test_what_an_operand_should_be_is_the_other_side_of_an_equality(
+    statement: str, value: str, expected: str
+) -> None:
+    found = [replace(each, value=value) for each in operands_at(statement, 1)]
+    assert expected_of(statement, 1, found, found[0]) == expected

@@ -12,7 +12,15 @@ PERSON = {"object": "P", "fields": {"name": "'Ada'", "nick": "'A'"}}
 def test_commands_are_completed(small: State) -> None:
     complete = completer(small.tree, None)
     assert complete("str") == ["strategy"]
-    assert set(complete("s")) == {"skip", "show", "source", "strategy", "switch", "save"}
+    assert set(complete("s")) == {
+        "skip",
+        "show",
+        "source",
+        "strategy",
+        "suspects",
+        "switch",
+        "save",
+    }
     assert complete("frob") == []
 
 

@@ -2,9 +2,10 @@ import time
 from collections.abc import Callable
 
 from whence.model.call import Call
-from whence.model.value import FULL, Kind, Limits, Value
+from whence.model.value import FULL, Kind, Limits, Value, atom, show
 from whence.tree.codec import decode_value
 from whence.ui.terminal.layout import brief, equation, first_lines, fitted, fold
+from whence.ui.terminal.screen import hanging
 
 
 def test_a_list_fills_its_lines_and_an_object_has_a_line_for_each_part() -> None:
@@ -62,3 +63,30 @@ def test_an_equation_in_the_language_of_the_tracer_is_shown_as_it_is(
     made = call(text="sum2 3 = 2")
     assert equation(made, Limits(), 80, 5) == ["sum2 3 = 2"]
     assert len(equation(call(text="x" * 1000), Limits(), 50, 5)) == 5
+
+
+def test_objects_that_are_not_opened_are_told_apart_by_a_text() -> None:
+    tokens = [Value(Kind.OBJECT, "Token", ((".ok", atom("True")), (".value", atom(f"'{each}'"))))
+              for each in ("a", "b")]  # fmt: skip
+    value = Value(Kind.LIST, "", tuple((f"[{n}]", each) for n, each in enumerate(tokens)))
+    assert show(value, Limits(depth=1)) == "[Token('a', …), Token('b', …)]"
+
+
+def test_a_small_pair_is_shown_however_deep_it_is() -> None:
+    pair = Value(Kind.LIST, "", (("[0]", atom("2")), ("[1]", atom("3"))))
+    value = Value(Kind.LIST, "", (("[0]", pair),))
+    assert show(value, Limits(depth=1)) == "[[2, 3]]"
+
+
+def test_attributes_stand_in_rows_before_anything_is_left_out() -> None:
+    parts = tuple((f".a{number}", atom("0")) for number in range(9))
+    lines = fitted(Value(Kind.OBJECT, "Many", parts), Limits(), 40, 4, before="")
+    assert lines[0] == "Many(" and lines[-1] == ")"
+    assert " ".join(lines[1:-1]).split() == [f"a{number}=0," for number in range(9)]
+
+
+def test_the_rest_of_a_long_line_stands_beside_its_label() -> None:
+    line = "  It called      " + "word " * 12
+    assert hanging(line, 40)[1].startswith(" " * 19 + "word")
+    unbroken = hanging("  It called      " + "x" * 50, 40)
+    assert unbroken == ["  It called      " + "x" * 50]

@@ -256,3 +256,22 @@ def test_an_oracle_that_there_is_not_is_told(small: State, session: Session) -> 
     assert "there is no oracle nix; there is type hints" in seen
     seen, *_ = session(small, "oracle")
     assert "There is none: only you are asked." in seen
+
+
+def test_all_that_is_left_can_be_listed_and_judged_by_number(session: Session, call: Build) -> None:
+    top = Node(1, None, call("m.top", returned=0))
+    below = [Node(n, 1, call("m.part", given={"n": n}, returned=n)) for n in range(2, 9)]
+    state = State(tree_of([top, *below]))
+    seen, _, _ = session(state, "suspects", "n 5", typed=True)
+    assert "The fault is in m.top (call 1) or in one of these 7 calls:" in seen
+    assert "  5  m.part(n=5) → 5" in seen
+    assert "The fault is in m.part (m.py:3), call 5." in seen
+
+
+def test_a_person_with_many_calls_left_is_told_of_the_listing(
+    session: Session, call: Build
+) -> None:
+    top = Node(1, None, call("m.top", returned=0))
+    below = [Node(n, 1, call(f"m.part{n}", given={"n": n}, returned=n)) for n in range(2, 12)]
+    seen = session(State(tree_of([top, *below])), "y", "y", "y", "y", typed=True)[0]
+    assert seen.count("(suspects lists the 7 calls that are left)") == 1

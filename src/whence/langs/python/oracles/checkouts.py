@@ -9,11 +9,13 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -119,7 +121,10 @@ def from_package(text: str, files: Sequence[str]) -> Reference:
             capture_output=True, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
         if done.returncode:
+            shutil.rmtree(fresh, ignore_errors=True)
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise WhenceError(f"{text} could not be installed: {said[-1] if said else 'failed'}")
+            errors = [line for line in said if line.startswith("ERROR: ")] or said
+            why = errors[-1].removeprefix("ERROR: ") if errors else "pip failed"
+            raise WhenceError(f"{text} could not be installed by pip: {why}")
         os.rename(fresh, folder)
-    return from_folder(text, str(folder), files)
+    return replace(from_folder(text, str(folder), files), package=True)

@@ -285,6 +285,19 @@ def compare_inputs(ours: CallRecipe, theirs: CallRecipe) -> Compared:
     return first_difference(_inputs(comparison, ours, theirs))
 
 
+def contradiction(ours: CallRecipe, theirs: CallRecipe) -> str:
+    """How two recordings of what should be one call differ, as far as both tell it."""
+    comparison = _Comparison(ours, theirs)
+    found = first_difference(
+        (
+            *_inputs(comparison, ours, theirs),
+            _outcomes(comparison, ours, theirs),
+            _changes(ours.changed, theirs.changed, _given(ours), _given(theirs)),
+        )
+    )
+    return found.why if found.match is Match.DIFFERENT else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Equation:
     """A call with all that it did and all that it called."""

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,27 +122,56 @@ class WholeRun:
 class Equations:
     """What whole runs of the reference say."""
 
-    def __init__(self, version: Version, folder: Path, limit: float) -> None:
+    def __init__(
+        self,
+        version: Version,
+        folder: Path,
+        limit: float,
+        is_own: Callable[[str], bool] = lambda file: False,
+    ) -> None:
         self._version = version
+        self._is_own = is_own
         self._folder = folder
         self._limit = limit
         self._runs: list[WholeRun] | None = None
+        self._endings: list[ColumnTree] | None = None
         self.problem = ""
         """Why there is none."""
 
     def runs(self) -> list[WholeRun]:
-        """Two runs, recorded when they are first needed; none if that failed."""
+        """Two runs with whole values, recorded when they are first needed; none if that failed."""
         if self._runs is None:
-            self._runs = []
-            try:
-                self._runs = [
-                    WholeRun(record_run(self._version, self._folder / f"run-{seed}.whence", seed,
-                                        self._limit))
-                    for seed in ("1", "2")
-                ]  # fmt: skip
-            except WhenceError as problem:
-                self.problem = str(problem)
+            self._runs = [WholeRun(tree) for tree in self._recorded(whole=True)]
         return self._runs
+
+    def endings(self) -> list[ColumnTree]:
+        """Two runs, recorded for what they printed and how they ended, with no more of their values
+        than there is to a recording."""
+        if self._endings is None:
+            self._endings = self._recorded(whole=False)
+        return self._endings
+
+    def _recorded(self, whole: bool) -> list[ColumnTree]:
+        try:
+            found = [
+                record_run(
+                    self._version, self._folder / f"run-{seed}-{whole}.whence", seed, self._limit,
+                    whole,
+                )
+                for seed in ("1", "2")
+            ]  # fmt: skip
+            for tree in found:
+                self._check(tree)
+        except WhenceError as problem:
+            self.problem = str(problem)
+            return []
+        return found
+
+    def _check(self, tree: ColumnTree) -> None:
+        """What a run did with the program's own files says nothing of the reference."""
+        for code in place_of(tree, 0)[0].tables.codes():
+            if self._is_own(code.file):
+                raise WhenceError(f"{self._version.name} ran {code.file} all the same")
 
     def compare(self, ours: Equation) -> Compared:
         """What the reference's runs say of a call."""
@@ -177,14 +207,18 @@ class Equations:
         return compare_equations(ours, theirs)
 
 
-def record_run(version: Version, output: Path, seed: str, limit: float) -> ColumnTree:
-    """Run a whole program by a version and record it with whole values."""
+def record_run(
+    version: Version, output: Path, seed: str, limit: float, whole: bool = True
+) -> ColumnTree:
+    """Run a whole program by a version and record it, with whole values or with few."""
     config = {
+        "whole": whole,
         "output": str(output),
         "kind": version.kind,
         "program": version.program,
         "arguments": version.arguments,
         "cwd": version.cwd,
+        "paths": version.paths,
         "rules": [version.rules.added, version.rules.only, version.rules.left_out],
     }
     output.unlink(missing_ok=True)

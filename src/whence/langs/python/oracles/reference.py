@@ -1,14 +1,16 @@
 """The reference version as an oracle: the same call, made there, comes to the same or it does not.
 
-Three ways, each of which says nothing where it cannot be sure:
+Four ways, each of which says nothing where it cannot be sure:
 
 1. *Unchanged.* If the versions differ only inside functions, and no function that ran in a call
    is one that differs, then the reference does the same: right.
-2. *Made again.* The call is made on the recorded inputs by the program's own version and by the
+2. *In its place.* The program is run again up to the call, which is then made by both versions in
+   processes that were forked off there (`in_place.py`).
+3. *Made again.* The call is made on the recorded inputs by the program's own version and by the
    reference, each in a process of its own. Only if the own version comes to what was recorded is
    the transfer believed. It is made several times, since what is by chance must not be called
    wrong.
-3. *Equations.* Where it cannot be made again, the whole program is run by the reference, and a call
+4. *Equations.* Where it cannot be made again, the whole program is run by the reference, and a call
    of the same function with the same inputs says what should have come of it.
 
 Invariant: wrong is only said of a call in which a function ran that differs between the versions:
@@ -17,12 +19,17 @@ whatever else comes to something else was given something else that nobody saw.
 
 from __future__ import annotations
 
+import filecmp
 import shutil
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.checkouts import find_reference
@@ -36,22 +43,25 @@ from whence.langs.python.oracles.comparing import (
     is_opaque,
 )
 from whence.langs.python.oracles.equations import Equations, NotWhole, compare_runs, equation_at
-from whence.langs.python.oracles.sending import NotSendable, spec
+from whence.langs.python.oracles.in_place import InPlace
+from whence.langs.python.oracles.orders import NoOrder, order_of
 from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import CALLING, Failed, Worker
+from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import format as f
-from whence.langs.python.trace.call_recipes import RecipeSource, place_of
+from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.opening import open_trace
-from whence.langs.python.trace.recipes import Name, Recipe, Unbound, why_unknown
+from whence.langs.python.trace.recipes import Name, Recipe, why_unknown
 from whence.langs.python.trace.tables import CodeEntry
-from whence.model.call import OutcomeKind
+from whence.model.call import Function, OutcomeKind
 from whence.model.question import Question
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
 from whence.tree.memory import ColumnTree
 
+IN_PLACE = "made again in its place"
 REPEATED = 3
 """How often a call is made before it is called wrong."""
 RUNNING = 120.0
@@ -85,15 +95,41 @@ class ReferenceOracle:
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
         self._source = source
+        self._unseen = PROCESSES in source.notes()  # and nobody knows by which call
         stdin = beside(source.file.path, "stdin")
         self.versions = Versions(
             source.file.header, source.tables.codes(), self.reference, str(stdin)
         )
         self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
         self._workers = [Worker(self.versions.own()), Worker(self.versions.other())]
-        self.equations = Equations(self.versions.other(), self._folder, self.running)
+        self.equations = Equations(
+            self.versions.other(), self._folder, self.running, self._is_replaced
+        )
+        self.in_place = InPlace(self.tree, self.versions, self._folder, self.limit, self.running)
         self._calls = 0
         self._judged: dict[int, tuple[Verdict, str] | _No] = {}
+
+    def _is_replaced(self, file: str) -> bool:
+        """Whether a whole run by the reference must not have run a file.
+
+        A test is the program's own, which is run against the reference; equal files are as good.
+        """
+        own = self.versions.absolute(file)
+        if not self.reference.replaces(own, self.versions.main):
+            return False
+        if self.is_test and own in self._test_files():
+            return False
+        other = self.reference.file(own, self.versions.main)
+        try:
+            return other is None or not filecmp.cmp(own, other, shallow=False)
+        except OSError:
+            return True
+
+    def _test_files(self) -> set[str]:
+        columns = self.tree.columns
+        numbers = set(columns.function[columns.parent == 0].tolist())
+        places = [self.tree.functions[number].location for number in numbers]
+        return {self.versions.absolute(place.file) for place in places if place is not None}
 
     def judge(self, question: Question) -> Judgement | None:
         """The verdict, or None where the reference cannot tell."""
@@ -104,11 +140,25 @@ class ReferenceOracle:
         try:
             verdict, self.last = self._known(position)
         except _No as problem:
-            self.last = str(problem)
-            self.kept[self.last] += 1
-            return None
+            if not self._is_only_difference(position):
+                self.last = str(problem)
+                self.kept[self.last] += 1
+                return None
+            verdict, self.last = Verdict.WRONG, "nothing else that ran differs, and there it passes"
         self.how[self.last] += 1
         return Judgement(verdict, self.last)
+
+    def acquits(self, node: int) -> str | None:
+        """Code that is the same in both versions is not at fault, if only functions differ."""
+        position = self.tree.position(node)
+        source, number = place_of(self.tree, position)
+        if not self.versions.only_functions_differ or number < 0:
+            return None
+        if number > 0:
+            code = source.tables.code(RecipeSource(source).code_of(number))
+            if self.versions.same(code) is not True:
+                return None
+        return "its code is the same in the reference version"
 
     def symptom(self) -> Symptom | None:
         """What is wrong about the run as a whole: where the reference's differs; None if nowhere.
@@ -120,13 +170,65 @@ class ReferenceOracle:
         except _No as problem:
             raise WhenceError(str(problem)) from None
         return (
-            symptom_of(self.tree, self.equations.runs()[0].tree)
+            symptom_of(self.tree, self.equations.endings()[0])
             if (verdict is Verdict.WRONG)
             else None
         )
 
+    @property
+    def _run(self) -> Function:
+        """What stands for the run as a whole. It has no code of its own."""
+        return self.tree.functions[int(self.tree.columns.function[0])]
+
+    @property
+    def is_test(self) -> bool:
+        """Whether one test was recorded, and not a program."""
+        return "::" in self._run.name
+
+    def passes(self) -> bool:
+        """Whether what failed in the recording, a test, ends well in the reference."""
+        columns = self.tree.columns
+        raised = (columns.parent == 0) & (columns.outcome == OutcomeKind.RAISED)
+        failed = {self.tree.functions[number] for number in columns.function[raised].tolist()}
+        names = {(function.module, function.qualname) for function in failed}
+        runs = self.equations.endings()
+        for tree in runs:
+            there = [(each.module, each.qualname) in names for each in tree.functions]
+            calls = np.array(there)[tree.columns.function]
+            if not calls.any() or (tree.columns.outcome[calls] != OutcomeKind.RETURNED).any():
+                return False
+        return bool(runs)
+
+    def _is_only_difference(self, position: int) -> bool:
+        """Whether a test that passes there differs in this call only, so that this is wrong."""
+        columns = self.tree.columns
+        trusted = set(self.unchanged()) if self.is_test else set()
+        changed = [
+            number for number, each in enumerate(self.tree.functions) if each.name not in trusted
+        ]
+        calls = np.flatnonzero(np.isin(columns.function, changed))
+        return bool(trusted) and calls.tolist() == [position] and self.passes()
+
+    def unchanged(self) -> list[str]:
+        """The functions that are as they are in a version that is right, so not at fault.
+
+        None if more differs than functions: then the same code may do something else there.
+        """
+        if not self.versions.only_functions_differ:
+            return []
+        same: dict[tuple[str, str], bool] = {}
+        for code in self._source.tables.codes():
+            key = code.module, code.qualname
+            same[key] = same.get(key, True) and self.versions.same(code) is True
+        return [
+            each.name
+            for each in self.tree.functions
+            if each == self._run or same.get((each.module, each.qualname))
+        ]
+
     def close(self) -> None:
         """End what was started, and clear up."""
+        self.in_place.close()
         for worker in self._workers:
             worker.close()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -148,7 +250,7 @@ class ReferenceOracle:
                 )
         return found
 
-    # --- the three ways --------------------------------------------------------------------------
+    # --- the four ways --------------------------------------------------------------------------
 
     def _judge(self, position: int) -> tuple[Verdict, str]:
         source, number = place_of(self.tree, position)
@@ -158,35 +260,58 @@ class ReferenceOracle:
             return self._judge_run()
         codes = self._codes_below(position)
         known = [self.versions.same(code) for code in codes]
-        code = RecipeSource(source).tables.code(RecipeSource(source).code_of(number))
+        recipes = RecipeSource(source)
+        code = recipes.tables.code(recipes.code_of(number))
         whole = self._is_whole(position)
-        unchanged = all(known)
-        if unchanged and whole and self.versions.only_functions_differ:
+        if all(known) and whole and self.versions.only_functions_differ:
             return Verdict.RIGHT, "no code that ran in it differs"
-        if is_body(code):
-            if code.module == "__main__" and code.qualname == "<module>":
-                return self._judge_run()
-            raise _No(f"it is the body of a {'module' if code.qualname == '<module>' else 'class'}")
-        try:
-            ours = equation_at(self.tree, position)
-        except NotWhole as problem:
-            raise _No(str(problem)) from None
-        if ours.call.outcome.kind is OutcomeKind.NOT_TERMINATED:
+        if code.module == "__main__" and code.qualname == "<module>":
+            return self._judge_run()
+        call = recipes.call_recipe(number)
+        if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             raise _No("it did not end")
-        compared, how = self._made_again(source, number, ours)
-        if compared.match is Match.UNKNOWN:
-            by_equation = self.equations.compare(ours)
-            if by_equation.match is Match.UNKNOWN:
-                raise _No(f"{compared.why}; {by_equation.why}")
-            compared, how = by_equation, "an equal call of the reference's run"
+        compared, how = self._compared(position, source, number, call)
         if compared.match is Match.SAME:
             return Verdict.RIGHT, how
         if False not in known:
             raise _No(
                 "it comes to something else there, though no code that ran in it is known to differ"
             )
-        self._doubt(position, code)
+        if how != IN_PLACE:
+            self._doubt(position, code)
         return Verdict.WRONG, how
+
+    def _compared(
+        self, position: int, source: Any, number: int, call: CallRecipe
+    ) -> tuple[Compared, str]:
+        """How the call compares, by the first way that can tell; `_No` if none can."""
+        ways: list[Callable[[], tuple[Compared, str]]] = [
+            lambda: (self.in_place.compare(position, call), IN_PLACE),
+            lambda: self._elsewhere(position, source, number),
+        ]
+        unknown = []
+        for way in reversed(ways) if self.in_place.is_slow else ways:
+            compared, how = way()
+            if compared.match is not Match.UNKNOWN:
+                return compared, how
+            unknown.append(compared.why)
+        raise _No("; ".join(unknown))
+
+    def _elsewhere(self, position: int, source: Any, number: int) -> tuple[Compared, str]:
+        """How the call compares where it is not made in its place."""
+        try:
+            ours = equation_at(self.tree, position)
+        except NotWhole as problem:
+            return Compared(Match.UNKNOWN, str(problem)), ""
+        if is_body(ours.call.code):
+            return Compared(Match.UNKNOWN, "it is the body of a module or class"), ""
+        compared, how = self._made_again(source, number, ours)
+        if compared.match is not Match.UNKNOWN:
+            return compared, how
+        by_equation = self.equations.compare(ours)
+        if by_equation.match is Match.UNKNOWN:
+            return Compared(Match.UNKNOWN, f"{compared.why}; {by_equation.why}"), ""
+        return by_equation, "an equal call of the reference's run"
 
     def _known(self, position: int) -> tuple[Verdict, str]:
         """What is known of a call; each is judged once."""
@@ -220,32 +345,44 @@ class ReferenceOracle:
 
     def _judge_run(self) -> tuple[Verdict, str]:
         """The run as a whole: how it ended, and what it printed."""
-        runs = self.equations.runs()
+        runs = self.equations.endings()
         if not runs:
             raise _No(self.equations.problem)
-        between = compare_runs(runs[0].tree, runs[1].tree)
+        between = compare_runs(runs[0], runs[1])
         if between.match is not Match.SAME:
             raise _No(f"runs of the reference are not alike ({between.why})")
-        compared = compare_runs(self.tree, runs[0].tree)
+        compared = compare_runs(self.tree, runs[0])
         if compared.match is Match.UNKNOWN:
             raise _No(compared.why)
         same = compared.match is Match.SAME
         return (Verdict.RIGHT if same else Verdict.WRONG), "the whole run"
 
     def _codes_below(self, position: int) -> list[CodeEntry]:
-        end = int(self.tree.columns.end[position])
-        found = {}
-        for at in range(position, end):
-            source, number = place_of(self.tree, at)
-            if number > 0:
-                recipes = RecipeSource(source)
-                code = recipes.code_of(number)
-                found[id(source), code] = source.tables.code(code)
+        """The code that ran in a call."""
+        columns = self.tree.columns
+        functions = np.unique(columns.function[position : int(columns.end[position])])
+        found = {id(code): code for number in functions for code in self._codes[int(number)]}
         return list(found.values())
+
+    @cached_property
+    def _codes(self) -> dict[int, list[CodeEntry]]:
+        """The code of each function; of one name there may be several."""
+        known: dict[tuple[int, int, int], CodeEntry] = {}
+        recipes: dict[int, RecipeSource] = {}
+        for position, function in enumerate(self.tree.columns.function.tolist()):
+            source, number = place_of(self.tree, position)
+            if number > 0:
+                reader = recipes.setdefault(id(source), RecipeSource(source))
+                code = reader.code_of(number)
+                known.setdefault((function, id(source), code), source.tables.code(code))
+        found: dict[int, list[CodeEntry]] = defaultdict(list)
+        for (function, _, _), entry in known.items():
+            found[function].append(entry)
+        return found
 
     def _is_whole(self, position: int) -> bool:
         end = int(self.tree.columns.end[position])
-        some = bool(self.tree.columns.implicit[position:end].any())
+        some = self._unseen or bool(self.tree.columns.implicit[position:end].any())
         return not some and bool((self.tree.details[position:end] > 0).all())
 
     # --- making a call again ---------------------------------------------------------------------
@@ -287,39 +424,10 @@ class ReferenceOracle:
         self, source: Any, number: int, ours: Equation
     ) -> tuple[dict[str, Any], dict[Name, Recipe]]:
         """What a worker has to be told, and the variables that it cannot be told."""
-        call = ours.call
-        if call.disturbed:
-            raise _No(call.disturbed)
         try:
-            arguments = [[name, spec(recipe)] for name, recipe in call.arguments.items()]
-            captured = [[name, spec(recipe)] for name, recipe in call.captured.items()]
-        except NotSendable as problem:
-            raise _No(f"it was given {problem}") from None
-        known = RecipeSource(source).variables_at(number)
-        known |= {name: each.before for name, each in ours.variables.items()}
-        variables: list[list[Any]] = []
-        unsent: dict[Name, Recipe] = {}
-        for name, recipe in known.items():
-            if isinstance(recipe, Unbound):
-                continue
-            try:
-                variables.append([name.module, name.qualname, spec(recipe)])
-            except NotSendable:
-                unsent[name] = recipe
-        ended_itself = call.outcome.kind in (OutcomeKind.RETURNED, OutcomeKind.RAISED)
-        return {
-            "do": "call",
-            "module": call.code.module,
-            "qualname": call.code.qualname,
-            "parameters": call.code.parameters,
-            "free": call.code.free_variables,
-            "flags": call.code.flags,
-            "steps": len(call.outcome.yielded) + ended_itself,
-            "arguments": arguments,
-            "captured": captured,
-            "variables": variables,
-            "modules": ["__main__", *self._workers[0].version.modules],
-        }, unsent
+            return order_of(source, number, ours, self._workers[0].version.modules)
+        except NoOrder as problem:
+            raise _No(str(problem)) from None
 
     def _equation(
         self, worker: Worker, order: dict[str, Any], ours: Equation, unsent: dict[Name, Recipe]
@@ -383,7 +491,9 @@ def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:
     for number, line in enumerate(printed[0]):
         if number >= len(printed[1]) or line != printed[1][number]:
             return Symptom(SymptomKind.OUTPUT, line=number + 1)
-    return Symptom(SymptomKind.OUTPUT) if printed[0] != printed[1] else None
+    if printed[0] != printed[1]:
+        return Symptom(SymptomKind.OUTPUT)
+    return Symptom(SymptomKind.RESULT) if ours != theirs else None
 
 
 def oracle_of(

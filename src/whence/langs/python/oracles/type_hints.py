@@ -86,16 +86,20 @@ class TypeHints:
 
     def _program(self, source: TraceSource) -> _Program:
         if id(source) not in self._programs:
-            modules = Modules(_unchanged_files(source))
+            modules = Modules(unchanged_files(source))
             self._programs[id(source)] = _Program(modules, Reader(modules))
         return self._programs[id(source)]
 
 
-def _unchanged_files(source: TraceSource) -> dict[str, Path]:
-    """The files of the modules that were not written to since the recording began."""
+def unchanged_files(source: TraceSource) -> dict[str, Path]:
+    """The files of the modules that were not written to since the recording began.
+
+    Code that is in no file (`CodeEntry.is_text`) is not of them, though it may run in their name.
+    """
     found: dict[str, set[str]] = {}
     for code in source.tables.codes():
-        found.setdefault(code.module, set()).add(code.file)
+        if not code.is_text:
+            found.setdefault(code.module, set()).add(code.file)
     header = source.file.header
     files: dict[str, Path] = {}
     for module, names in found.items():
@@ -112,7 +116,7 @@ def _unchanged_files(source: TraceSource) -> dict[str, Path]:
 def _declared(modules: Modules, code: CodeEntry) -> _Declared | None:
     """The annotations of a code object's function, if the source is certain to be its own."""
     module = modules.module(code.module)
-    if module is None:
+    if module is None or code.is_text:
         return None
     found = find_function(module, code.qualname, code.first_line)
     if found is None:

@@ -9,6 +9,7 @@ the compiler makes the same of it in both versions, wherever it stands in the fi
 
 from __future__ import annotations
 
+import ast
 import filecmp
 import os
 from collections.abc import Iterable, Iterator
@@ -41,19 +42,27 @@ class Reference:
     script: str | None = None
     temporary: bool = False
     """Whether the folder was made for this session."""
+    package: bool = False
+    """Whether it holds a package only: what else is in `anchor`, such as tests, stays as it is."""
+
+    def _stands_in_for(self, own: str) -> bool:
+        if not is_below(own, self.anchor):
+            return False
+        first = os.path.relpath(own, self.anchor).split(os.sep)[0]
+        return not self.package or os.path.exists(os.path.join(self.folder, first))
 
     def file(self, own: str, main: str) -> str | None:
         """The file that stands in for one of the program's; None if there is none."""
         if self.script is not None and own == main:
             return self.script
-        if self.script is not None or not is_below(own, self.anchor):
+        if self.script is not None or not self._stands_in_for(own):
             return own
         found = os.path.join(self.folder, os.path.relpath(own, self.anchor))
         return found if os.path.exists(found) else None
 
     def place(self, folder: str) -> str:
         """The folder that stands in for one of the program's."""
-        if not is_below(folder, self.anchor):
+        if not self._stands_in_for(folder):
             return folder
         return os.path.normpath(os.path.join(self.folder, os.path.relpath(folder, self.anchor)))
 
@@ -61,7 +70,7 @@ class Reference:
         """Whether a file of the program has no place in this version."""
         if self.script is not None:
             return own == main and not _same_path(own, self.script)
-        return is_below(own, self.anchor) and not is_below(own, self.folder)
+        return self._stands_in_for(own) and not is_below(own, self.folder)
 
 
 class Versions:
@@ -77,7 +86,7 @@ class Versions:
         self._header = header
         self._stdin = stdin
         self.reference = reference
-        self._codes = [code for code in codes if code.file and not code.file.startswith("<")]
+        self._codes = [code for code in codes if code.file and not code.is_text]
         self._compiled: dict[str, CodeType | None] = {}
         self._same: dict[tuple[str, str, int], bool | None] = {}
 
@@ -107,9 +116,9 @@ class Versions:
     def roots(self) -> list[str]:
         """The folders that the program's modules are found in."""
         found = []
-        for code in self._codes:
-            if code.module != "__main__":
-                found += _root(self.absolute(code.file), code.module)
+        for file, module in dict.fromkeys((code.file, code.module) for code in self._codes):
+            if module != "__main__":
+                found += _root(self.absolute(file), module)
         return list(dict.fromkeys(found))
 
     def own(self) -> Version:
@@ -173,11 +182,13 @@ class Versions:
         return self._same[key]
 
     def _compare(self, entry: CodeEntry) -> bool | None:
-        if entry.file.startswith("<"):
+        if entry.is_text:
             # Text that was compiled while the program ran: what it was is not recorded.
             return None
         own_file = self.absolute(entry.file)
         other_file = self.reference.file(own_file, self.main)
+        if other_file == own_file:
+            return True  # it belongs to both; pytest may have compiled it in its own way
         own = self._code(own_file)
         if own is None:
             return None
@@ -211,23 +222,47 @@ class Versions:
         one, two = self._code(file), self._code(other)
         if one is None or two is None:
             return False
-        ours, theirs = list(_all(one)), list(_all(two))
-        if [code.co_qualname for code in ours] != [code.co_qualname for code in theirs]:
-            return False
-        return all(
-            _digest(mine) == _digest(yours)
-            for mine, yours in zip(ours, theirs, strict=True)
-            if not mine.co_flags & _OPTIMIZED
-        )
+        ours, theirs = list(_bodies(one)), list(_bodies(two))
+        return list(map(_digest, ours)) == list(map(_digest, theirs))
 
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
             try:
-                source = Path(file).read_bytes()
-                self._compiled[file] = compile(source, file, "exec", dont_inherit=True)
+                module = ast.parse(Path(file).read_bytes())
+                for statement in module.body:
+                    _without_label(statement, self._named_in_functions)
+                self._compiled[file] = compile(module, file, "exec", dont_inherit=True)
             except (OSError, SyntaxError, ValueError, RecursionError):
                 self._compiled[file] = None
         return self._compiled[file]
+
+    @cached_property
+    def _named_in_functions(self) -> frozenset[str]:
+        """The names of variables and attributes that functions of the program use."""
+        found: set[str] = set()
+        for file in self.files():
+            try:
+                body = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+            except (OSError, SyntaxError, ValueError, RecursionError):
+                continue
+            for code in _all(body):
+                found.update(code.co_names if code.co_flags & _OPTIMIZED else ())
+        return frozenset(found)
+
+
+def _without_label(statement: ast.stmt, used: frozenset[str]) -> None:
+    """Take the value out of `__version__ = "1.2"`: each release has its own, and it does nothing.
+
+    Only what is a constant, has such a name, and is used in no function of the program.
+    """
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    target = statement.targets[0]
+    name = target.id if isinstance(target, ast.Name) else ""
+    if not (name.startswith("__") and name.endswith("__")) or name in used or name == "__all__":
+        return
+    if isinstance(statement.value, ast.Constant):
+        statement.value = ast.copy_location(ast.Constant(None), statement.value)
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -258,6 +293,14 @@ def _all(code: CodeType) -> Iterator[CodeType]:
             yield from _all(constant)
 
 
+def _bodies(code: CodeType) -> Iterator[CodeType]:
+    """The body of a module, and those of its classes. What functions hold is their own business."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and not constant.co_flags & _OPTIMIZED:
+            yield from _bodies(constant)
+
+
 def _is(code: CodeType, entry: CodeEntry) -> bool:
     return code.co_firstlineno == entry.first_line and code.co_linetable == entry.line_table
 
@@ -267,7 +310,7 @@ def _digest(code: CodeType) -> tuple[Any, ...]:
     constants = []
     for constant in code.co_consts:
         if not isinstance(constant, CodeType):
-            constants.append((type(constant).__name__, repr(constant)))
+            constants.append(("constant", _written(constant)))
         elif is_transparent(constant):
             constants.append(("comprehension", repr(_digest(constant))))
         else:
@@ -277,6 +320,15 @@ def _digest(code: CodeType) -> tuple[Any, ...]:
         code.co_cellvars, code.co_flags, code.co_argcount, code.co_posonlyargcount,
         code.co_kwonlyargcount, code.co_exceptiontable,
     )  # fmt: skip
+
+
+def _written(constant: object) -> str:
+    """A constant as a text; the members of a frozenset have no order."""
+    if isinstance(constant, tuple):
+        return f"({', '.join(map(_written, constant))})"
+    if isinstance(constant, frozenset):
+        return f"{{{', '.join(sorted(map(_written, constant)))}}}"
+    return f"{type(constant).__name__} {constant!r}"
 
 
 def _same_data(one: str, other: str) -> bool:

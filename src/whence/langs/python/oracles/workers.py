@@ -15,7 +15,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from whence.langs.python.record.user_code import UserCodeRules
 
@@ -65,6 +65,10 @@ class Worker:
 
     version: Version
     loading: float = LOADING
+    guarded: bool = False
+    """Whether it is ended if it would reach beyond its process while it is loaded, too."""
+    seed: str | None = None
+    """The seed of hashes, if it has to be a certain one."""
     problems: tuple[str, ...] = ()
     """What could not be loaded of it."""
     _process: subprocess.Popen[bytes] | None = None
@@ -117,7 +121,7 @@ class Worker:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def _die(self, why: str) -> None:
+    def _die(self, why: str) -> NoReturn:
         self._dead = why
         self.close()
         raise Failed(why)
@@ -141,6 +145,7 @@ class Worker:
             "cwd": version.cwd,
             "program": [version.kind, version.program],
             "modules": version.modules,
+            "guarded": self.guarded,
         }  # fmt: skip
         try:
             self._process = subprocess.Popen(
@@ -148,7 +153,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=version.environment(),
+                env=version.environment(self.seed or _HASH_SEED),
                 pass_fds=(orders_in, answers_out),
                 start_new_session=True,
             )
@@ -160,6 +165,8 @@ class Worker:
         except TimeoutError:
             self._die(f"{version.name} was not loaded within {self.loading:g} seconds")
         else:
+            if loaded["said"] == "cannot":
+                self._die(f"while its module is loaded {loaded['why']}")
             self.problems = tuple(loaded["problems"])
 
     def _send(self, order: dict[str, Any]) -> None:
@@ -183,5 +190,8 @@ class Worker:
             self._kept += data
         line, _, rest = bytes(self._kept).partition(b"\n")
         self._kept = bytearray(rest)
-        found: dict[str, Any] = json.loads(line)
+        try:
+            found: dict[str, Any] = json.loads(line)
+        except ValueError:
+            self._die(f"the process with {self.version.name} gives no sensible answer")
         return found

@@ -126,8 +126,9 @@ class Module:
         found = self._classes.get(qualname)
         if found is None:
             return False
-        if any(isinstance(each, Function) and each.name == "__eq__" for each in found.body):
-            return True
+        for each in found.body:
+            if isinstance(each, Function) and each.name == "__eq__":
+                return _compares(each)
         decorator = _dataclass_decorator(found)
         if decorator is not None:
             return _option(decorator, "eq", default=True) is True
@@ -267,16 +268,35 @@ def _runs(node: ast.stmt, local: set[str]) -> bool:
     if isinstance(node, ast.If):
         if any(isinstance(e, ast.Name) and e.id == "__name__" for e in ast.walk(node.test)):
             return any(_runs(each, local) for each in node.orelse)
-        return any(_runs(each, local) for each in (*node.body, *node.orelse))
+        return _calls(node.test, local) or any(
+            _runs(each, local) for each in (*node.body, *node.orelse)
+        )
     if isinstance(node, ast.Try):
         return any(_runs(each, local) for each in _flat([node]) if each is not node)
     if isinstance(node, ast.For | ast.While | ast.With | ast.Raise | ast.Assert):
         return True
+    return _calls(node, local)
+
+
+def _calls(node: ast.AST, local: set[str]) -> bool:
+    """Whether a call in it does some of the program's work."""
     working = local | {"print", "input", "open", "exit"}
+    called = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
     return any(
-        isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in working
-        for each in ast.walk(node)
+        (isinstance(each, ast.Name) and each.id in working)
+        or (isinstance(each, ast.Attribute) and each.attr in ("exit", "_exit"))
+        for each in called
     )
+
+
+def _compares(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether an `__eq__` plainly compares parts of two objects: others may do or say anything."""
+    given = [each.arg for each in method.args.args]
+    walked = list(ast.walk(method))
+    read = [each.value for each in walked if isinstance(each, ast.Attribute)]
+    named = {each.id for each in read if isinstance(each, ast.Name)}
+    more = (ast.Raise, ast.While, ast.For, ast.Assign, ast.AugAssign, ast.Delete, ast.Global)
+    return len(given) == 2 and named >= set(given) and not any(isinstance(x, more) for x in walked)
 
 
 def _own(node: ast.ClassDef, *names: str) -> bool:

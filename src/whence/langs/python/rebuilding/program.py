@@ -75,7 +75,8 @@ def access(program: Program, module: str, known: Module) -> Access:
     if module == MAIN and (known.runs_when_imported or not importable or _is_known(name, path)):
         if known.runs_when_imported and not program.ended:
             raise CannotRebuild(
-                f"{path.name} runs its program as soon as it is imported, and that did not end: "
+                f"{path.name} runs its program as soon as it is imported, and that did not come to "
+                "an end by itself: "
                 'put what it does below `if __name__ == "__main__":` first'
             )
         variable = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in path.stem)

@@ -64,6 +64,10 @@ class Backend(Protocol):
         `starts`, by this name, which call started which; of a child, what it recorded is in its
         file before its parent could hear that it is done."""
 
+    def tail(self, path: str, descriptor: int, check: int) -> None:
+        """Before `start`: until `end`, keep in this new file what is in no page yet, if it can be.
+        The backend closes and removes it. `check` is that of the trace's header."""
+
     def start(self) -> None:
         """Record from here on, in all threads."""
 

@@ -12,6 +12,7 @@ import os
 import stat
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -34,6 +35,7 @@ from whence.langs.python.record.snapshot import (
     is_class,
 )
 from whence.langs.python.record.summaries import Summary
+from whence.langs.python.record.tail import Tail
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace import writing as w
 
@@ -67,6 +69,8 @@ class CodeEntry:
     number: int = -1
     variables: tuple[int, ...] = ()
     calls: int = 0
+    outcomes: Counter[int] = field(default_factory=Counter)
+    """Of a generator: how many of its first yields and returns there were, by their record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,8 @@ class CallStream:
         self._full = self._told_full = False
         self._detail = options.detail
         self._output = _Output(descriptor)
-        self._pages = w.PageWriter(self._output.write)
+        self._pages = w.PageWriter(self._write_page)
+        self._tail: Tail | None = None
         self._scratch = bytearray()
         self._user_modules: set[str] = set()
         self._tables = Tables(self._scratch, self._user_modules)
@@ -133,6 +138,15 @@ class CallStream:
     def problem(self) -> str | None:
         """Why nothing is written any more, if so."""
         return self._output.problem
+
+    def keep_tail(self, path: str, descriptor: int, check: int) -> None:
+        """Keep in this file, too, what is in no page yet."""
+        self._tail = Tail(path, descriptor, check, self._output.size())
+
+    def _write_page(self, page: bytes) -> None:
+        self._output.write(page)
+        if self._tail is not None and self._output.problem is None:
+            self._tail.restart(self._output.size())
 
     # --- what happens ---
 
@@ -215,7 +229,7 @@ class CallStream:
         """An exception as it would be written if it left the call now."""
         if self._detail is Detail.IDS:
             return b""
-        encoding = self._outcome(call, exception, inputs)
+        encoding = self._outcome(call, exception, inputs, call.bound)
         self._commit()
         return encoding
 
@@ -244,6 +258,8 @@ class CallStream:
         self._roots.add(self._scratch, encoding)
         self._commit()
         self.flush()
+        if self._tail is not None:
+            self._tail.remove()
 
     def flush(self) -> None:
         """Write what there is."""
@@ -261,6 +277,9 @@ class CallStream:
         """Forget what was not written: in a forked child it is the parent's."""
         self._scratch.clear()
         self._pages.buffer.clear()
+        if self._tail is not None:
+            self._tail.forget()
+            self._tail = None
         self._output.problem = "this is a forked process"
 
     # --- bounds ---
@@ -291,6 +310,21 @@ class CallStream:
         first = code.calls <= options.first_calls and not code.description.flags & f.STEPPED
         return options.first_bound if first else options.bound
 
+    def _bound_of_outcome(self, call: OpenCall, record: int) -> Bound:
+        # What comes of a generator's first steps is not compared with anything.
+        assert call.code is not None
+        options, code = self._options, call.code
+        if (
+            code.description.flags & f.STEPPED
+            and call.bound == options.bound
+            and record != f.RAISE
+            and self._detail is Detail.FULL
+            and code.outcomes[record] < options.first_calls
+        ):
+            code.outcomes[record] += 1
+            return options.first_bound
+        return call.bound
+
     # --- values ---
 
     def _encoded(self, call: OpenCall, inputs: Sequence[Any]) -> tuple[list[bytes], list[bool]]:
@@ -314,13 +348,13 @@ class CallStream:
             return bytes((f.UNBOUND,))
         return self._snapshots.write(value, bound)
 
-    def _outcome(self, call: OpenCall, value: Any, inputs: Sequence[Any]) -> bytes:
+    def _outcome(self, call: OpenCall, value: Any, inputs: Sequence[Any], bound: Bound) -> bytes:
         """A result, in which inputs that the call still holds are told as such."""
         held: dict[int, int] = {}
         for index, now in enumerate(inputs):
             if call.objects and call.objects[index] and self._is_still(call, index, now):
                 held.setdefault(id(now), index)
-        return self._snapshots.write(value, call.bound, held)
+        return self._snapshots.write(value, bound, held)
 
     @staticmethod
     def _is_still(call: OpenCall, index: int, now: Any) -> bool:
@@ -356,7 +390,7 @@ class CallStream:
         self._add_skipped(call)
         bare = bare or full or self._detail is Detail.IDS
         if not bare and not encoding:
-            encoding = self._outcome(call, value, inputs)
+            encoding = self._outcome(call, value, inputs, self._bound_of_outcome(call, record))
         # A record's bare twin has the next number.
         w.add_record(self._scratch, record + bare, self._next - call.number, *fields)
         if not bare:
@@ -434,11 +468,13 @@ class CallStream:
 
     def _commit(self) -> None:
         pages = self._pages
-        pages.buffer += self._scratch
-        self._scratch.clear()
         if self._full and not self._told_full:
             self._told_full = True
-            w.add_note(pages.buffer, _FULL)
+            w.add_note(self._scratch, _FULL)
+        pages.buffer += self._scratch
+        if self._tail is not None and self._scratch:
+            self._tail.add(self._scratch)
+        self._scratch.clear()
         self._until_clock -= 1
         if self._until_clock > 0 and not pages.page_is_full():
             return
@@ -471,6 +507,10 @@ class _Output:
             self.written += len(page)
         except OSError as problem:
             self.problem = problem.strerror or str(problem)
+
+    def size(self) -> int:
+        """Where the next page will begin."""
+        return _fstat(self._descriptor).st_size
 
     def _look(self) -> tuple[int, int, int]:
         about = _fstat(self._descriptor)

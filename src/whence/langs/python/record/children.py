@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.trace.format import FOLDER, MAGIC, STARTED
+from whence.langs.python.trace.format import FOLDER, MAGIC, STARTED, TAIL_MAGIC, TAIL_SUFFIX
 
 VARIABLE = "WHENCE_CHILDREN"
 _STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
@@ -84,7 +84,7 @@ def new_family(output: str, run: str) -> Family:
         os.makedirs(folder, exist_ok=True)
         for entry in os.listdir(folder):
             path = os.path.join(folder, entry)
-            if entry == STARTED or _is_trace(path):
+            if entry == STARTED or _is_ours(path):
                 os.unlink(path)
     except OSError as problem:
         raise WhenceError(
@@ -94,11 +94,12 @@ def new_family(output: str, run: str) -> Family:
     return Family(folder, run)
 
 
-def _is_trace(path: str) -> bool:
-    if not path.endswith(".whence") or not os.path.isfile(path):
+def _is_ours(path: str) -> bool:
+    """Whether it is a trace, or the tail of one."""
+    if not path.removesuffix(TAIL_SUFFIX).endswith(".whence") or not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
-        return file.read(len(MAGIC)) in (MAGIC, b"")
+        return file.read(len(MAGIC)) in (MAGIC, TAIL_MAGIC, b"")
 
 
 # --- a Python that was started anew --------------------------------------------------------------

@@ -14,8 +14,11 @@ import os
 import sys
 import threading
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
+
+# The program may put something else in its place.
+_open = open
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,11 @@ class Wanted:
         return json.dumps([self.file, self.first_line, self.name, self.count])
 
     @classmethod
+    def of(cls, code: CodeType) -> Wanted:
+        """The next call of a code."""
+        return cls(code.co_filename, code.co_firstlineno, code.co_qualname, 1)
+
+    @classmethod
     def from_text(cls, text: str) -> Wanted:
         """What `text` made."""
         file, first_line, name, count = json.loads(text)
@@ -41,7 +49,7 @@ class Wanted:
 class LineWatch:
     """Follows the one call, by the interpreter's own tracing."""
 
-    def __init__(self, wanted: Wanted, output: str):
+    def __init__(self, wanted: Wanted, output: str = ""):
         self._wanted = wanted
         self._output = os.path.abspath(output)
         self._seen = 0
@@ -52,14 +60,20 @@ class LineWatch:
         threading.settrace(self._called)
         sys.settrace(self._called)
 
-    def finish(self) -> None:
-        """Write what was seen; nothing if the program took the tracing for itself."""
+    def stop(self) -> list[int] | None:
+        """What was seen; None if the program took the tracing for itself, or the call did not
+        come."""
         ours = sys.gettrace() == self._called
         sys.settrace(None)
         threading.settrace(None)
-        if ours and self._seen >= self._wanted.count:
-            with open(self._output, "w", encoding="utf-8") as file:
-                json.dump(sorted(self._lines), file)
+        return sorted(self._lines) if ours and self._seen >= self._wanted.count else None
+
+    def finish(self) -> None:
+        """Write what was seen, if anything is known."""
+        lines = self.stop()
+        if lines is not None:
+            with _open(self._output, "w", encoding="utf-8") as file:
+                file.write(str(lines))
 
     def _called(self, frame: FrameType, event: str, argument: object) -> Any:
         code, wanted = frame.f_code, self._wanted

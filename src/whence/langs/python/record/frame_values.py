@@ -5,6 +5,8 @@ value in it alive, and is the very one that the program gets from `locals()`. Fr
 interpreter has a function for one variable; 3.11 has none, so its memory is read, whose layout is
 the same in every release of 3.11.
 
+Which function a frame runs is not told either, and is read in the same way.
+
 What a generator was sent is in no variable: it is on top of the frame's stack, whose place is the
 same in 3.11 to 3.13.
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from types import CellType, CodeType, FrameType
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 
@@ -31,9 +33,10 @@ UNBOUND = Unbound()
 UNKNOWN = Unknown()
 _NULL = 0
 _POINTER = 8
-# Up to 3.13: of a frame object, where its inner frame is; and in that one, how many variables and
-# values of the stack there are, and where they start.
+# Up to 3.13: of a frame object, where its inner frame is; and in that one, the function, how many
+# variables and values of the stack there are, and where they start.
 _INNER_FRAME = 24
+_FUNCTION = 16 if sys.version_info >= (3, 12) else 0
 _COUNT = 64
 _VARIABLES = 72
 
@@ -85,6 +88,22 @@ else:
     def sent_value(frame: FrameType) -> Any:
         """What a generator goes on with: its place is not known in this version."""
         return UNKNOWN
+
+
+if sys.version_info < (3, 14):
+
+    def function(frame: FrameType) -> FunctionType | None:
+        """The function that a frame runs."""
+        inner = ctypes.c_size_t.from_address(id(frame) + _INNER_FRAME).value
+        address = ctypes.c_size_t.from_address(inner + _FUNCTION).value
+        found = ctypes.cast(address, ctypes.py_object).value if address else None
+        return found if isinstance(found, FunctionType) else None
+
+else:
+
+    def function(frame: FrameType) -> FunctionType | None:
+        """The function that a frame runs: its place is not known in this version."""
+        return None
 
 
 def _index(code: CodeType, name: str) -> int | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SUSPENDABLE = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
 _AWAITS = 3
 """What is sent to who stands at a RESUME with this is for what it awaits."""
+_getframe = sys._getframe
 _function_code = FunctionType.__dict__["__code__"].__get__
 _method_function = MethodType.__dict__["__func__"].__get__
 _thread_start = threading.Thread.start.__code__
@@ -89,7 +90,7 @@ if sys.version_info >= (3, 12):
             return ""
 
         def _start(self, code: CodeType, offset: int) -> Any:
-            frame = sys._getframe(1)
+            frame = _getframe(1)
             backend = self._backend
             entry = backend.entry(frame)
             if entry is None:
@@ -104,7 +105,7 @@ if sys.version_info >= (3, 12):
             return None
 
         def _resume(self, code: CodeType, offset: int) -> Any:
-            frame = sys._getframe(1)
+            frame = _getframe(1)
             entry = self._backend.entry(frame)
             if entry is None:
                 return _DISABLE
@@ -120,28 +121,28 @@ if sys.version_info >= (3, 12):
             return START if text[offset + 1] & _AWAITS == _AWAITS else Resumption(sent_value(frame))
 
         def _throw(self, code: CodeType, offset: int, exception: BaseException) -> None:
-            frame = sys._getframe(1)
+            frame = _getframe(1)
             entry = self._backend.entry(frame)
             if entry is not None:
                 how = Resumption(exception, thrown=True)
                 self._backend.guarded(self._backend.resumed, frame, entry, how)
 
         def _return(self, code: CodeType, offset: int, value: Any) -> Any:
-            frame = sys._getframe(1)
+            frame = _getframe(1)
             if self._backend.entry(frame) is None:
                 return _DISABLE
             self._backend.guarded(self._backend.returned, frame, value)
             return None
 
         def _yield(self, code: CodeType, offset: int, value: Any) -> Any:
-            frame = sys._getframe(1)
+            frame = _getframe(1)
             if self._backend.entry(frame) is None:
                 return _DISABLE
             self._backend.guarded(self._backend.yielded, frame, value)
             return None
 
         def _unwind(self, code: CodeType, offset: int, exception: BaseException) -> None:
-            frame = sys._getframe(1)
+            frame = _getframe(1)
             if self._backend.entry(frame) is not None:
                 place = offset // 2 + 1
                 self._backend.guarded(self._backend.unwound, frame, place, exception)
@@ -149,7 +150,7 @@ if sys.version_info >= (3, 12):
         def _call(self, code: CodeType, offset: int, callable_: Any, argument: Any) -> None:
             made = _code_of(callable_)
             if made is not None and made.co_flags & _SUSPENDABLE:
-                frame = sys._getframe(1)
+                frame = _getframe(1)
                 self._backend.guarded(self._backend.creates, frame, made)
 
     def hooks_for(backend: PureBackend) -> Hooks:

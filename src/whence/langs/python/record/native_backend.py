@@ -41,6 +41,7 @@ class NativeBackend:
         self._summaries = summaries
         self._started = False
         self._family = "", "", False
+        self._tail = "", -1, 0
 
     @property
     def name(self) -> str:
@@ -66,6 +67,10 @@ class NativeBackend:
         """Tell there which call started which process."""
         self._family = starts, name, is_child
 
+    def tail(self, path: str, descriptor: int, check: int) -> None:
+        """Have the page in this file while it is filled."""
+        self._tail = path, descriptor, check
+
     def start(self) -> None:
         """Record from here on, in all threads."""
         options = self._options
@@ -86,6 +91,7 @@ class NativeBackend:
                 max_depth=_limit(options.depth),
                 describe=self._code_reader.describe,
                 summaries=self._summaries,
+                tail=self._tail,
             )
         except (RuntimeError, ValueError) as problem:
             raise WhenceError(f"the C recorder cannot record here: {problem}") from None

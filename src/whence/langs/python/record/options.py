@@ -57,8 +57,9 @@ class RecordOptions:
     detail: Detail = Detail.FULL
     bound: Bound = Bound()
     first_bound: Bound = FIRST_BOUND
-    """Used for the first calls of each function, which are the likeliest to be looked at; not for
-    generators and coroutines, of which one call can have any number of steps to compare."""
+    """Used for the first calls of each function, which are the likeliest to be looked at. Of
+    generators and coroutines, of which one call can have any number of steps to compare, only the
+    first values that they yield and return have it."""
     first_calls: int = 10
     whole_calls: tuple[int, int] | None = None
     """The numbers of the first and the last call whose values are recorded whole."""

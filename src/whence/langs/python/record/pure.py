@@ -123,6 +123,10 @@ class PureBackend:
         """Which call starts a process cannot be seen from here, unless it forks."""
         self._is_child = is_child
 
+    def tail(self, path: str, descriptor: int, check: int) -> None:
+        """Keep in this file what is in no page yet."""
+        self._stream.keep_tail(path, descriptor, check)
+
     def start(self) -> None:
         """Record from here on, in all threads."""
         self._active = True

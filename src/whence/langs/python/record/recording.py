@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import resource
 import stat
 import sys
 import time
@@ -31,8 +32,9 @@ from whence.langs.python.record.repeatable import (
     make_repeatable,
 )
 from whence.langs.python.record.summaries import SUMMARIES, Summary
+from whence.langs.python.record.tail import new_tail
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
-from whence.langs.python.trace.format import MAGIC, MAIN
+from whence.langs.python.trace.format import HEADER, MAGIC, MAIN
 from whence.langs.python.trace.writing import header_bytes
 
 _HIGHEST_DESCRIPTOR = 1024
@@ -40,8 +42,18 @@ _GREENLETS = (
     "the program loaded greenlet: a call that switched to another greenlet counts as not ended, "
     "and what it called later as called by nobody"
 )
+PROCESSES = (
+    "the program started other processes, and what they did was not recorded (--children records "
+    "those of Python)"
+)
 _LONG_COMMAND = 80
 """More of a child's command is not made part of the name of its node."""
+
+
+# A program may put something else in their place, and what runs after it has to work all the same.
+_getpid, _stat, _close, _unlink = os.getpid, os.stat, os.close, os.unlink
+_waitid = getattr(os, "waitid", None)  # which not every system has
+_used = resource.getrusage
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,8 @@ class Settings:
     """If the program is to be run again in the same way: by whom the seed of hashes was chosen."""
     children: bool = False
     """Whether the processes that the program starts are recorded too."""
+    keeps_tail: bool = True
+    """Whether nothing may be lost if the process is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +137,7 @@ class Recording:
     def _prepare(self) -> None:
         """A backend, and the header in the file."""
         self._process = os.getpid()
+        self._check: int
         try:
             self._backend: Backend = make(
                 self._backend_name,
@@ -131,9 +146,23 @@ class Recording:
                 self._reader,
                 self._summaries,
             )
-            _write(self._descriptor, header_bytes(self._header()))
+            header = header_bytes(self._header())
+            _write(self._descriptor, header)
+            self._check = HEADER.unpack_from(header)[-1]
         except OSError as problem:
             raise WhenceError(f"{self._shown}: cannot be written ({problem.strerror})") from None
+
+    def _keep_tail(self) -> None:
+        """Let the backend have a file for what a killed process would otherwise take with it."""
+        if not self._settings.keeps_tail or not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            return
+        made = new_tail(self._output)
+        if made is not None:
+            path, low = made
+            try:
+                self._backend.tail(path, _moved_up(low), self._check)
+            finally:
+                os.close(low)
 
     def _header(self) -> dict[str, object]:
         header: dict[str, object] = {
@@ -167,7 +196,7 @@ class Recording:
     @property
     def is_here(self) -> bool:
         """Whether it is this process that is recorded, and not the one that forked it off."""
-        return os.getpid() == self._process
+        return _getpid() == self._process
 
     @property
     def is_of_child(self) -> bool:
@@ -176,6 +205,7 @@ class Recording:
 
     def start(self) -> None:
         """Record from here on."""
+        self._processes = _processes()
         self._begin()
         if self._family is not None:
             os.register_at_fork(after_in_child=self._forked)
@@ -185,6 +215,7 @@ class Recording:
         if family is not None:
             family.announce(_told(self._settings))
             self._backend.family(family.starts, family.name or MAIN, family.is_child)
+        self._keep_tail()
         self._backend.start()
 
     def _forked(self) -> None:
@@ -209,22 +240,37 @@ class Recording:
         self.stop()
         if "greenlet" in sys.modules:
             self._backend.note(_GREENLETS)
+        if self._family is None and _processes() != self._processes:
+            self._backend.note(PROCESSES)
         self._backend.end(how, value)
         size = 0
         with contextlib.suppress(OSError):
-            size = os.stat(self._output).st_size
+            size = _stat(self._output).st_size
         with contextlib.suppress(OSError):
-            os.close(self._descriptor)
+            _close(self._descriptor)
         return Written(self._shown, self._backend.calls, size, self._backend.problem)
 
     def discard(self) -> None:
         """As if nothing had been recorded."""
         self.finish(0, None)
         with contextlib.suppress(OSError):
-            os.unlink(self._output)
+            _unlink(self._output)
 
     _ended = False
     _root = ""
+    _processes: tuple[object, bool] = (None, False)
+
+
+def _processes() -> tuple[object, bool]:
+    """What differs once this process has started another. Nothing is taken from it by asking."""
+    waited_for = _used(resource.RUSAGE_CHILDREN)
+    try:
+        if _waitid is not None:
+            _waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            return waited_for, True
+    except OSError:  # there are none
+        pass
+    return waited_for, False
 
 
 def _told(settings: Settings) -> dict[str, Any]:
@@ -295,8 +341,6 @@ def _opened(output: str) -> int:
 
 def _moved_up(low: int) -> int:
     """The same file under a high number: the low ones go to the program, as without us."""
-    import resource
-
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
         most = _HIGHEST_DESCRIPTOR

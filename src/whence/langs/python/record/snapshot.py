@@ -12,8 +12,9 @@ Invariant: no reference to a value outlives `Snapshots.write`.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Container, Mapping
 from itertools import islice
 from types import (
@@ -172,7 +173,8 @@ class Snapshots:
     ) -> bytes:
         """The value in full. `inputs`: which objects, by number, are inputs of the call.
 
-        `foreign_is_opaque`: of objects that are neither builtin nor of user code, only the type.
+        `foreign_is_opaque`: of objects that can change and are neither builtin nor of user code,
+        only the type.
         Afterwards `mutable` says whether the same object may be written differently later.
         """
         self.mutable = False
@@ -261,10 +263,11 @@ class Snapshots:
             owner = bound_to if _flags_of(type(bound_to)) & _IS_CLASS else type(bound_to)
             name = f"{_name_of(owner)}.{_builtin_name(value)}"
             return self._method(name, bound_to, depth, budget)
-        if self._foreign_is_opaque and not self._tables.is_user_type(kind):
+        summary = self._summaries.get(kind)
+        fixed = summary is not None and not _summary_can_change(kind)
+        if self._foreign_is_opaque and not fixed and not self._tables.is_user_type(kind):
             self._opaque(kind)
             return 1
-        summary = self._summaries.get(kind)
         if summary is not None:
             self._summary(value, kind, summary)
             return 1
@@ -319,8 +322,7 @@ class Snapshots:
         self.mutable = True
         count = dict.__len__(value)
         most = min(count, self._bound.width, (budget - 1) // 2) if depth else 0
-        # In one step, so that no other thread comes between.
-        items = list(islice(dict.items(value), most))
+        items = _first_items(value, most)
         w.add_container(self._out, f.DICT, max(count, len(items)), len(items))
         parts = [part for item in items for part in item]
         return budget - self._parts(parts, depth, budget - 1)
@@ -389,7 +391,7 @@ class Snapshots:
         out = self._out
         most = min(self._bound.attributes, left) if depth else 0
         count, stored = _attributes(value, kind, most, with_slots)
-        w.add_v(out, count + _is_more_than_content(kind))
+        w.add_v(out, count + (_is_more_than_content(kind) or _order_is_hidden(value, kind)))
         w.add_v(out, len(stored))
         for index, (name, part) in enumerate(stored):
             w.add_v(out, self._tables.name(name))
@@ -467,7 +469,7 @@ def _may_have_attributes(kind: type) -> bool:
 
 def _hidden_base(kind: type | None) -> type | None:
     """The nearest base with state that nothing here can see, if there is one."""
-    while kind is not None and id(kind) not in _SEEN_THROUGH:
+    while kind is not None and id(kind) not in _SEEN_THROUGH and kind is not OrderedDict:
         base = _base_of(kind)
         if base is None or _item_size_of(kind) != _item_size_of(base):
             return kind
@@ -484,6 +486,26 @@ def _is_more_than_content(kind: type) -> bool:
     if _flags_of(kind) & _IS_EXCEPTION or not any(id(base) in _CONTENT for base in _mro_of(kind)):
         return False
     return _hidden_base(kind) is not None
+
+
+def _is_ordered(kind: type) -> bool:
+    return any(base is OrderedDict for base in _mro_of(kind))
+
+
+def _order_is_hidden(value: Any, kind: type) -> bool:
+    """Whether it is an OrderedDict that would look for its keys by running `__hash__` on them."""
+    return _is_ordered(kind) and not all(
+        id(each) in _ATOMS for each in map(type, list(dict.keys(value)))
+    )
+
+
+def _first_items(value: Any, most: int) -> list[tuple[Any, Any]]:
+    """The first items of a dict in their order, in one step: no other thread comes between."""
+    kind = type(value)
+    if kind is not dict and _is_ordered(kind) and not _order_is_hidden(value, kind):
+        with contextlib.suppress(KeyError, RuntimeError):  # changed behind its back, as a dict
+            return list(islice(OrderedDict.items(value), most))
+    return list(islice(dict.items(value), most))
 
 
 def _adds_dict(kind: type, base: type) -> bool:

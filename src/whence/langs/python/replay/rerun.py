@@ -31,6 +31,7 @@ from whence.langs.python.record.repeatable import HASH_SEED, OWN
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.alignment import contradiction, first_divergence
+from whence.langs.python.replay.single_call import lines_of_call
 from whence.langs.python.running import (
     kept_environment,
     launcher,
@@ -117,6 +118,12 @@ class ProgramReruns:
         """The lines that a call ran, itself and not what it called."""
         if node not in self._lines:
             self._lines[node] = self._lines_of(node)
+        return self._lines[node]
+
+    def lines_alone(self, node: int) -> frozenset[int]:
+        """The same, learned by making this one call again where it can reach nothing outside."""
+        if node not in self._lines:
+            self._lines[node] = lines_of_call(self._tree, node)
         return self._lines[node]
 
     def _whole_call(self, node: int) -> Call:

@@ -16,6 +16,7 @@ import numpy as np
 
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.decoding import Identities, Root
 from whence.langs.python.trace.format import Malformed, read_text
 from whence.langs.python.trace.pages import TraceError
 from whence.langs.python.trace.processes import FamilySource, member_of
@@ -30,7 +31,6 @@ from whence.langs.python.trace.recipes import (
     walk,
 )
 from whence.langs.python.trace.tables import CodeEntry
-from whence.langs.python.trace.values import Identities, Root
 from whence.model.call import OutcomeKind
 from whence.ports import Int64s, Tree
 from whence.tree.memory import ColumnTree
@@ -170,6 +170,10 @@ class RecipeSource(TraceSource):
     def code_of(self, number: int) -> int:
         """The number of a call's code."""
         return self._head(number).code
+
+    def begins(self, numbers: Int64s, code: CodeEntry) -> list[int]:
+        """Where the first steps of some calls of the same code begin; -1 for one without any."""
+        return [self._begin(number, code) for number in numbers.tolist()]
 
     def variables_during(self, numbers: Int64s) -> dict[Name, Variable]:
         """The module variables that the code of some calls names, the first of which made the rest.

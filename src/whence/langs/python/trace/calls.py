@@ -17,12 +17,14 @@ import numpy as np
 
 from whence.errors import CannotExpand
 from whence.langs.python.trace import format as f
+from whence.langs.python.trace.decoding import Identities, Root
 from whence.langs.python.trace.effects import UNKNOWN, bound, effects_on
 from whence.langs.python.trace.format import Malformed, read_text, read_v
+from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.pages import TraceError, TraceFile, shown
 from whence.langs.python.trace.standard_output import StandardOutput, in_lines
 from whence.langs.python.trace.tables import CodeEntry, Tables
-from whence.langs.python.trace.values import Identities, Root, ValueReader
+from whence.langs.python.trace.values import ValueReader
 from whence.model.call import (
     Binding,
     Call,
@@ -218,19 +220,23 @@ class TraceSource:
         if record != f.RAISE:
             return None
         _, _, place = self._fields(position, 2)
-        return self._root(_Reading(0, _NO_CODE, Identities()), place, _GLOBALS)[0]
+        code = self.tables.code(self._head(number).code)  # its inputs may be among what is raised
+        return self._root(_Reading(0, code, Identities()), place, len(code.inputs))[0]
 
     @property
     def threads(self) -> int:
         """How many threads made calls."""
         return int(self._places.threads[0])
 
-    def site_end(self, detail: int) -> tuple[int, int] | None:
-        """The line and column (from 1) behind the expression in which a call was made."""
+    def site_span(self, detail: int) -> Span | None:
+        """The expression in which a call was made: line, column (from 1), last line, column after.
+
+        What a call begins with may be left out, as Python does for methods on lines of their own.
+        """
         head = self._head(detail) if detail > 0 else None
         if head is None or head.parent <= 0:
             return None
-        return self.tables.code(self._head(head.parent).code).end(head.site)
+        return self.tables.code(self._head(head.parent).code).span(head.site)
 
     def notes(self) -> tuple[str, ...]:
         """What the recorder wanted a person to know."""
@@ -477,7 +483,10 @@ class TraceSource:
     def run_outcome(self) -> Outcome:
         """How the run ended."""
         if not self.has_ended:
-            why = "the recording breaks off: the process was killed, or is still running"
+            why = (
+                "the recording breaks off: the process was killed, is still running, or became "
+                "another program (exec)"
+            )
             return Outcome(OutcomeKind.NOT_TERMINATED, atom(why))
         how = self.ending()
         if how == f.STOPPED:

@@ -87,7 +87,7 @@ class Equations:
             raise NotKnown("a lambda has no name by which it is known again")
         if names[code.module, code.qualname] != 1:
             raise NotKnown(f"several functions are named {code.qualname}")
-        if code.module == _MAIN and code.file.startswith("<"):
+        if code.module == _MAIN and code.is_text:
             raise NotKnown(_NO_FILE)
         return f"{self._module(source, code.module)}.{code.qualname}"
 
@@ -97,7 +97,7 @@ class Equations:
             return module
         if id(source) not in self._main:
             codes = [each for each in source.tables.codes() if each.module == _MAIN]
-            found = {each.file for each in codes if not each.file.startswith("<")}
+            found = {each.file for each in codes if not each.is_text}
             self._main[id(source)] = next(iter(found)) if len(found) == 1 else ""
         file = self._main[id(source)]
         if not file:

@@ -21,6 +21,12 @@ STARTED: Final = "started"
 VERSION: Final = 1
 HEADER: Final = struct.Struct("<8sIII")
 """Magic, version, length and CRC-32 of the JSON that follows."""
+TAIL_SUFFIX: Final = ".tail"
+"""What is added to the name of a trace for the file of what is in no page yet."""
+TAIL_MAGIC: Final = b"\x89whtail\n"
+TAIL: Final = struct.Struct("<8sQQQ32x")
+"""Magic, CRC-32 of the trace's header, where in the trace it belongs, how many bytes follow."""
+TAIL_LENGTH_AT: Final = 24
 PAGE_MAGIC: Final = b"PAGE"
 PAGE: Final = struct.Struct("<4sB3xIII")
 """Magic, codec, length as stored, length once decoded, CRC-32 as stored."""
@@ -65,6 +71,8 @@ OPAQUE, SUMMARY, CLASS, FUNCTION, METHOD, MODULE = range(0x18, 0x1E)
 SAME, INPUT, REFERENCE, LEFT_OUT = range(0x1E, 0x22)
 SMALL = 0x80
 """From here on a byte is a whole number from 0 to 127."""
+CONTAINERS = frozenset((*range(LIST, SUMMARY + 1), BYTEARRAY, METHOD))
+"""What starts one is counted, so that a later value can be the same."""
 
 NUMBERED: Final = 8
 """A root value of this many bytes or more, written in full, gets a number."""

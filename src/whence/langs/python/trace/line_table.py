@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+Span = tuple[int, int, int, int]
 _SHORT_END: Final = 10
 _ONE_LINE_END: Final = 13
 _NO_COLUMN: Final = 13
@@ -34,12 +35,14 @@ def position(table: bytes, first_line: int, unit: int) -> tuple[int | None, int 
     return (None, None) if found is None else (found[0], found[1].column)
 
 
-def end(table: bytes, first_line: int, unit: int) -> tuple[int, int] | None:
-    """The last line of what a code unit was made from, and the column after it, from 1."""
+def span(table: bytes, first_line: int, unit: int) -> Span | None:
+    """What a code unit was made from: line, column, last line, column after it, all from 1."""
     found = _found(table, first_line, unit)
-    if found is None or found[1].end_column is None:
+    if found is None or found[1].column is None or found[1].end_column is None:
         return None
-    return found[0] + found[1].more_lines, found[1].end_column
+    line, entry = found
+    assert entry.column is not None and entry.end_column is not None
+    return line, entry.column, line + entry.more_lines, entry.end_column
 
 
 def _found(table: bytes, first_line: int, unit: int) -> tuple[int, Entry] | None:

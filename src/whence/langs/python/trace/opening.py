@@ -128,10 +128,15 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
         extras = {name: getattr(places, name) for name in Places.__slots__}
         extras |= {name: getattr(directory, name) for name in Directory.__slots__}
         extras["pages"] = np.array([len(file)], dtype=np.int64)
-        index.save(file.path, stamp, tree, _INDEX, extras)
+        index.save(file.path, stamp, tree, _kind(file), extras)
         # From now on the columns are those on disk, and the memory is free again.
         return _kept(file, stamp) or tree
     return tree
+
+
+def _kind(file: TraceFile) -> str:
+    """The stamp is of the trace alone: an index with its tail is of another kind."""
+    return f"{_INDEX} with {file.tail_check:x}" if file.has_tail else _INDEX
 
 
 def _stamp(file: TraceFile) -> index.Stamp:
@@ -146,7 +151,7 @@ def _kept(file: TraceFile, stamp: index.Stamp) -> ColumnTree | None:
     types: dict[str, type[np.generic]] = {
         name: np.int32 if name in narrow else np.int64 for name in names
     }
-    found = index.load_extras(file.path, stamp, _INDEX, types)
+    found = index.load_extras(file.path, stamp, _kind(file), types)
     if found is None or len(found["pages"]) != 1 or len(found["threads"]) != 1:
         return None
     places = Places(**{name: found[name] for name in Places.__slots__})
@@ -162,7 +167,20 @@ def _kept(file: TraceFile, stamp: index.Stamp) -> ColumnTree | None:
 
 
 def _scanned(file: TraceFile, progress: Progress | None) -> Scanned:
-    """One pass over the pages, up to the first that is damaged."""
+    """One pass over the pages, up to the first that is damaged.
+
+    A tail has no check sum: what the computer lost with its power makes it unsound.
+    """
+    try:
+        return _scanned_all(file, progress)
+    except Malformed:
+        if not file.has_tail:
+            raise
+        file.end_before(len(file) - 1, "the tail is damaged")
+        return _scanned_all(file, progress)
+
+
+def _scanned_all(file: TraceFile, progress: Progress | None) -> Scanned:
     scanner = new_scanner()
     for page in range(len(file)):
         try:

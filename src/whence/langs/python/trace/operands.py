@@ -9,16 +9,18 @@ asked about first, or taken to be wrong.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from whence.langs.python.assertions import Made, decorators, maker
 from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.processes import FamilySource
 from whence.model.call import OutcomeKind
 from whence.model.symptom import Operand, Symptom
+from whence.model.value import FULL, show
 from whence.tree.memory import ColumnTree
 
 _HARMLESS = frozenset(
@@ -36,6 +38,8 @@ class Traced:
     position: int | None = None
     is_wrong: bool = False
     """If the operand is wrong so is the call: all that it was given is written in the test."""
+    is_operand: bool = True
+    """Whether what the call gave is the operand itself, and nothing that was made of that."""
     unknown: str = ""
 
 
@@ -86,13 +90,21 @@ def trace_operand(
     source = read(failed.file)
     if source is None:
         return Traced(unknown=f"{failed.file} cannot be read")
-    made = maker(source, failed.line, operand)
-    if made.span is None:
-        return Traced(unknown=made.unknown)
-    position = _called_at(tree, frame, made)
-    if position is None:
-        return Traced(unknown=f"no call of {made.called} is recorded there")
-    return _checked(tree, position, made, read)
+    made: Made | None = maker(source, failed.line, operand)
+    unknown = ""
+    while made is not None:
+        as_it_is = not unknown and not made.collected_by
+        if made.parameter:
+            found = _fixture(tree, frame, made, read)
+            return found if as_it_is else replace(found, is_operand=False, is_wrong=False)
+        if made.span is None:
+            return Traced(unknown=made.unknown)
+        position = _called_at(tree, frame, made)
+        if position is not None:
+            return replace(_checked(tree, position, made, read), is_operand=as_it_is)
+        unknown = unknown or f"no call of {made.called} is recorded there"
+        made = made.part_of
+    return Traced(unknown=unknown)
 
 
 def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
@@ -105,10 +117,46 @@ def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
         source = tree.sources[int(tree.source_of[position])]
         if not isinstance(source, TraceSource | FamilySource):
             continue
-        # `ast` counts columns from 0, a trace from 1.
-        if source.site_end(int(tree.details[position])) == (made.span[2], made.span[3] + 1):
+        site = source.site_span(int(tree.details[position]))
+        if site is not None and _is_at(site, made.span):
             return int(position)
     return None
+
+
+def _fixture(tree: ColumnTree, frame: int, made: Made, read: ReadSource) -> Traced:
+    """The fixture that made what the test was given, if there is one and it was handed on as it
+    was."""
+    columns, name = tree.columns, made.parameter
+    given = [each.value for each in tree.call(frame).arguments if each.name == name]
+    parent = columns.parent[frame]
+    before = np.flatnonzero(columns.parent[:frame] == parent).tolist()
+    fitting = [
+        position
+        for position in before
+        if tree.functions[int(columns.function[position])].qualname.rpartition(".")[2] == name
+    ]
+    if len(fitting) != 1 or len(given) != 1:
+        return Traced(unknown=made.unknown)
+    position = int(fitting[0])
+    call = tree.call(position)
+    where, outcome = call.function.location, call.outcome
+    source = read(where.file) if where is not None else None
+    around = decorators(source, where.line) if source and where and where.line else None
+    values = outcome.yielded or ((outcome.value,) if outcome.value is not None else ())
+    same = len(values) == 1 and show(values[0], FULL) == show(given[0], FULL)
+    if around != ["fixture"] or not same:
+        return Traced(unknown=made.unknown)
+    return Traced(position, is_wrong=not call.arguments and not call.reads)
+
+
+def _is_at(site: Span, span: Span) -> bool:
+    """Whether a call was made by an expression.
+
+    What pytest does to explain a failure counts as the whole `assert`, which begins before it and
+    may end with it. Of a chain over several lines a trace knows only the end.
+    """
+    line, column, last, after = span  # `ast` counts columns from 0, a trace from 1
+    return site[2:] == (last, after + 1) and site[:2] >= (line, column + 1)
 
 
 def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> Traced:
@@ -120,8 +168,10 @@ def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> T
         if "<lambda>" in function.qualname and where and where.line == made.lambda_line:
             return Traced(position)
     if function.qualname.rpartition(".")[2] != made.called:
-        return Traced(unknown=f"{made.called} is not the function that ran there")
-    if call.outcome.kind is not OutcomeKind.RETURNED or call.outcome.yielded:
+        ran = function.short()
+        return Traced(unknown=f"what ran there is {ran}, which is not known to be {made.called}")
+    is_run = bool(made.collected_by and call.outcome.yielded)
+    if call.outcome.kind is not OutcomeKind.RETURNED or (call.outcome.yielded and not is_run):
         return Traced(unknown=f"{made.called} gave its result in more than one step")
     where = function.location
     source = read(where.file) if where is not None else None
@@ -132,5 +182,7 @@ def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> T
         return Traced(unknown=f"the source of {made.called} has changed since it was recorded")
     if not _HARMLESS.issuperset(around):
         return Traced(unknown=f"a decorator of {made.called} may have changed its result")
-    is_wrong = made.from_literals and not call.reads
+    # A list of what was yielded is just that; any other value may do more when it is looked at.
+    is_same = not made.collected_by or (is_run and made.collected_by in ("list", "tuple"))
+    is_wrong = made.from_literals and is_same and not call.reads
     return Traced(position, is_wrong=is_wrong)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import struct
 import threading
 import weakref
 import zlib
@@ -94,6 +95,9 @@ class TraceFile:
         self.size = os.fstat(self.descriptor).st_size
         self.header, self._start = self._read_header()
         self._pages, self._stop, self._why = self._frames()
+        self._tail = self._read_tail()
+        if self._tail:
+            self._pages.append(_Page(self._stop + f.PAGE.size, 0, 0, len(self._tail), 0))
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._kept_bytes = 0
         self._lock = threading.Lock()
@@ -102,9 +106,19 @@ class TraceFile:
         return len(self._pages)
 
     @property
+    def has_tail(self) -> bool:
+        """Whether its last page is what a process that was killed left in its tail."""
+        return bool(self._tail)
+
+    @property
+    def tail_check(self) -> int:
+        """What tells one tail from another."""
+        return zlib.crc32(self._tail)
+
+    @property
     def unread(self) -> int:
-        """How many bytes at the end of the file are of no whole page."""
-        return self.size - self._stop
+        """How many bytes at the end of the file are of no whole page, nor of one in its tail."""
+        return 0 if self._tail else self.size - self._stop
 
     @property
     def why_unread(self) -> str:
@@ -115,6 +129,7 @@ class TraceFile:
         """From now on the file has only the pages before this one."""
         self._stop = self._pages[page].offset - f.PAGE.size
         self._why = why
+        self._tail = b""
         del self._pages[page:]
 
     def length(self, page: int) -> int:
@@ -143,6 +158,8 @@ class TraceFile:
             about = self._pages[page]
         except IndexError:
             raise Malformed(f"there is no page {page}") from None
+        if self._tail and page in (len(self._pages) - 1, -1):
+            return self._tail
         stored = self._read(about.offset, about.stored)
         if len(stored) != about.stored or zlib.crc32(stored) != about.check:
             raise Malformed(DAMAGED)
@@ -174,6 +191,7 @@ class TraceFile:
         if len(head) < f.HEADER.size:
             raise damaged
         _, version, length, check = f.HEADER.unpack(head)
+        self._check = check
         if version > f.VERSION:
             raise TraceError(
                 self.path,
@@ -210,6 +228,29 @@ class TraceFile:
             pages.append(_Page(place + f.PAGE.size, codec, stored, length, check))
             place += f.PAGE.size + stored
         return pages, place, why
+
+    def _read_tail(self) -> bytes:
+        """The records that were in no page yet; empty if there is no such tail.
+
+        One that belongs elsewhere is from before the last page was written.
+        """
+        wanted = f.TAIL_MAGIC, self._check, self._stop
+        try:
+            with open(f"{self.path}{f.TAIL_SUFFIX}", "rb", opener=_without_waiting) as file:
+                *about, length = f.TAIL.unpack(file.read(f.TAIL.size))
+                if tuple(about) != wanted or length > f.MAX_PAGE:
+                    return b""
+                records = file.read(length)
+                file.seek(0)
+                # It may still be written to: what was read counts unless it was begun anew.
+                *about, _ = f.TAIL.unpack(file.read(f.TAIL.size))
+        except (OSError, ValueError, struct.error):
+            return b""
+        return records if tuple(about) == wanted and len(records) == length else b""
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _opened(path: Path) -> int:

@@ -23,6 +23,7 @@ from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.format import mix
+from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.pages import Header, TraceFile
 from whence.langs.python.trace.twins import arrange
 from whence.model.call import Call, Function, OutcomeKind, Rule
@@ -71,10 +72,10 @@ class FamilySource:
         member, own = member_of(detail)
         return self.members[member].call(own, function, rule)
 
-    def site_end(self, detail: int) -> tuple[int, int] | None:
-        """The line and column behind the expression in which a call was made."""
+    def site_span(self, detail: int) -> Span | None:
+        """The expression in which a call was made."""
         member, own = divmod(detail, _SPAN)
-        return self.members[member].site_end(own - _HALF)
+        return self.members[member].site_span(own - _HALF)
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
         """What was not recorded is not to be had from a trace."""

@@ -21,11 +21,11 @@ from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.processes import FamilySource
 from whence.model.call import PRINTED, RESULT, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
-from whence.model.value import Limits, Value, show
+from whence.model.value import Kind, Value
 from whence.ports import Int64s, Tree
 from whence.tree.memory import ColumnTree
 
-_LIMITS = Limits(depth=10, parts=100, characters=10_000)
+_DEEPEST = 50
 _EXIT = "SystemExit"
 
 
@@ -132,7 +132,7 @@ class TraceProvenance:
         if ending == f.BY_EXIT:
             return last if value.text == _EXIT else None
         outcome = source.run_outcome().value
-        same = ending == f.BY_EXCEPTION and outcome is not None and _told(outcome) == _told(value)
+        same = ending == f.BY_EXCEPTION and outcome is not None and _alike(outcome, value)
         return last if same else None
 
     def _before(self, source: TraceSource, raised: Int64s, node: int) -> int | None:
@@ -145,9 +145,7 @@ class TraceProvenance:
         if place < 0:
             return None
         last = int(raised[place])
-        if int(exits[last]) > int(source.call_at[node]) and _told(source.raised(last)) == _told(
-            value
-        ):
+        if int(exits[last]) > int(source.call_at[node]) and _alike(source.raised(last), value):
             return last
         return self._from_callee(source, node, value)
 
@@ -172,10 +170,23 @@ class TraceProvenance:
             if left is None or left.text != value.text:
                 continue
             is_place = where is not None and self.tree.call(callee).site == where
-            if is_place or _told(left) == _told(value):
+            if is_place or _alike(left, value):
                 return number
         return None
 
 
-def _told(value: Value | None) -> str:
-    return "" if value is None else show(value, _LIMITS)
+def _alike(one: Value | None, other: Value, depth: int = 0) -> bool:
+    """Whether nothing that is known of two exceptions differs. What is an input of the one call
+    need not be one of the other, and is not compared."""
+    if one is None:
+        return False
+    if Kind.SHARED in (one.kind, other.kind) or depth > _DEEPEST:
+        return True
+    if one.kind is not other.kind or one.text != other.text:
+        return False
+    if len(one.parts) + one.omitted != len(other.parts) + other.omitted:
+        return False
+    return all(
+        step == others and _alike(part, of_other, depth + 1)
+        for (step, part), (others, of_other) in zip(one.parts, other.parts, strict=False)
+    )

@@ -15,17 +15,15 @@ from __future__ import annotations
 
 import ast
 import re
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from whence.langs.python.trace import format as f
-from whence.langs.python.trace.format import Malformed, read_bytes, read_text, read_v, read_z
-from whence.langs.python.trace.tables import Tables, TypeEntry
-from whence.langs.python.trace.values import Root
+from whence.langs.python.trace.decoding import Decoder
+from whence.langs.python.trace.format import read_bytes, read_text, read_v, read_z
+from whence.langs.python.trace.tables import TypeEntry
 
-_BROKEN: Final = "a record breaks off"
 _CUT: Final = "beyond what was recorded"
 
 
@@ -219,7 +217,6 @@ def why_unknown(recipe: Recipe) -> str | None:
 
 
 _OBJECT = Name("builtins", "object")
-_CONTAINERS = frozenset((*range(f.LIST, f.SUMMARY + 1), f.BYTEARRAY, f.METHOD))
 _KINDS = {f.LIST: "list", f.TUPLE: "tuple", f.SET: "set", f.FROZENSET: "frozenset"}
 _CONSTANTS: dict[int, Recipe] = {
     f.UNBOUND: Unbound(),
@@ -227,45 +224,18 @@ _CONSTANTS: dict[int, Recipe] = {
     f.TRUE: Literal(True),
     f.FALSE: Literal(False),
     f.LEFT_OUT: Unknown(_CUT),
+    **{f.SMALL + number: Literal(number) for number in range(f.SMALL)},
 }
 
 
-class RecipeReader:
-    """Reads one root value; made anew for each. The twin of `ValueReader`, container by container.
+class RecipeReader(Decoder[Recipe]):
+    """Reads one root value as what can be made again of it.
 
-    Labels are those of `values.Identities`: whoever reads all values of a call reads them a second
-    time if the first reading found that some are shared.
+    Labels are those of `decoding.Identities`: whoever reads all values of a call reads them a
+    second time if the first reading found that some are shared.
     """
 
-    def __init__(self, tables: Tables, data: bytes, root: Root) -> None:
-        self._tables = tables
-        self._data = data
-        self._root = root
-        self._started = 0
-        self._contents: dict[int, int] = {}
-
-    def read(self, place: int) -> tuple[Recipe, int]:
-        """A root value, which is no reference, and where the next field starts."""
-        return self._recipe(place, 0)
-
-    def _recipe(self, place: int, nesting: int) -> tuple[Recipe, int]:
-        data = self._data
-        if place >= len(data):
-            raise Malformed(_BROKEN)
-        kind = data[place]
-        place += 1
-        if kind >= f.SMALL:
-            return Literal(kind - f.SMALL), place
-        constant = _CONSTANTS.get(kind)
-        if constant is not None:
-            return constant, place
-        if kind in _CONTAINERS:
-            if nesting > f.MAX_NESTING:
-                raise Malformed(f"a value is nested more than {f.MAX_NESTING} levels deep")
-            number = self._started
-            self._started += 1
-            return self._container(kind, place, nesting, number)
-        return self._plain(kind, place)
+    constants = _CONSTANTS
 
     # --- values without parts --------------------------------------------------------------------
 
@@ -303,28 +273,10 @@ class RecipeReader:
             qualname, place = read_v(self._data, place)
             name = Name(self._tables.name(number), self._tables.name(qualname))
             return _found(FunctionItself(name)), place
-        if kind == f.SAME:
-            target = self._started - number
-            if number < 1 or target < 0:
-                raise Malformed("a value is the same as one that there is not")
-            return Shared(self._root.refer(self._contents.get(target, target))), place
-        if kind == f.INPUT:
-            if number >= self._root.inputs:
-                raise Malformed("a value is an input that there is not")
-            return Shared(self._root.identities.refer(number, 0)), place
-        raise Malformed(f"there is no value 0x{kind:02x} here")
-
-    def _float(self, place: int) -> float:
-        try:
-            number: float = struct.unpack_from("<d", self._data, place)[0]
-        except struct.error:
-            raise Malformed(_BROKEN) from None
-        return number
+        return Shared(self._referred(kind, number)), place
 
     def _large(self, place: int) -> tuple[Recipe, int]:
-        if place >= len(self._data):
-            raise Malformed(_BROKEN)
-        negative = self._data[place] != 0
+        negative = self._byte(place) != 0
         bits, place = read_v(self._data, place + 1)
         raw, place = read_bytes(self._data, place)
         if -(-bits // 8) != len(raw):
@@ -359,7 +311,7 @@ class RecipeReader:
             return Entries(entries, label) if whole else _cut("dict", label), place
         if kind == f.METHOD:
             name, place = read_v(self._data, place)
-            owner, place = self._recipe(place, nesting + 1)
+            owner, place = self._value(place, nesting + 1)
             label = self._label(number)
             qualname = self._tables.name(name)
             if "<" in qualname:
@@ -376,15 +328,13 @@ class RecipeReader:
             reason = f"an object of {named.full}, whose state cannot be seen"
             return Unknown(reason, self._label(number)), place
         if kind == f.SUMMARY:
-            if place >= len(self._data):
-                raise Malformed(_BROKEN)
-            complete = self._data[place] == 1
+            complete = self._byte(place) == 1
             text, place = read_text(self._data, place + 1)
             return _summary(name, text, complete, self._label(number)), place
         content: Recipe | None = None
         if kind in (f.SUBCLASS, f.EXCEPTION):
             self._contents[self._started] = number
-            content, place = self._recipe(place, nesting + 1)
+            content, place = self._value(place, nesting + 1)
         state, whole, place = self._attributes(place, nesting)
         label = self._label(number)
         if name.is_local:
@@ -404,43 +354,33 @@ class RecipeReader:
     def _label(self, number: int) -> int | None:
         return self._root.identity(number)
 
-    def _counts(self, place: int) -> tuple[int, bool, int]:
-        """How many parts are stored, whether these are all, and where they start."""
-        length, place = read_v(self._data, place)
-        stored, place = read_v(self._data, place)
-        if stored > length:
-            raise Malformed("more of a value is stored than there is")
-        if stored > len(self._data) - place:
-            raise Malformed(_BROKEN)
-        return stored, stored == length, place
-
     def _items(self, place: int, nesting: int) -> tuple[tuple[Recipe, ...], bool, int]:
-        stored, whole, place = self._counts(place)
+        stored, omitted, place = self._counts(place)
         items: list[Recipe] = []
         for _ in range(stored):
-            item, place = self._recipe(place, nesting + 1)
+            item, place = self._value(place, nesting + 1)
             items.append(item)
-        return tuple(items), whole, place
+        return tuple(items), not omitted, place
 
     def _entries(
         self, place: int, nesting: int
     ) -> tuple[tuple[tuple[Recipe, Recipe], ...], bool, int]:
-        stored, whole, place = self._counts(place)
+        stored, omitted, place = self._counts(place)
         entries: list[tuple[Recipe, Recipe]] = []
         for _ in range(stored):
-            key, place = self._recipe(place, nesting + 1)
-            value, place = self._recipe(place, nesting + 1)
+            key, place = self._value(place, nesting + 1)
+            value, place = self._value(place, nesting + 1)
             entries.append((key, value))
-        return tuple(entries), whole, place
+        return tuple(entries), not omitted, place
 
     def _attributes(self, place: int, nesting: int) -> tuple[State, bool, int]:
-        stored, whole, place = self._counts(place)
+        stored, omitted, place = self._counts(place)
         state: list[tuple[str, Recipe]] = []
         for _ in range(stored):
             number, place = read_v(self._data, place)
-            value, place = self._recipe(place, nesting + 1)
+            value, place = self._value(place, nesting + 1)
             state.append((self._tables.name(number), value))
-        return tuple(state), whole, place
+        return tuple(state), not omitted, place
 
 
 def _name(entry: TypeEntry) -> Name:

@@ -36,7 +36,6 @@ _FRAME = 6
 _MAX_EFFORT = 2**31 - 1
 _MAX_LINE = 2**31 - 1
 UNIQUE = 0x55
-_CONTAINERS = frozenset((*range(f.LIST, f.SUMMARY + 1), f.BYTEARRAY, f.METHOD))
 _CONTENTS = frozenset((*range(f.WHOLE, f.BYTEARRAY + 1), *range(f.LIST, f.DICT + 1), f.OPAQUE))
 
 
@@ -533,7 +532,7 @@ class Scanner:
         place += 1
         if kind >= f.SMALL or kind <= f.FALSE:
             return place
-        if kind in _CONTAINERS:
+        if kind in f.CONTAINERS:
             self._containers += 1
         if kind == f.WHOLE:
             return read_v(data, place)[1]

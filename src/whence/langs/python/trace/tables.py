@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.format import Malformed, read_bytes, read_text, read_v
-from whence.langs.python.trace.line_table import end as end_of
+from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.line_table import position as line_of
+from whence.langs.python.trace.line_table import span as span_of
 from whence.langs.python.trace.pages import TraceFile, shown
 from whence.model.call import Location
 from whence.ports import Int64s
@@ -59,6 +60,11 @@ class CodeEntry:
         return bool(self.flags & f.STEPPED)
 
     @property
+    def is_text(self) -> bool:
+        """Whether it was made of a text (`exec`, `-c`) and not of a file."""
+        return self.file.startswith("<")
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The names of its inputs."""
         return self.parameters + self.free_variables
@@ -70,9 +76,9 @@ class CodeEntry:
         line, column = line_of(self.line_table, self.first_line, place - 1)
         return None if line is None else Location(self.file, line, column)
 
-    def end(self, place: int) -> tuple[int, int] | None:
-        """The line and column (from 1) behind the expression that a place belongs to."""
-        return None if place == 0 else end_of(self.line_table, self.first_line, place - 1)
+    def span(self, place: int) -> Span | None:
+        """Where the expression that a place belongs to begins and ends."""
+        return None if place == 0 else span_of(self.line_table, self.first_line, place - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,3 +231,36 @@ def test_a_line_that_is_no_longer_that_of_the_function_says_nothing(tmp_path: Pa
     for text in ("\ndef f(x) -> int: return 'a'\n", "def f(y) -> int: return 'a'\n", "def f("):
         written(tmp_path, {"p.py": text})
         assert judged(output)["f"] is None
+
+
+def test_nothing_is_said_of_types_that_nobody_here_knows(tmp_path: Path) -> None:
+    source = """
+import numpy as np
+import numpy.typing as npt
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+
+class Sized(Protocol):
+    def __len__(self) -> int: ...
+
+@dataclass
+class Box(Generic[T]):
+    held: T
+
+def arrays(a: np.ndarray, b: npt.NDArray[np.float64]) -> np.ndarray: return a.tolist()
+def numbers(a: np.float64) -> np.int64: return int(a)
+def sizes(a: Sized) -> Sized: return 3
+def boxes(a: Box[int]) -> Box[str]: return Box(a.held)
+def first(a: list[T]) -> T: return None
+
+arrays(np.zeros(2), [1])
+numbers(2.0)
+sizes(4)
+boxes(Box("x"))
+first([1])
+"""
+    said = judged(recorded(tmp_path, source))
+    names = ("arrays", "numbers", "sizes", "boxes", "first")
+    assert [said[name] for name in names] == [None] * 5

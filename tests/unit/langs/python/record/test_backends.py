@@ -145,6 +145,51 @@ list(make(numbers))
     assert body.find("make").arguments["values"] == last != first
 
 
+def test_what_comes_of_the_first_steps_of_generators_and_coroutines_is_told_deeper(
+    run: Run,
+) -> None:
+    body = run(
+        """
+import asyncio
+def plain(n): return [[n], [[n]]]
+def several():
+    for n in range(30): yield [[n], [[n]]]
+async def later(n):
+    await asyncio.sleep(0)
+    return [[n], [[n]]]
+for n in range(30): plain(n)
+list(several())
+async def main():
+    for n in range(30): await later(n)
+asyncio.run(main())
+"""
+    )
+    results = [call.outcome for call in body.all("plain")]
+    assert "[[29], [[29]]]" not in results[-1]
+    later = [call.outcome for call in body.find("main").all("later")]
+    assert later == results
+    yielded = body.find("several").outcome
+    assert "[[9], [[9]]]" in yielded and "[[10], [[10]]]" not in yielded
+    assert all(result.removeprefix("→ ") in yielded for result in results[:8])
+
+
+def test_a_module_variable_of_the_library_that_never_changes_is_told(run: Run) -> None:
+    body = run(
+        """
+import re, datetime, decimal, pathlib, random
+PATTERN, DAY = re.compile("a+"), datetime.date(2024, 2, 29)
+PRICE, PLACE, CHANCE = decimal.Decimal("1.50"), pathlib.PurePosixPath("/a"), random.Random(1)
+def f(): return [PATTERN, DAY, PRICE, PLACE, CHANCE]
+f()
+"""
+    )
+    reads = body.find("f").reads
+    assert reads["PATTERN"] == "re.compile('a+')"
+    assert "2024, 2, 29" in reads["DAY"]
+    assert "1.50" in reads["PRICE"] and "/a" in reads["PLACE"]
+    assert reads["CHANCE"] == "<random.Random>"
+
+
 def test_what_stands_before_a_summary_is_told_right_however_often(run: Run) -> None:
     """A summary runs code, so that what was encoded before it in the same record counts anew."""
     body = run("""
@@ -451,17 +496,68 @@ def test_what_was_not_user_code_in_one_recording_can_be_in_the_next(
     assert calls("textwrap") == 1
 
 
-def test_what_an_ordered_dict_hides_is_not_taken_for_known(run: Run) -> None:
+def test_an_ordered_dict_is_told_in_its_own_order(run: Run) -> None:
     body = run("""
 from collections import OrderedDict, defaultdict
+class Cache(OrderedDict):
+    def __iter__(self): return 1 / 0
 def touch(d):
     d.move_to_end("a")
 def look(d):
     pass
 touch(OrderedDict(a=1, b=2))
+touch(Cache(a=1, b=2, c=3))
 look(defaultdict(list, a=[1]))
 """)
-    assert "…1 more" in body.find("touch").arguments["d"]
+    plain, cache = (call for call in body.calls if call.name == "touch")
+    assert "{'a': 1, 'b': 2}" in plain.arguments["d"]
+    assert "{'b': 2, 'a': 1}" in plain.effects["d"][1]
+    assert "{'b': 2, 'c': 3, 'a': 1}" in cache.effects["d"][1]
+    assert "more" not in plain.effects["d"][1] + cache.effects["d"][1]
     looked = body.find("look").arguments["d"]
     assert "default_factory=<class list>" in looked
     assert "more" not in looked
+
+
+def test_the_order_of_an_ordered_dict_is_known_without_asking_its_keys(
+    run: Run, backend: str
+) -> None:
+    body = run("""
+from collections import OrderedDict
+class Key:
+    asked = 0
+    def __hash__(self): Key.asked += 1; return 1
+    def __eq__(self, other): Key.asked += 1; return self is other
+def look(d):
+    pass
+d = OrderedDict(((Key(), 1), (Key(), 2), ("x", 3)))
+d.move_to_end(next(iter(d)))
+Key.asked = 0
+look(d)
+asked = Key.asked
+def tell(n): pass
+tell(asked)
+""")
+    assert body.find("tell").arguments["n"] == "0"
+    told = body.find("look").arguments["d"]
+    if backend == "native":
+        assert "Key(): 2, 'x': 3, " in told
+        assert "more" not in told
+    else:
+        assert "…1 more" in told
+
+
+def test_an_ordered_dict_that_was_changed_as_a_dict_is_told_as_far_as_it_is_known(
+    run: Run,
+) -> None:
+    body = run("""
+from collections import OrderedDict
+def look(d): pass
+d = OrderedDict(a=1, b=2)
+dict.__setitem__(d, "c", 3)
+look(d)
+e = OrderedDict(a=1, b=2)
+dict.__delitem__(e, "a")
+look(e)
+""")
+    assert [call.name for call in body.calls if call.name == "look"] == ["look", "look"]

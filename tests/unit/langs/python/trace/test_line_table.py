@@ -2,7 +2,7 @@ import types
 
 import pytest
 
-from whence.langs.python.trace.line_table import end, position
+from whence.langs.python.trace.line_table import position, span
 
 SOURCE = (
     '''
@@ -53,10 +53,11 @@ def test_every_instruction_has_the_line_and_column_that_python_says(code):
 @pytest.mark.parametrize(
     "code", list(codes(compile(SOURCE, "s.py", "exec"))), ids=lambda c: c.co_name
 )
-def test_every_instruction_ends_where_python_says(code):
-    for unit, (line, last, _, column) in enumerate(code.co_positions()):
-        expected = (last, column + 1) if line and column is not None else None
-        assert end(code.co_linetable, code.co_firstlineno, unit) == expected
+def test_every_instruction_spans_what_python_says(code):
+    for unit, (line, last, first, after) in enumerate(code.co_positions()):
+        known = line and first is not None and after is not None
+        expected = (line, first + 1, last, after + 1) if known else None
+        assert span(code.co_linetable, code.co_firstlineno, unit) == expected
 
 
 def test_an_instruction_behind_the_table_has_no_line():

@@ -99,3 +99,52 @@ def test_decoded_pages_are_kept_within_bounds(tmp_path, monkeypatch):
     file = TraceFile(path)
     assert [file.payload(each)[-1:] for each in (0, 1, 2, 0)] == [b"A", b"B", b"C", b"A"]
     assert len(file._kept) == 1
+
+
+def with_tail(path, at, records, check=None):
+    if check is None:
+        check = f.HEADER.unpack_from(path.read_bytes())[-1]
+    head = f.TAIL.pack(f.TAIL_MAGIC, check, at, len(records))
+    (path.parent / f"{path.name}.tail").write_bytes(head + records + b"what was there before")
+    return about(open_trace(path))
+
+
+def test_records_in_the_tail_follow_those_in_pages(tmp_path):
+    path, start, sizes = pages(tmp_path, 2)
+    known = with_tail(path, start + sum(sizes), bytes([f.NOTE, 1, 67]))
+    assert known.notes == ("A", "B", "C")
+    assert (known.unread, known.why_unread) == (0, "")
+
+
+def test_a_tail_stands_for_the_page_that_was_cut_short(tmp_path):
+    path, start, sizes = pages(tmp_path, 2)
+    os.truncate(path, path.stat().st_size - 1)
+    known = with_tail(path, start + sizes[0], bytes([f.NOTE, 1, 67]))
+    assert (known.notes, known.unread) == (("A", "C"), 0)
+
+
+def test_a_tail_that_is_in_a_page_by_now_does_not_count(tmp_path):
+    path, start, sizes = pages(tmp_path, 2)
+    assert with_tail(path, start + sizes[0], bytes([f.NOTE, 1, 67])).notes == ("A", "B")
+
+
+def test_a_tail_of_another_recording_does_not_count(tmp_path):
+    path, start, sizes = pages(tmp_path, 2)
+    known = with_tail(path, start + sum(sizes), bytes([f.NOTE, 1, 67]), check=1)
+    assert known.notes == ("A", "B")
+
+
+@pytest.mark.parametrize("records", [b"\xff\xff", bytes([f.NOTE, 100, 67]), bytes([f.RETURN, 0])])
+def test_a_damaged_tail_does_not_count(tmp_path, records):
+    path, start, sizes = pages(tmp_path, 2)
+    known = with_tail(path, start + sum(sizes), bytes([f.NOTE, 1, 67]) + records)
+    assert known.notes == ("A", "B")
+
+
+def test_a_tail_that_is_cut_short_does_not_count(tmp_path):
+    path, start, sizes = pages(tmp_path, 2)
+    with_tail(path, start + sum(sizes), bytes([f.NOTE, 1, 67]))
+    os.truncate(tmp_path / "run.whence.tail", f.TAIL.size + 2)
+    assert about(open_trace(path)).notes == ("A", "B")
+    os.truncate(tmp_path / "run.whence.tail", 9)
+    assert about(open_trace(path)).notes == ("A", "B")

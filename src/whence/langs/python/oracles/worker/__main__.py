@@ -12,9 +12,13 @@ import sys
 from typing import Any
 
 # All that the calls need is loaded before anything of the program can stand in its way.
-from whence.langs.python.oracles.worker import calling, checking, loading, making
+from whence.langs.python.oracles.worker import calling, checking, in_place, loading, making
 from whence.langs.python.record.choose import chosen
 from whence.langs.python.record.user_code import UserCodeRules
+
+# The program may put something else in their place.
+encode, decode = json.JSONEncoder().encode, json.JSONDecoder().decode
+fork, wait_for, leave = os.fork, os.waitpid, os._exit
 
 
 def main() -> None:
@@ -27,7 +31,7 @@ def main() -> None:
         os.set_inheritable(stream.fileno(), False)
 
     def say(answer: dict[str, Any]) -> None:
-        answers.write(json.dumps(answer) + "\n")
+        answers.write(encode(answer) + "\n")
         answers.flush()
 
     rules = UserCodeRules(*(tuple(each) for each in config["rules"]))
@@ -36,16 +40,22 @@ def main() -> None:
     sys.path[0] = config["folder"]
     os.chdir(config["cwd"])
     kind, name = config["program"]
-    say({"said": "loaded", "problems": loading.load(kind, name, config["modules"])})
+    if config.get("guarded"):
+        calling.stay_inside(say, allowed="ctypes.")  # which many libraries load
+    problems = loading.load(kind, name, config["modules"])
+    calling.Inside.over = True
+    say({"said": "loaded", "problems": problems})
     for line in orders:
-        order = json.loads(line)
-        process = os.fork()
+        order = decode(line)
+        if order["do"] == "in place":
+            in_place.prepare(order)
+        process = fork()
         if process == 0:
             _answer(order, say, rules)
         say({"said": "started", "process": process})
-        os.waitpid(process, 0)
+        wait_for(process, 0)
         say({"said": "ended"})
-    os._exit(0)
+    leave(0)
 
 
 def _answer(order: dict[str, Any], say: Any, rules: UserCodeRules) -> None:
@@ -56,12 +66,14 @@ def _answer(order: dict[str, Any], say: Any, rules: UserCodeRules) -> None:
             calling.perform(order, say, rules)
         elif order["do"] == "check":
             checking.perform(order, say, rules)
+        elif order["do"] == "in place":
+            in_place.perform(order, say, rules)
     except (making.CannotMake, loading.CannotLoad) as problem:
         say({"said": "cannot", "why": str(problem)})
     except BaseException as problem:
         say({"said": "cannot", "why": f"{type(problem).__name__}: {problem}"[:500]})
     finally:
-        os._exit(0)
+        leave(0)
 
 
 main()

@@ -7,7 +7,6 @@ nothing is known.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import random
@@ -20,6 +19,7 @@ from whence.langs.python.oracles.worker.hidden import hidden_state
 from whence.langs.python.oracles.worker.loading import find_code
 from whence.langs.python.oracles.worker.making import CannotMake, Maker, find, find_module
 from whence.langs.python.oracles.worker.specs import reference_function
+from whence.langs.python.record.executed_lines import LineWatch, Wanted
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
@@ -49,19 +49,27 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
     unset = _set_variables(order["variables"], maker)
     arguments = {name: maker.make(spec) for name, spec in order["arguments"]}
     function = declared or _function(code, order, maker)
-    positional, named = _passed(code, arguments)
-    recording = Recording(Settings(order["trace"], WHOLE, rules), (code.co_name,))
+    positional, named = passed(code, arguments)
+    recording = Recording(Settings(order["trace"], WHOLE, rules, keeps_tail=False), (code.co_name,))
     before = hidden_state(order["modules"])
+    watch = LineWatch(Wanted.of(code)) if order.get("lines") else None
     stay_inside(say)
     recording.start()
+    if watch is not None:
+        watch.start()
     try:
         _consume(function(*positional, **named), order["flags"], order["steps"])
     except BaseException:
         pass
     finally:
+        lines = None if watch is None else watch.stop()
         recording.finish(0, 0)
     Inside.over = True
-    say({"said": "done", "unset": unset, "hidden": [before, hidden_state(order["modules"])]})
+    if watch is not None and lines is None:
+        say({"said": "cannot", "why": "it traces itself"})
+        return
+    done = {"unset": unset, "hidden": [before, hidden_state(order["modules"])], "lines": lines}
+    say({"said": "done", **done})
 
 
 def _function(code: CodeType, order: dict[str, Any], maker: Maker) -> FunctionType:
@@ -76,13 +84,19 @@ def _function(code: CodeType, order: dict[str, Any], maker: Maker) -> FunctionTy
 
 def _disturb(seed: int) -> None:
     """What is by chance shall differ: where objects lie, and random numbers."""
+    disturb_memory(seed)
     chance = random.Random(seed)
-    _pads.append([bytearray(chance.randrange(1, 600)) for _ in range(chance.randrange(200))])
     random.seed(chance.random())
     numpy = sys.modules.get("numpy")
     with contextlib.suppress(Exception):
         if numpy is not None:
             numpy.random.seed(chance.randrange(2**32))
+
+
+def disturb_memory(seed: int) -> None:
+    """Objects shall lie elsewhere than in other processes."""
+    chance = random.Random(seed)
+    _pads.append([bytearray(chance.randrange(1, 600)) for _ in range(chance.randrange(200))])
 
 
 _pads: list[list[bytearray]] = []
@@ -102,7 +116,7 @@ def _set_variables(variables: list[tuple[str, str, Any]], maker: Maker) -> list[
     return unset
 
 
-def _passed(code: CodeType, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def passed(code: CodeType, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Each argument in the way in which the code takes it."""
     names = list(arguments)
     count, only = code.co_argcount, code.co_kwonlyargcount
@@ -128,10 +142,10 @@ def _consume(made: Any, flags: int, steps: int) -> None:
         for _ in range(steps):
             next(made)
         del made  # as most programs leave a generator: unfinished
-    elif flags & _COROUTINE:
-        asyncio.run(made)
-    elif flags & _ASYNC_GENERATOR:
-        asyncio.run(_consumed(made, steps))
+    elif flags & (_COROUTINE | _ASYNC_GENERATOR):
+        import asyncio  # which takes as long as all else that a worker loads
+
+        asyncio.run(made if flags & _COROUTINE else _consumed(made, steps))
 
 
 async def _consumed(made: Any, steps: int) -> None:
@@ -144,10 +158,17 @@ class Inside:
     """Whether what is done here may reach beyond this process."""
 
     over = False
+    say: Say
+    """Whom to tell that it would."""
 
 
-def stay_inside(say: Say) -> None:
+def stay_inside(say: Say, allowed: str = "") -> None:
     """End the process as soon as something would reach beyond it."""
+    Inside.over = False
+
+    harmless = (allowed,) if allowed else ()
+
+    Inside.say = say
 
     def hook(event: str, details: tuple[Any, ...]) -> None:
         if Inside.over:
@@ -157,11 +178,11 @@ def stay_inside(say: Say) -> None:
             path, _, flags = details
             if isinstance(flags, int) and flags & _WRITING and path != os.devnull:
                 reason = "it opens a file for writing"
-        elif event.startswith(_REACHING) and not event.startswith(tuple(_HARMLESS)):
+        elif event.startswith(_REACHING) and not event.startswith((*_HARMLESS, *harmless)):
             reason = f"it reaches outside of its process ({event})"
         if reason:
             Inside.over = True
-            say({"said": "cannot", "why": reason})
+            Inside.say({"said": "cannot", "why": reason})
             os._exit(0)
 
     sys.addaudithook(hook)

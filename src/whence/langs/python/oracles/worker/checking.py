@@ -81,7 +81,9 @@ def _probe(order: dict[str, Any], values: list[Any], rules: UserCodeRules) -> No
     body = compile(text, getattr(module, "__file__", None) or "<string>", "exec")
     code = next(each for each in body.co_consts if isinstance(each, CodeType))
     probe = FunctionType(code, vars(module))
-    recording = Recording(Settings(order["trace"], calling.WHOLE, rules), (PROBE,))
+    recording = Recording(
+        Settings(order["trace"], calling.WHOLE, rules, keeps_tail=False), (PROBE,)
+    )
     recording.start()
     try:
         probe(*values)

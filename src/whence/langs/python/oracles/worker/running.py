@@ -1,4 +1,4 @@
-"""Runs a whole program and records it with whole values: `python running.py CONFIG`."""
+"""Runs a whole program and records it, with whole values or few: `python running.py CONFIG`."""
 
 from __future__ import annotations
 
@@ -6,22 +6,42 @@ import json
 import os
 import sys
 from dataclasses import replace
+from importlib.machinery import PathFinder
 
 from whence.langs.python.oracles.worker.calling import WHOLE
 from whence.langs.python.record.launch import Kind, Target, launch
+from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
 _MOST_BYTES = 1 << 30
 
 
+class _First:
+    """Finds modules where this version has them, whatever is put before that in the path.
+
+    `python -m` puts the current folder first, and pytest that of its tests: there the program's own
+    version may be.
+    """
+
+    def __init__(self, paths: list[str]) -> None:
+        self._paths = paths
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+        """Of a package only the package itself is looked for; it knows where its modules are."""
+        return None if path is not None else PathFinder.find_spec(name, self._paths)
+
+
 def main() -> None:
     """Run it; the process ends as it does."""
     config = json.loads(sys.argv[1])
     os.chdir(config["cwd"])
+    if config["kind"] != Kind.SCRIPT.value:
+        sys.meta_path.insert(0, _First(config["paths"]))  # type: ignore[arg-type]
     target = Target(Kind(config["kind"]), config["program"], tuple(config["arguments"]))
     rules = UserCodeRules(*(tuple(each) for each in config["rules"]))
-    options = replace(WHOLE, max_bytes=_MOST_BYTES)
+    chosen = WHOLE if config["whole"] else RecordOptions()
+    options = replace(chosen, max_bytes=_MOST_BYTES)
     recording = Recording(Settings(config["output"], options, rules), target.words)
 
     def finished(how: int, value: object) -> None:

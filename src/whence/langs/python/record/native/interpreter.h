@@ -310,6 +310,71 @@ static inline Py_ssize_t values_index(const PyDictValues *values, Py_ssize_t i)
 #endif
 }
 
+/* ---- OrderedDict ---- */
+
+/* Its order, as Objects/odictobject.c keeps it, which no header tells. The nodes own their keys. */
+typedef struct OrderedNode {
+    PyObject *key;
+    Py_hash_t hash;
+    struct OrderedNode *next, *previous;
+} OrderedNode;
+
+typedef struct {
+    PyDictObject dict;
+    OrderedNode *first, *last;
+    void *nodes;
+    Py_ssize_t nodes_size;
+    void *resize_sentinel;
+    size_t state; /* differs after each change of the order */
+    PyObject *attributes, *weak_references;
+} OrderedDict;
+
+static inline bool ordered_dict_is_known(void)
+{
+    return PyODict_Type.tp_basicsize == (Py_ssize_t)sizeof(OrderedDict) &&
+           PyODict_Type.tp_dictoffset == (Py_ssize_t)offsetof(OrderedDict, attributes) &&
+           PyODict_Type.tp_weaklistoffset == (Py_ssize_t)offsetof(OrderedDict, weak_references);
+}
+
+static inline Py_ssize_t dict_index(const PyDictKeysObject *keys, size_t slot)
+{
+    switch (keys->dk_log2_index_bytes - keys->dk_log2_size) {
+    case 0:
+        return ((const int8_t *)keys->dk_indices)[slot];
+    case 1:
+        return ((const int16_t *)keys->dk_indices)[slot];
+    case 2:
+        return ((const int32_t *)keys->dk_indices)[slot];
+    default:
+        return (Py_ssize_t)((const int64_t *)keys->dk_indices)[slot];
+    }
+}
+
+/* What a dict holds under this very object: no key is compared, which could run `__eq__`. */
+static inline PyObject *value_of_key(const PyDictObject *dict, const PyObject *key, Py_hash_t hash)
+{
+    PyDictKeysObject *keys = dict->ma_keys;
+    size_t mask = ((size_t)1 << keys->dk_log2_size) - 1;
+    size_t perturb = (size_t)hash, slot = (size_t)hash & mask;
+    if (dict->ma_values != NULL) {
+        return NULL; /* an OrderedDict's keys are never shared */
+    }
+    for (;;) {
+        Py_ssize_t index = dict_index(keys, slot);
+        if (index == DKIX_EMPTY) {
+            return NULL;
+        }
+        if (index >= 0 && DK_IS_UNICODE(keys) && DK_UNICODE_ENTRIES(keys)[index].me_key == key) {
+            return DK_UNICODE_ENTRIES(keys)[index].me_value;
+        }
+        if (index >= 0 && !DK_IS_UNICODE(keys) && DK_ENTRIES(keys)[index].me_key == key) {
+            return DK_ENTRIES(keys)[index].me_value;
+        }
+        perturb >>= 5;
+        slot = (slot * 5 + perturb + 1) & mask;
+    }
+}
+
 /* ---- versions of module namespaces ---- */
 
 #if !PYTHON_313

@@ -73,18 +73,20 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     static char *names[] = {"descriptor",  "detail",    "bound",     "first_bound",
                             "global_bound", "whole_bound", "whole_calls", "first_calls",
                             "max_calls",    "max_bytes",   "max_depth",   "describe",
-                            "summaries",    NULL};
+                            "summaries",    "tail",        NULL};
     Recorder fresh = {.next_call = 1, .next_thread = 0, .process = getpid(), .page = recorder.page,
                       .tables = recorder.tables};
     int detail;
+    TailFile tail;
     unsigned long long first_calls, max_calls, max_bytes, max_depth, first_whole, last_whole;
     PyObject *bound, *first_bound, *global_bound, *whole_bound;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!O!(KK)KKKKOO", names,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!O!(KK)KKKKOO(siK)", names,
                                      &fresh.descriptor, &detail, &PyTuple_Type, &bound,
                                      &PyTuple_Type, &first_bound, &PyTuple_Type, &global_bound,
                                      &PyTuple_Type, &whole_bound, &first_whole, &last_whole,
                                      &first_calls, &max_calls, &max_bytes, &max_depth,
-                                     &fresh.describe, &fresh.summaries)) {
+                                     &fresh.describe, &fresh.summaries, &tail.path,
+                                     &tail.descriptor, &tail.check)) {
         return NULL;
     }
     if (watching) {
@@ -121,7 +123,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     recording_generation++;
     code_reset();
     generators_reset();
-    if (!tables_reset() || !page_reset()) {
+    if (!tables_reset() || !page_reset(&tail)) {
         PyErr_SetString(PyExc_RuntimeError, "no memory, or no such file descriptor");
         return NULL;
     }
@@ -154,6 +156,7 @@ static PyObject *end(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (recorder.process == getpid()) {
         write_end(how, value);
         page_flush();
+        tail_close();
     }
     Py_RETURN_NONE;
 }

@@ -16,7 +16,6 @@
 Recorder recorder;
 
 enum {
-    PAGE_SIZE = 1 << 20,
     SMALLEST_PAGE = 4096,
     PAGE_HEADER = 20,
     DEDUP_BITS = 12, /* the table of root values stays in the processor's cache */
@@ -27,6 +26,7 @@ uint32_t since_clock;
 static time_t last_flush;
 static dev_t device; /* of the trace file */
 static ino_t inode;
+static uint64_t header_size; /* what stands in it before our pages */
 
 typedef struct {
     Hash hash;
@@ -45,9 +45,14 @@ bool buffer_grow(Buffer *buffer, size_t more)
     while (capacity - buffer->length < more) {
         capacity *= 2;
     }
-    uint8_t *bytes = PyMem_RawRealloc(buffer->bytes, capacity);
+    bool in_tail = buffer == &recorder.page && tail_holds_page();
+    uint8_t *bytes = PyMem_RawRealloc(in_tail ? NULL : buffer->bytes, capacity);
     if (bytes == NULL) {
         return false;
+    }
+    if (in_tail) {
+        memcpy(bytes, buffer->bytes, buffer->length);
+        tail_outgrown();
     }
     buffer->bytes = bytes;
     buffer->capacity = capacity;
@@ -58,7 +63,7 @@ bool buffer_grow(Buffer *buffer, size_t more)
 static void set_page_limit(void)
 {
     uint64_t left = recorder.max_bytes - Py_MIN(recorder.bytes_written, recorder.max_bytes);
-    recorder.page_limit = left < PAGE_SIZE ? (size_t)left : PAGE_SIZE;
+    recorder.page_limit = left < FULL_PAGE ? (size_t)left : FULL_PAGE;
     if (recorder.page_limit < SMALLEST_PAGE) {
         recorder.page_limit = SMALLEST_PAGE;
     }
@@ -79,9 +84,10 @@ static time_t seconds(void)
     return clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0 ? now.tv_sec : 0;
 }
 
-bool page_reset(void)
+bool page_reset(const TailFile *tail)
 {
     recorder.page.length = recorder.tables.length = 0;
+    tail_close();
     since_clock = 0;
     last_number = 0;
     if (numbers != NULL) {
@@ -95,14 +101,16 @@ bool page_reset(void)
     }
     device = file.st_dev;
     inode = file.st_ino;
+    header_size = (uint64_t)file.st_size;
+    tail_open(tail, header_size);
     if (known == NULL) {
         known = PyMem_RawMalloc(sizeof(Known) << DEDUP_BITS);
     }
     if (known != NULL) {
         memset(known, 0, sizeof(Known) << DEDUP_BITS);
     }
-    return known != NULL && buffer_room(&recorder.page, PAGE_SIZE + (PAGE_SIZE >> 2)) &&
-           buffer_room(&stored, PAGE_HEADER + lz4_bound(PAGE_SIZE)) &&
+    return known != NULL && buffer_room(&recorder.page, ROOM_OF_PAGE) &&
+           buffer_room(&stored, PAGE_HEADER + lz4_bound(FULL_PAGE)) &&
            buffer_room(&recorder.tables, 4096);
 }
 
@@ -171,6 +179,7 @@ void page_flush(void)
     put_fixed(stored.bytes + 16, crc32_of(payload, length));
     if (is_our_file() && write_all(stored.bytes, PAGE_HEADER + length)) {
         recorder.bytes_written += PAGE_HEADER + length;
+        tail_restart(header_size + recorder.bytes_written);
     }
     set_page_limit();
     if (recorder.bytes_written + SMALLEST_PAGE > recorder.max_bytes && !recorder.full) {

@@ -162,6 +162,9 @@ static PyObject *through_exit(PyObject *module, PyObject *const *arguments, Py_s
             write_end(END_BY_EXIT, arguments[0]);
         }
         page_flush();
+        if (sound) {
+            tail_close();
+        }
     }
     return ((FastKeywords)(void (*)(void))hard_exit.original)(module, arguments, count, names);
 }

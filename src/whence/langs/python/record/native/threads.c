@@ -102,6 +102,7 @@ static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_U
 {
     if (unlikely(recorder.on && strcmp(event, "os.exec") == 0)) {
         page_flush(); /* this process is about to become another program */
+        tail_close();
     }
     if (unlikely(recorder.on && strncmp(event, "_thread.start_", 14) == 0)) {
         Thread *thread = this_thread();
@@ -118,6 +119,7 @@ static void forked(void)
 {
     recorder.on = false;
     recorder.page.length = 0;
+    tail_forked();
 }
 
 /* Once for the process: neither an audit hook nor a fork handler can be taken back. */

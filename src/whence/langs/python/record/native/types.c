@@ -1,299 +1,13 @@
-/* The tables of names, types and variables, whose records precede their first use.
+/* The table of types: what is known of a class, and how its instances are written.
  *
- * Names and variables are known by content, so that no string of the program is kept alive but
- * interned ones in a small cache. Types are known by address, and forgotten when they are
- * deallocated: `type`'s deallocator is wrapped while a recording runs, since a reference to a
- * class would keep it alive and a weak one would be seen. */
+ * Types are known by address, and forgotten when they are deallocated: `type`'s deallocator is
+ * wrapped while a recording runs, since a reference to a class would keep it alive and a weak one
+ * would be seen. */
 #include "recorder.h"
 
 #ifndef WHENCE_UNSUPPORTED
 
 #include <errno.h>
-
-/* ---- maps from pointers: open addressing, no tombstones ---- */
-
-static inline size_t map_slot(const Map *map, const void *key)
-{
-    return (size_t)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 20) & map->mask;
-}
-
-void *map_get(const Map *map, const void *key)
-{
-    if (map->count == 0) {
-        return NULL;
-    }
-    for (size_t i = map_slot(map, key);; i = (i + 1) & map->mask) {
-        if (map->keys[i] == key) {
-            return map->values[i];
-        }
-        if (map->keys[i] == NULL) {
-            return NULL;
-        }
-    }
-}
-
-static void map_insert(Map *map, void *key, void *value)
-{
-    size_t i = map_slot(map, key);
-    while (map->keys[i] != NULL && map->keys[i] != key) {
-        i = (i + 1) & map->mask;
-    }
-    map->count += map->keys[i] == NULL;
-    map->keys[i] = key;
-    map->values[i] = value;
-}
-
-bool map_put(Map *map, void *key, void *value)
-{
-    if (map->keys == NULL || map->count * 2 > map->mask) {
-        size_t size = map->keys == NULL ? 256 : (map->mask + 1) * 2;
-        Map larger = {PyMem_RawCalloc(size, sizeof(void *)), PyMem_RawCalloc(size, sizeof(void *)),
-                      size - 1, 0};
-        if (larger.keys == NULL || larger.values == NULL) {
-            PyMem_RawFree(larger.keys);
-            PyMem_RawFree(larger.values);
-            return false;
-        }
-        for (size_t i = 0; map->keys != NULL && i <= map->mask; i++) {
-            if (map->keys[i] != NULL) {
-                map_insert(&larger, map->keys[i], map->values[i]);
-            }
-        }
-        map_clear(map);
-        *map = larger;
-    }
-    map_insert(map, key, value);
-    return true;
-}
-
-void *map_remove(Map *map, const void *key)
-{
-    if (map->count == 0) {
-        return NULL;
-    }
-    size_t i = map_slot(map, key);
-    while (map->keys[i] != key) {
-        if (map->keys[i] == NULL) {
-            return NULL;
-        }
-        i = (i + 1) & map->mask;
-    }
-    void *value = map->values[i];
-    map->count--;
-    for (size_t j = (i + 1) & map->mask; map->keys[j] != NULL; j = (j + 1) & map->mask) {
-        size_t home = map_slot(map, map->keys[j]);
-        if (((j - home) & map->mask) >= ((j - i) & map->mask)) {
-            map->keys[i] = map->keys[j];
-            map->values[i] = map->values[j];
-            i = j;
-        }
-    }
-    map->keys[i] = NULL;
-    return value;
-}
-
-void map_clear(Map *map)
-{
-    PyMem_RawFree(map->keys);
-    PyMem_RawFree(map->values);
-    *map = (Map){NULL, NULL, 0, 0};
-}
-
-/* ---- names and variables: by the hash of their content ---- */
-
-typedef struct {
-    Hash hash;
-    uint64_t value;
-    bool used;
-} ContentSlot;
-
-typedef struct {
-    ContentSlot *slots;
-    size_t mask, count;
-} ContentTable;
-
-static ContentTable names, variables, user_modules;
-static uint32_t next_name, next_type, next_variable;
-
-static ContentSlot *content_slot(ContentTable *table, Hash hash)
-{
-    if (table->slots == NULL || table->count * 2 > table->mask) {
-        size_t size = table->slots == NULL ? 1024 : (table->mask + 1) * 2;
-        ContentSlot *slots = PyMem_RawCalloc(size, sizeof *slots);
-        if (slots == NULL) {
-            return NULL;
-        }
-        for (size_t i = 0; table->slots != NULL && i <= table->mask; i++) {
-            if (table->slots[i].used) {
-                size_t j = table->slots[i].hash.a & (size - 1);
-                while (slots[j].used) {
-                    j = (j + 1) & (size - 1);
-                }
-                slots[j] = table->slots[i];
-            }
-        }
-        PyMem_RawFree(table->slots);
-        table->slots = slots;
-        table->mask = size - 1;
-    }
-    size_t i = hash.a & table->mask;
-    while (table->slots[i].used &&
-           (table->slots[i].hash.a != hash.a || table->slots[i].hash.b != hash.b)) {
-        i = (i + 1) & table->mask;
-    }
-    return &table->slots[i];
-}
-
-static void content_clear(ContentTable *table)
-{
-    PyMem_RawFree(table->slots);
-    *table = (ContentTable){NULL, 0, 0};
-}
-
-uint32_t name_number_of(const char *text, size_t count)
-{
-    Hash hash = hash_bytes((const uint8_t *)text, count);
-    ContentSlot *slot = content_slot(&names, hash);
-    if (slot == NULL || !buffer_room(&recorder.tables, count + 1 + NUMBER_SIZE)) {
-        recorder_fail(ENOMEM);
-        return 0;
-    }
-    if (!slot->used) {
-        *slot = (ContentSlot){hash, next_name++, true};
-        names.count++;
-        put_byte(&recorder.tables, R_NAME);
-        put_number(&recorder.tables, count);
-        put_bytes(&recorder.tables, text, count);
-    }
-    return (uint32_t)slot->value;
-}
-
-size_t encode_utf8(PyObject *text, Py_ssize_t characters, uint8_t *target)
-{
-    int kind = PyUnicode_KIND(text);
-    const void *data = PyUnicode_DATA(text);
-    if (PyUnicode_IS_ASCII(text)) {
-        memcpy(target, data, (size_t)characters);
-        return (size_t)characters;
-    }
-    uint8_t *to = target;
-    for (Py_ssize_t i = 0; i < characters; i++) {
-        Py_UCS4 c = PyUnicode_READ(kind, data, i);
-        if (c < 0x80) {
-            *to++ = (uint8_t)c;
-            continue;
-        }
-        if (c < 0x800) {
-            *to++ = (uint8_t)(0xC0 | c >> 6);
-        }
-        else {
-            if (c < 0x10000) {
-                *to++ = (uint8_t)(0xE0 | c >> 12);
-            }
-            else {
-                *to++ = (uint8_t)(0xF0 | c >> 18);
-                *to++ = (uint8_t)(0x80 | (c >> 12 & 63));
-            }
-            *to++ = (uint8_t)(0x80 | (c >> 6 & 63));
-        }
-        *to++ = (uint8_t)(0x80 | (c & 63));
-    }
-    return (size_t)(to - target);
-}
-
-enum { NAME_CACHE = 4096 };
-
-static struct {
-    PyObject *text; /* strong: an interned string */
-    uint32_t number;
-} name_cache[NAME_CACHE];
-
-static size_t name_cache_slot(const PyObject *text)
-{
-    uintptr_t address = (uintptr_t)text >> 4;
-    return (address ^ address >> 12) & (NAME_CACHE - 1);
-}
-
-static __attribute__((noinline)) uint32_t name_number_new(PyObject *text)
-{
-    if (text == NULL || !PyUnicode_Check(text)) {
-        return name_number_of("", 0);
-    }
-    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
-    uint8_t small[1024];
-    uint8_t *bytes = small;
-    if ((size_t)length * 4 > sizeof small) {
-        bytes = PyMem_RawMalloc((size_t)length * 4);
-        if (bytes == NULL) {
-            recorder_fail(ENOMEM);
-            return 0;
-        }
-    }
-    size_t count = encode_utf8(text, length, bytes);
-    uint32_t number = name_number_of((const char *)bytes, count);
-    if (bytes != small) {
-        PyMem_RawFree(bytes);
-    }
-    if (PyUnicode_CheckExact(text) && PyUnicode_CHECK_INTERNED(text)) {
-        size_t place = name_cache_slot(text);
-        PyObject *old = name_cache[place].text;
-        name_cache[place].text = Py_NewRef(text);
-        name_cache[place].number = number;
-        Py_XDECREF(old); /* a str: runs no code */
-    }
-    return number;
-}
-
-/* The number of a name given as a str of any kind; what is no str has the empty name. */
-uint32_t name_number(PyObject *text)
-{
-    size_t place = name_cache_slot(text);
-    return likely(text != NULL && name_cache[place].text == text) ? name_cache[place].number
-                                                                  : name_number_new(text);
-}
-
-Variable *variable_entry(uint32_t module, uint32_t name)
-{
-    uint64_t key[2] = {module, name};
-    Hash hash = hash_bytes((const uint8_t *)key, sizeof key);
-    ContentSlot *slot = content_slot(&variables, hash);
-    if (slot == NULL || !buffer_room(&recorder.tables, 1 + 2 * NUMBER_SIZE)) {
-        recorder_fail(ENOMEM);
-        return NULL;
-    }
-    if (!slot->used) {
-        Variable *variable = PyMem_RawCalloc(1, sizeof *variable);
-        if (variable == NULL) {
-            recorder_fail(ENOMEM);
-            return NULL;
-        }
-        variable->number = next_variable++;
-        *slot = (ContentSlot){hash, (uintptr_t)variable, true};
-        variables.count++;
-        put_byte(&recorder.tables, R_VARIABLE);
-        put_number(&recorder.tables, module);
-        put_number(&recorder.tables, name);
-    }
-    return (Variable *)(uintptr_t)slot->value;
-}
-
-static Hash module_key(uint32_t name)
-{
-    uint64_t key = name;
-    return hash_bytes((const uint8_t *)&key, sizeof key);
-}
-
-/* Remembers that a module of this name has user code. */
-void user_module(uint32_t name)
-{
-    ContentSlot *slot = content_slot(&user_modules, module_key(name));
-    if (slot != NULL && !slot->used) {
-        *slot = (ContentSlot){module_key(name), 1, true};
-        user_modules.count++;
-    }
-}
-
-/* ---- types ---- */
 
 static Map types;
 
@@ -359,6 +73,9 @@ static bool adds_only_attributes(PyTypeObject *type)
 {
     PyTypeObject *base = type->tp_base;
     Py_ssize_t words = own_slots(type);
+    if (type == &PyODict_Type && ordered_dict_is_known()) {
+        return true; /* what it adds is an order, in which its items are written */
+    }
     /* Before the end of an object of variable size, or at a place of its own. */
     words += type->tp_dictoffset != 0 && type->tp_dictoffset != base->tp_dictoffset &&
              !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
@@ -557,13 +274,9 @@ TypeEntry *type_entry(PyTypeObject *type)
     return likely(entry != NULL) ? entry : type_add(type);
 }
 
-/* Makes sure that the names of the first so many shared keys are known. */
-bool type_key_names(TypeEntry *entry, Py_ssize_t count)
+bool type_more_key_names(TypeEntry *entry, Py_ssize_t count)
 {
     const void *keys = ((PyHeapTypeObject *)entry->type)->ht_cached_keys;
-    if (likely(entry->keys == keys && entry->key_count >= count)) {
-        return true;
-    }
     uint32_t *numbers = PyMem_RawRealloc(entry->key_names, (size_t)count * sizeof *numbers);
     if (numbers == NULL) {
         recorder_fail(ENOMEM);

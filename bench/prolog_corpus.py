@@ -1,0 +1,117 @@
+"""How many questions each strategy asks about slips in the Prolog corpus, and how large slices are.
+
+    python bench/prolog_corpus.py [--of-a-kind 1] [--only PROGRAM…] > docs/prolog-corpus.md
+
+Every program of `tests/corpus_prolog` gets slips of six kinds, so many of each; those that change
+an answer are debugged with the original as the oracle. The sizes are those of the original's first
+goal: what the debug slicing paper's table has. Nothing is printed that was not run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from prolog_corpus import LIMITS, SOLUTIONS, programs, reference, symptoms
+from prolog_mutation import goals_of, mutants, spread
+
+from whence.langs.prolog.engine import Engine
+from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.slice_sizes import Size, SliceSizes, slice_sizes
+
+STRATEGIES = ("top-down", "heaviest-first", "divide-and-query", "optimal-divide-and-query", "auto")
+SETS = ("complete_tree", "success_branch", "failed_branches", "data_flow_slice", "debug_slice")
+INTRODUCTION = """\
+# The Prolog corpus
+
+Written by `python bench/prolog_corpus.py{words}`; the programs are in
+`tests/corpus_prolog/programs`. In each program a machine makes slips: arguments are swapped,
+constants and comparisons are changed, goals are dropped, cuts are moved, clauses are left out. A
+slip that changes an answer of one of the program's goals is debugged with the original as the
+oracle.
+"""
+
+
+@dataclass
+class Row:
+    """What came of the slips of one program."""
+
+    name: str
+    slips: int = 0
+    seen: int = 0
+    named: int = 0
+    questions: dict[str, list[int]] = field(default_factory=dict)
+
+
+def debugged(file: Path, of_a_kind: int, folder: Path) -> Row:
+    """All slips of a program, with every strategy."""
+    slips = list(spread(mutants(file), of_a_kind))
+    row = Row(file.stem, len(slips), questions={name: [] for name in STRATEGIES})
+    with reference(file) as program:
+        for symptom in symptoms(file, program, slips, folder):
+            found = {name: symptom.debugged(name) for name in STRATEGIES}
+            row.seen += 1
+            row.named += all(each.predicate == symptom.mutant.predicate for each in found.values())
+            for name, each in found.items():
+                row.questions[name].append(each.questions)
+    return row
+
+
+def sizes(file: Path) -> SliceSizes:
+    """The sizes for the first goal of a program."""
+    with Engine() as engine:
+        goal = goals_of(file)[0]
+        execution = Execution(engine, file, goal, solutions=SOLUTIONS, limits=LIMITS)
+        return slice_sizes(execution.trace)
+
+
+def mean(numbers: Sequence[int]) -> str:
+    return f"{sum(numbers) / len(numbers):.1f}" if numbers else "–"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def shown(size: Size) -> str:
+    return f"{size.nodes} ({size.arguments})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--of-a-kind", type=int, default=1)
+    parser.add_argument("--only", nargs="*", default=[])
+    options = parser.parse_args()
+    files = [each for each in programs() if not options.only or each.stem in options.only]
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [debugged(file, options.of_a_kind, Path(folder)) for file in files]
+    every = Row("all", *(sum(getattr(row, n) for row in rows) for n in ("slips", "seen", "named")))
+    for name in STRATEGIES:
+        every.questions[name] = [number for row in rows for number in row.questions[name]]
+    print(INTRODUCTION.format(words="".join(f" {word}" for word in sys.argv[1:])))
+    print("## Questions\n\nFor each slip that is seen, on average.\n")
+    head = ["program", "slips", "seen", "predicate named", *STRATEGIES]
+    cells = [
+        [row.name, *map(str, (row.slips, row.seen, row.named))]
+        + [mean(row.questions[name]) for name in STRATEGIES]
+        for row in [*rows, every]
+    ]
+    print(table(head, cells))
+    print(
+        "\n## Slices\n\nCalls, and their arguments in brackets, of each original's first goal, run "
+        "to its end; the slices are those of its last answer.\n"
+    )
+    head = ["program", *(name.replace("_", " ") for name in SETS)]
+    found = [(file.stem, sizes(file)) for file in files]
+    print(table(head, [[name, *(shown(getattr(s, n)) for n in SETS)] for name, s in found]))
+
+
+if __name__ == "__main__":
+    main()

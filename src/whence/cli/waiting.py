@@ -1,0 +1,76 @@
+"""Says on the terminal what takes long: one line on standard error, wiped out when it is done.
+
+Nothing where nobody looks, nothing of what is quickly done, and nothing while a program that is run
+has the terminal: its output is its own.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+_QUIET_AT_FIRST, _TURN = 1.0, 0.5
+_WIPE = "\r\x1b[K"
+
+
+class Waiting:
+    """`with waiting("running it again"):` around what a person may have to wait for."""
+
+    def __init__(self, stream: TextIO | None = None, quiet: float = _QUIET_AT_FIRST) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._quiet = quiet
+        self._seen = self._stream is not None and self._stream.isatty()
+        self._lock = threading.Lock()
+        self._begun = threading.Event()
+        self._doing: list[tuple[str, float]] = []
+        self._thread: threading.Thread | None = None
+        self._shown = False
+
+    @contextmanager
+    def __call__(self, doing: str) -> Iterator[None]:
+        """Tell what is done, and for how long, until it is done."""
+        if not self._seen:
+            yield
+            return
+        with self._lock:
+            self._doing.append((doing, time.monotonic()))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._tell, daemon=True)
+                self._thread.start()
+        self._begun.set()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._doing.pop()
+                if not self._doing:
+                    self._begun.clear()
+                    self._wipe()
+
+    def _tell(self) -> None:
+        while True:
+            self._begun.wait()
+            with self._lock:
+                if self._doing:
+                    doing, since = self._doing[-1]
+                    seconds = time.monotonic() - since
+                    if seconds >= self._quiet:
+                        self._shown = True
+                        self._write(f"{_WIPE}{doing}: {seconds:,.0f} s (Ctrl-C stops it)")
+            time.sleep(min(_TURN, self._quiet))
+
+    def _wipe(self) -> None:
+        if self._shown:
+            self._shown = False
+            self._write(_WIPE)
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._seen = False  # the terminal is gone

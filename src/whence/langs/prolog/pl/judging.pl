@@ -1,0 +1,292 @@
+/*  What a program that is right says of an event of another one: the Prolog side of reference.py.
+
+    The program is asked by running the call atom in it. Nothing is judged that cannot be known that
+    way: a call that does not end within the limits, or whose answers depend on more than its
+    arguments (on what was asserted, read or drawn by lot), is `unknown`.
+
+    An item is c(Term, Constraints). A variable with constraints stands for the values that satisfy
+    them; where these are finitely many integers they are tried one by one.
+*/
+:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3]).
+:- use_module(library(lists)).
+:- use_module(library(apply)).
+:- use_module(library(solution_sequences)).
+:- dynamic found/1, known_impure/2, first_answers/3.
+
+most_answers(2000).
+most_instances(2000).
+
+/*  judge(+Port, +Module, +Goal, +Items, +Options, -Verdict): Items are the answer of an exit, the
+    answers before a fail, the error of an exception. Options: inferences(N), and `fresh` where the
+    program is still as it was loaded, so that what it asserts cannot be in the way.
+    Verdict is verdict(right/wrong/unknown, Why, Expected). */
+judge(Port, Module, Goal, Items, Options, Verdict) :-
+    Goal = c(Term, _),
+    (   home(Module, Term, M)
+    ->  (   \+ memberchk(fresh, Options), impure(M, Term, Why)
+        ->  Verdict = verdict(unknown, Why, "")
+        ;   remembered_answers(M, Goal, Options, Answers, How),
+            judged(Port, Items, M, Answers, How, Options, Verdict)
+        )
+    ;   functor(Term, Name, Arity),
+        format(string(Why), "the reference has no ~w/~w", [Name, Arity]),
+        Verdict = verdict(unknown, Why, "")
+    ), !.
+
+home(_, Term, user) :- control(Term), !.
+home(Module, Term, Module) :- predicate_property(Module:Term, defined), !.
+home(_, Term, user) :- predicate_property(user:Term, defined).
+
+control((_, _)).
+control((_ ; _)).
+control((_ -> _)).
+control((_ *-> _)).
+control(\+ _).
+
+judged(exit, [Item], M, Answers, How, Options, Verdict) :- !,
+    (   covered(Answers, Item, Covered)
+    ->  (   Covered == true -> Verdict = verdict(right, "the reference has this answer", "")
+        ;   How == all
+        ->  listed(Answers, Expected),
+            Verdict = verdict(wrong, "the reference has no such answer", Expected)
+        ;   How = raised(Error)
+        ->  message(Error, Text), format(string(Why), "the reference raises ~w", [Text]),
+            Verdict = verdict(wrong, Why, "")
+        ;   by_itself(Item, M, Options, Verdict) )
+    ;   not_finite(Verdict) ).
+judged(fail, Items, _, Answers, How, _, Verdict) :- !,
+    (   uncovered(Answers, Items, Missing)
+    ->  (   Missing = missing(c(Term, _))
+        ->  text(Term, Text),
+            format(string(Why), "the reference has the answer ~w", [Text]),
+            Verdict = verdict(wrong, Why, Text)
+        ;   How == all -> Verdict = verdict(right, "the reference has no other answer", "")
+        ;   How = raised(Error)
+        ->  message(Error, Text), format(string(Why), "the reference raises ~w", [Text]),
+            Verdict = verdict(wrong, Why, "")
+        ;   too_long(Verdict) )
+    ;   not_finite(Verdict) ).
+judged(exception, [c(Error, _)], _, _, How, _, Verdict) :- !,
+    (   How = raised(Theirs)
+    ->  (   same_error(Error, Theirs)
+        ->  Verdict = verdict(right, "the reference raises that too", "")
+        ;   message(Theirs, Text), format(string(Why), "the reference raises ~w", [Text]),
+            Verdict = verdict(wrong, Why, "") )
+    ;   How == all -> Verdict = verdict(wrong, "the reference does not raise it", "")
+    ;   too_long(Verdict) ).
+judged(stopped, _, _, _, How, _, Verdict) :-
+    (   ended(How) -> Verdict = verdict(wrong, "in the reference it ends", "")
+    ;   Verdict = verdict(unknown, "in the reference it did not end by then either", "") ).
+
+ended(all).
+ended(raised(_)).
+
+too_long(verdict(unknown, "in the reference it did not end within the limit", "")).
+not_finite(verdict(unknown, "its constraints leave too much open to be compared", "")).
+
+/*  The call has more answers than can be looked at: is the one in question true by itself? */
+by_itself(c(Term, []), M, Options, Verdict) :- !,
+    answers(M, c(Term, []), Options, Answers, How),
+    (   member(Answer, Answers), covers(Answer, Term)
+    ->  Verdict = verdict(right, "it is true in the reference", "")
+    ;   How == all -> Verdict = verdict(wrong, "it is not true in the reference", "")
+    ;   too_long(Verdict) ).
+by_itself(_, _, _, Verdict) :- too_long(Verdict).
+
+same_error(error(One, _), error(Other, _)) :- !, One =@= Other.
+same_error(One, Other) :- One =@= Other.
+
+message(Error, Text) :- ( Error = error(Formal, _) -> text(Formal, Text) ; text(Error, Text) ).
+listed(Answers, Text) :-
+    length(Answers, Count), Count >= 1, Count =< 3, !,
+    findall(T, ( member(c(Term, _), Answers), text(Term, T) ), Texts),
+    atomic_list_concat(Texts, '; ', Text).
+listed([], "no answer") :- !.
+listed(_, "").
+text(Term, Text) :-
+    \+ \+ ( numbervars(Term, 0, _, [singletons(true)]),
+            format(string(T), "~W", [Term, [quoted(true), numbervars(true), max_depth(30),
+                                            spacing(next_argument)]]),
+            nb_setval(whence_text, T) ),
+    nb_getval(whence_text, Text).
+
+% --- running a call -----------------------------------------------------------------------------
+
+/*  What is to be run in the program as it was loaded is run once. */
+remembered_answers(_, Goal, Options, Answers, How) :-
+    memberchk(fresh, Options), first_answers(Known, Answers, How), Known =@= Goal, !.
+remembered_answers(M, Goal, Options, Answers, How) :-
+    answers(M, Goal, Options, Answers, How),
+    ( memberchk(fresh, Options) -> assertz(first_answers(Goal, Answers, How)) ; true ).
+
+/*  answers(+M, +Item, +Options, -Answers, -How): all, more, raised(Error) or limit. */
+answers(M, c(Term, Constraints), Options, Answers, How) :-
+    memberchk(inferences(Limit), Options),
+    most_answers(Most),
+    retractall(found(_)),
+    copy_term(Term-Constraints, Goal-Posted),
+    statistics(inferences, Before),
+    catch(call_with_inference_limit(gather(M, Goal, Posted, Most), Limit, _), Error, true),
+    statistics(inferences, After),
+    findall(Answer, retract(found(Answer)), Answers),
+    length(Answers, Count),
+    (   After - Before >= Limit -> How = limit   % a catch in the program may have hidden it
+    ;   nonvar(Error), Error = error(resource_error(_), _) -> How = limit
+    ;   nonvar(Error) -> How = raised(Error)
+    ;   Count >= Most -> How = more
+    ;   How = all ).
+
+gather(M, Goal, Constraints, Most) :-
+    State = state(0),
+    (   post(Constraints), call(M:Goal),
+        copy_term(Goal, Answer, Residue),
+        assertz(found(c(Answer, Residue))),
+        arg(1, State, N0), N is N0 + 1, nb_setarg(1, State, N),
+        N >= Most
+    ->  true ; true ).
+
+post(Constraints) :- forall(member(M:_, Constraints), library_of(M)), maplist(post_one, Constraints).
+post_one(Constraint) :- strip_module(user:Constraint, M, Goal), call(M:Goal).
+library_of(clpfd) :- !, use_module(user:library(clpfd)).
+library_of(_).
+
+% --- comparing answers --------------------------------------------------------------------------
+
+/*  covered(+Answers, +Item, -YesOrNo): fails where it cannot be told. */
+covered(Answers, Item, true) :- member(Answer, Answers), Answer =@= Item, !.
+covered(Answers, Item, Covered) :-
+    instances(Item, Instances),
+    (   forall(member(Instance, Instances), ( member(A, Answers), covers(A, Instance) ))
+    ->  Covered = true
+    ;   Covered = false ).
+
+uncovered([], _, none).
+uncovered([Answer|More], Items, Missing) :-
+    covered(Items, Answer, Covered),
+    (   Covered == true -> uncovered(More, Items, Missing) ; Missing = missing(Answer) ).
+
+covers(c(Term, Residue), Instance) :-
+    \+ \+ ( copy_term(Term-Residue, T-R), subsumes_term(T, Instance), T = Instance,
+            catch(post(R), _, fail), term_attvars(T, []), settled(R) ).
+
+/*  What else is constrained must have some value. */
+settled(Residue) :-
+    term_attvars(Residue, Others),
+    ( Others == [] -> true
+    ; forall(member(V, Others), is_fd(V)), finite(Others), once(clpfd:labeling([ff], Others)) ).
+
+instances(c(Term, []), [Term]) :- !.
+instances(c(Term, Constraints), Instances) :-
+    most_instances(Most), Limit is Most + 1,
+    catch(call_with_inference_limit(
+              findall(Term, limit(Limit, instance(Term, Constraints)), Instances),
+              20_000_000, How), _, fail),
+    How \== inference_limit_exceeded,
+    length(Instances, Count), Count =< Most.
+
+/*  Throws where a variable is constrained by something else, or may have any number of values. */
+instance(Term, Constraints) :-
+    copy_term(Term-Constraints, Term-Posted),
+    post(Posted),
+    term_attvars(Term, Variables),
+    ( Variables == [] -> true
+    ; forall(member(V, Variables), is_fd(V)), finite(Variables) -> clpfd:label(Variables)
+    ; throw(not_finite) ),
+    term_attvars(Posted, Others),
+    ( forall(member(V, Others), is_fd(V)), finite(Others) -> settled(Posted)
+    ; throw(not_finite) ).
+
+is_fd(V) :- attvar(V), get_attr(V, clpfd, _).
+finite(Variables) :-
+    forall(member(V, Variables),
+           ( clpfd:fd_inf(V, Inf), integer(Inf), clpfd:fd_sup(V, Sup), integer(Sup) )).
+
+% --- what depends on more than its arguments ----------------------------------------------------
+
+impure(M, Goal, Why) :-
+    impurity([M:Goal], [], Found),
+    format(string(Why), "its answers depend on ~w", [Found]).
+
+/*  Breadth first over all that a goal may call, or may be given to be called. */
+impurity([M:Goal|Waiting], Seen, Found) :-
+    (   body_goals(Goal, M, Goals)
+    ->  append(Goals, Waiting, More), impurity(More, Seen, Found)
+    ;   callable(Goal), functor(Goal, Name, Arity), \+ memberchk(M:Name/Arity, Seen)
+    ->  (   stateful(Name/Arity, Found0) -> Found = Found0
+        ;   changing(M, Goal) -> format(atom(Found), "~w/~w, which changes", [Name, Arity])
+        ;   called_by(M, Goal, Goals),
+            append(Waiting, Goals, More),
+            impurity(More, [M:Name/Arity|Seen], Found) )
+    ;   impurity(Waiting, Seen, Found) ).
+
+body_goals(Goal, _, []) :- var(Goal), !.
+body_goals(M:Goal, _, [M:Goal]) :- atom(M), !.
+body_goals((A, B), M, [M:A, M:B]).
+body_goals((A ; B), M, [M:A, M:B]).
+body_goals((A -> B), M, [M:A, M:B]).
+body_goals((A *-> B), M, [M:A, M:B]).
+body_goals(\+ A, M, [M:A]).
+
+/*  Of a predicate of the user: the goals of its clauses. Of all: what in its arguments may be a goal
+    or a closure, which is whatever has the name of a predicate of the user. */
+called_by(M, Goal, Goals) :-
+    findall(M:G, ( sub_callable(Goal, Name), users(M, Name, G) ), InArguments),
+    functor(Goal, Name, Arity), functor(Head, Name, Arity),
+    (   predicate_property(M:Head, imported_from(Home)) -> true ; Home = M ),
+    (   is_users(Home, Head)
+    ->  findall(Home:Body, clause(Home:Head, Body), Bodies)
+    ;   Goal =.. [_|Arguments],
+        findall(M:A, ( member(A, Arguments), callable(A), A \= [_|_] ), Bodies) ),
+    append(Bodies, InArguments, Goals).
+
+sub_callable(Goal, Name) :-
+    compound(Goal), arg(_, Goal, Argument), nonvar(Argument), in_data(Argument, Name).
+in_data(Term, Name) :- callable(Term), functor(Term, Name, _), Name \== '[|]', Name \== [].
+in_data(Term, Name) :- compound(Term), arg(_, Term, Argument), nonvar(Argument), in_data(Argument, Name).
+
+users(M, Name, Head) :- current_predicate(M:Name/Arity), functor(Head, Name, Arity), is_users(M, Head).
+is_users(M, Head) :-
+    \+ predicate_property(M:Head, system),
+    \+ predicate_property(M:Head, imported_from(_)),
+    predicate_property(M:Head, number_of_clauses(_)),
+    ( predicate_property(M:Head, file(File)) -> current_prolog_flag(home, Home), \+ sub_atom(File, 0, _, _, Home)
+    ; true ).
+
+changing(M, Goal) :-
+    predicate_property(M:Goal, dynamic), \+ predicate_property(M:Goal, imported_from(_)), changes_clauses.
+
+/*  Whether any clause of the program adds or removes clauses; looked for once. */
+changes_clauses :- known_impure(clauses, Is), !, Is == true.
+changes_clauses :-
+    (   current_module(M), current_predicate(M:Name/Arity), functor(Head, Name, Arity),
+        is_users(M, Head), \+ sub_atom(M, 0, _, _, whence),
+        clause(M:Head, Body), in_data(Body, Called), memberchk(Called, [assert, asserta, assertz, retract, retractall, abolish])
+    ->  Is = true ; Is = false ),
+    assertz(known_impure(clauses, Is)),
+    Is == true.
+
+stateful(Name/Arity, Found) :- state(Name), format(atom(Found), "~w/~w", [Name, Arity]).
+state(assert). state(asserta). state(assertz). state(retract). state(retractall). state(abolish).
+state(recorda). state(recordz). state(recorded). state(erase). state(flag). state(gensym).
+state(nb_setval). state(nb_getval). state(b_setval). state(b_getval). state(reset_gensym).
+state(random). state(random_between). state(random_member). state(random_permutation).
+state(random_select). state(set_random). state(get_time).
+state(read). state(read_term). state(get_char). state(peek_char). state(get_code). state(peek_code).
+state(get_byte). state(read_line_to_string). state(read_line_to_codes). state(open). state(see).
+state(consult). state(load_files). state(shell). state(thread_create). state(message_queue_create).
+state(tnot).
+
+% --- items as texts -----------------------------------------------------------------------------
+
+/*  Written so that any program reads the same term; what is known to this process only is not. */
+item_text(Term, handle) :- nonvar(Term), Term = '$whence_text'(_), !.
+item_text(Term, handle) :- has_handle(Term), !.
+item_text(Term, Text) :-
+    (   nonvar(Term), Term = '$whence_constrained'(T, Constraints) -> Item = c(T, Constraints)
+    ;   Item = c(Term, []) ),
+    term_variables(Item, Variables), numbered(Variables, 0, Names),
+    format(string(Text), "~W", [Item, [quoted(true), ignore_ops(true), variable_names(Names)]]).
+numbered([], _, []).
+numbered([V|Vs], N, [Name=V|Names]) :- atom_concat('_V', N, Name), M is N + 1, numbered(Vs, M, Names).
+has_handle(Term) :- blob(Term, Type), !, Type \== text, Type \== reserved_symbol.
+has_handle(Term) :- compound(Term), arg(_, Term, Argument), has_handle(Argument).

@@ -1,0 +1,206 @@
+"""Where parts of Prolog terms came from, and what they can depend on: the `Provenance` port.
+
+The origin is found by steps back through clauses (`subterm_origin.py`), each of which is a step in
+the evaluation tree: up to who called, down into a goal that bound the part. A predicate of the
+library is nobody to blame, so what it made was made by the call that used it.
+
+The influence is a data-flow slice first and the debug slice then, as in the paper by Szilágyi,
+Harmath & Gyimóthy. Neither is held to be complete: data flow knows nothing of what might have
+been had a condition come out otherwise, and the debug slice is one of programs without side
+effects. So both only put what to ask in an order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from whence.errors import UsageError
+from whence.langs.prolog.debug_slice import (
+    data_flow,
+    debug_slice,
+    extent_of,
+    failed_leaves,
+    through,
+)
+from whence.langs.prolog.evaluation_tree import EvaluationTree
+from whence.langs.prolog.kept_terms import Path, path_of
+from whence.langs.prolog.subterm_origin import (
+    Branch,
+    CameIn,
+    Inside,
+    Made,
+    SubtermOrigin,
+    in_term,
+)
+from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.model.call import MarkedPart
+from whence.model.origin import Influence, Origin
+from whence.ports import Tree
+
+MOST_STEPS = 100_000
+"""A debug slice looks at the branch of each failed call; beyond so many steps it is left out."""
+
+
+def slices_of(
+    source: EvaluationTree, left: Left, path: Path | None
+) -> tuple[set[int], set[int] | None]:
+    """The data-flow slice of a part (None: of nothing) of an event, and the debug slice, as marks.
+
+    A debug slice that would take too long is None.
+    """
+    trace, extent = source.trace, extent_of(left)
+    flow: set[int] = set()
+    if path is not None:
+        flow = through(data_flow(trace, left, path[0], source.variable(left, path)))
+    if sum(leaf.position for leaf in failed_leaves(trace, extent)) > MOST_STEPS:
+        return flow, None
+    return flow, flow | debug_slice(trace, extent)
+
+
+class _Unknown(Exception):
+    """Why an origin cannot be told."""
+
+
+@dataclass(frozen=True)
+class PrologProvenance:
+    """Origins and slices for the events of one tree."""
+
+    source: EvaluationTree
+    tree: Tree
+
+    def origin(self, node: int, part: MarkedPart) -> Origin:
+        """The event of the call that made a part of an argument."""
+        left = self.source.event(node)
+        path = self.path(left, part)
+        if path is None:
+            return Origin(None, unknown=f"{part.mark} is no part of an argument")
+        walk = _Walk(self, node, left)
+        try:
+            maker = walk.run(path)
+        except _Unknown as why:
+            return Origin(None, unknown=str(why))
+        between = [each for each in reversed(walk.visited) if each not in (maker, node)]
+        chain = () if maker == node else (maker, *dict.fromkeys(between))
+        return Origin(
+            maker,
+            chain,
+            passed_through=frozenset(walk.passed).intersection(chain[1:]),
+            expression=walk.expression,
+        )
+
+    def influence(self, node: int, part: MarkedPart) -> Influence | None:
+        """The data-flow slice of an argument, and then the debug slice."""
+        left = self.source.event(node)
+        path = self.path(left, part)
+        if path is None:
+            return None
+        narrow, wide = slices_of(self.source, left, path)
+        wider = () if wide is None else (self._nodes(wide),)
+        return Influence(self._nodes(narrow), complete=False, wider=wider)
+
+    def grown(self, tree: Tree) -> PrologProvenance:
+        """The same trace, of which the tree shows more."""
+        return replace(self, tree=tree)
+
+    def path(self, left: Left, part: MarkedPart) -> Path | None:
+        """The marked part as a path in the arguments of its call."""
+        if part.position < 0:
+            return None
+        start, value = self.source.argument(left, part.position)
+        return (*start, *path_of(value, part.mark.steps))
+
+    def _nodes(self, calls: set[int]) -> frozenset[int]:
+        """The nodes of the tree that stand for events of these calls."""
+        ids = (self.tree.id(position) for position in range(len(self.tree.columns)))
+        return frozenset(node for node in ids if self.source.event(node).call.mark in calls)
+
+
+class _Walk:
+    """The way back from a marked part, step by step, with the nodes that it passes."""
+
+    def __init__(self, provenance: PrologProvenance, node: int, left: Left) -> None:
+        self._source = provenance.source
+        self._tree = provenance.tree
+        self._left = left
+        self._steps = SubtermOrigin(self._source.terms, Branch(self._source.trace, left))
+        self._node = node
+        self.visited = [node]
+        self.passed: list[int] = []
+        self.expression = ""
+
+    def run(self, path: Path) -> int:
+        """The node that made the part."""
+        call = self._left.call
+        self._check_bound(path)
+        is_given = bool(self._steps.is_given(call, path))
+        seen: set[tuple[int, Path, bool]] = set()
+        while (call.mark, path, is_given) not in seen:
+            seen.add((call.mark, path, is_given))
+            step = self._steps.before(call, path) if is_given else self._steps.inside(call, path)
+            match step:
+                case Made(maker, by):
+                    return self._made(maker, by)
+                case CameIn(through, place):
+                    if through is call and not is_given:
+                        self.passed.append(self._node)
+                    self._up_to(through)
+                    call, path, is_given = through, place, True
+                case Inside(owner, left, place):
+                    self._up_to(owner)
+                    self._down_to(left)
+                    call, path, is_given = left.call, place, False
+                case None:
+                    raise _Unknown(self._lost(call, is_given))
+        raise _Unknown("the way back to it leads in a circle")
+
+    def _check_bound(self, path: Path) -> None:
+        call, port = self._left.call, self._left.port
+        term = call.answers[self._left.number].term if port is Port.EXIT else call.term
+        slot = self._source.terms.slot(term, in_term(call, path))
+        if slot is None or not slot.is_bound:
+            raise _Unknown("it is a variable, which nothing has bound")
+
+    def _made(self, maker: TracedCall, by: TracedCall | None) -> int:
+        if by is not None:
+            left = self._steps.branch.answer(by)
+            self.expression = self._source.equation(left) if left is not None else ""
+        self._up_to(maker)
+        if not maker.predicate.is_user:
+            raise _Unknown(f"it was made inside of {maker.predicate.indicator}, out of sight")
+        return self._node
+
+    def _lost(self, call: TracedCall, is_given: bool) -> str:
+        if is_given and call.caller is None:
+            return "it stands in the goal, and no call made it"
+        where = call.caller if is_given and call.caller is not None else call
+        return f"what bound it in {where.predicate.indicator} is out of sight"
+
+    # --- in the tree -----------------------------------------------------------------------------
+
+    def _up_to(self, call: TracedCall) -> None:
+        """Go up to the event of a call that is one of the callers, or stay."""
+        while self._source.event(self._node).call is not call:
+            parent = int(self._tree.columns.parent[self._tree.position(self._node)])
+            if parent < 0:
+                raise _Unknown("the tree does not reach to where it was made")
+            self._visit(self._tree.id(parent))
+
+    def _down_to(self, left: Left) -> None:
+        if self._steps.branch.answer(left.call) != left or not self._steps.branch.holds(left.call):
+            self._steps = SubtermOrigin(self._source.terms, Branch(self._source.trace, left))
+        below = self._source.child(self._node, left)
+        if below is None or not self._is_known(below):
+            raise _Unknown(f"it was made below call {self._node}, which was not looked into yet")
+        self._visit(below)
+
+    def _visit(self, node: int) -> None:
+        self._node = node
+        if self._source.event(node).call.predicate.is_user:
+            self.visited.append(node)
+
+    def _is_known(self, node: int) -> bool:
+        try:
+            self._tree.position(node)
+        except UsageError:
+            return False
+        return True

@@ -1,0 +1,149 @@
+"""Looking into a call that was only skipped: it is run again, and has to come to the same.
+
+A call whose answers depend on its arguments alone is made again as it was recorded. Any other
+depends on what was asserted, read or drawn before it; so the goal is run from its start, in another
+process with the program as it was loaded, and looked into when it comes to the same call. What then
+turns out otherwise cannot be had, and the message says what differs.
+
+Terms of several processes are told apart by their numbers: each process numbers from its own start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from whence.errors import CannotExpand
+from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
+from whence.langs.prolog.events import GOAL, Run, RunLimits, read
+from whence.langs.prolog.trace_tree import TraceTree
+from whence.langs.prolog.traced_call import Left, Port, TracedCall
+
+_ALL = 1 << 40
+Digests = Callable[[Sequence[int]], list[str]]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What was run, and how much of it was looked at."""
+
+    file: Path
+    goal: str
+    solutions: int
+    limits: RunLimits
+
+
+class Reruns:
+    """Finds an event of a skipped call again, in a trace that looked into the call."""
+
+    def __init__(self, engines: Engines, program: Program, trace: TraceTree) -> None:
+        self._engines = engines
+        self._program = program
+        self._run = trace.run
+        self._traces = {id(trace.root): trace}
+        self._opened: dict[int, tuple[int, ...]] = {id(trace.root): ()}
+
+    def reopened(self, left: Left, digests: Digests) -> Left:
+        """The event with what led to it. `CannotExpand` where it comes otherwise."""
+        try:
+            why = self._depends(left.call)
+            again, call = self._from_the_start(left.call) if why else self._by_itself(left)
+        except EngineProblem as problem:
+            raise CannotExpand(f"it could not be run again: {problem}") from problem
+        found = replace(left, call=call)
+        if call.is_skipped:
+            raise CannotExpand(f"nothing came to light below {call.predicate.indicator}")
+        self._check(left, found, again, why, digests)
+        return found
+
+    def trace_of(self, call: TracedCall) -> TraceTree:
+        """The trace that a call is in."""
+        return self._traces[id(_root(call))]
+
+    def _depends(self, call: TracedCall) -> str:
+        """What the answers of a call depend on besides its arguments; empty if on nothing."""
+        lines = self._engines.of(call.term).do(f"depends({self._item(call)})")
+        return plain(lines[0][1]) if lines else ""
+
+    def _by_itself(self, left: Left) -> tuple[TraceTree, TracedCall]:
+        call, limits = left.call, self._program.limits
+        solutions = left.number + 1 if left.port is Port.EXIT else _ALL
+        # A library predicate is called by a clause that is made for it.
+        limits = replace(limits, opened=() if call.predicate.is_user else (2,))
+        request = f"run_item({self._item(call)}, {solutions}, {limits})"
+        trace = self._traced(self._engines.of(call.term), request, limits.opened)
+        has_frame = trace.root.predicate.name == GOAL and len(trace.calls) > 1
+        return trace, trace.calls[1] if has_frame else trace.root
+
+    def _from_the_start(self, call: TracedCall) -> tuple[TraceTree, TracedCall]:
+        opened = (*self._opened[id(_root(call))], call.mark)
+        program = self._program
+        limits = replace(program.limits, opened=opened)
+        request = f"run({quoted(program.goal)}, {program.solutions}, {limits})"
+        again = self._traced(self._engines.start(program.file), request, opened)
+        if len(again.calls) < call.mark:
+            raise CannotExpand("the program went another way when it was run again")
+        return again, again.calls[call.mark - 1]
+
+    def _traced(self, engine: Engine, request: str, opened: tuple[int, ...]) -> TraceTree:
+        run = Run(predicates=self._run.predicates, clauses=self._run.clauses)
+        trace = TraceTree(read(engine.stream(request), run), run)
+        if not trace.calls:
+            raise CannotExpand("nothing was called when it was run again")
+        self._traces[id(trace.root)] = trace
+        self._opened[id(trace.root)] = opened
+        return trace
+
+    def _item(self, call: TracedCall) -> str:
+        [[_, _, text]] = self._engines.numbered("items", [call.term])
+        if text == "handle":
+            raise CannotExpand("a stream, or the like, was given to it, which is there no more")
+        owner: TracedCall | None = call
+        while owner is not None and not owner.predicate.is_user:
+            owner = (
+                owner.caller
+            )  # a library predicate calls what it is given in its caller's module
+        module = "user" if owner is None else owner.predicate.module
+        return f"{quoted(module)}, {quoted(plain(text))}"
+
+    def _check(self, left: Left, found: Left, again: TraceTree, why: str, digests: Digests) -> None:
+        """It must be a variant of what was recorded."""
+        if _shape(left) == _shape(found):
+            ours, theirs = digests(_compared(left)), digests(_compared(found))
+            if ours == theirs:
+                return
+        cause = why or "its answers depend on more than its arguments"
+        if again.run.stopped:
+            cause = f"it was stopped at a limit of {again.run.stopped}"
+        name = left.call.predicate.indicator
+        raise CannotExpand(f"when {name} was run again, it came to something else: {cause}")
+
+
+def _root(call: TracedCall) -> TracedCall:
+    while call.caller is not None:
+        call = call.caller
+    return call
+
+
+def _shape(left: Left) -> tuple[bool, ...]:
+    """What has to be there of an event."""
+    call = left.call
+    match left.port:
+        case Port.EXIT:
+            return (len(call.answers) > left.number,)
+        case Port.FAIL:
+            # That there is no further answer is not told where nothing was left to be tried.
+            return tuple(True for _ in call.answers)
+        case Port.RAISE:
+            return (call.raised is not None,)
+        case _:
+            return (call.is_open,)
+
+
+def _compared(left: Left) -> list[int]:
+    """The terms that have to be variants; errors tell of their place as well, which may differ."""
+    call = left.call
+    if left.port is Port.EXIT:
+        return [call.term, call.answers[left.number].term]
+    return [call.term, *(each.term for each in call.answers if left.port is Port.FAIL)]

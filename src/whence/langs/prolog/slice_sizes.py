@@ -1,0 +1,79 @@
+"""How large slices are: the columns of the debug slicing paper's table, and the data-flow slice.
+
+A size is a number of calls and of their arguments. What is not on the success branch is on failed
+branches, so the two make the complete tree. Of a data-flow slice, which is a set of arguments,
+those in it are counted; of the other sets, all arguments of their calls (so does the paper: its
+first row is its Example 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from whence.langs.prolog.debug_slice import HEAD, data_flow, debug_slice, extent_of, through
+from whence.langs.prolog.trace_tree import TraceTree
+from whence.langs.prolog.traced_call import Left, Port, TracedCall
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """So many calls, with so many arguments."""
+
+    nodes: int
+    arguments: int
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSizes:
+    """A row of the table."""
+
+    complete_tree: Size
+    success_branch: Size
+    failed_branches: Size
+    data_flow_slice: Size
+    debug_slice: Size
+
+
+def slice_sizes(
+    tree: TraceTree,
+    left: Left | None = None,
+    argument: int | None = None,
+    *,
+    by_itself: bool = False,
+) -> SliceSizes:
+    """The sizes for a trace: of one answer of its goal, or (None) of the last there is.
+
+    The data-flow slice is that of an argument (from 1) of the goal, or (None) of all that the goal
+    did not know when it was called, which are those that an answer tells. Without an answer there
+    is no success branch and no data-flow slice. `by_itself` annotates each failed branch by itself.
+    """
+    root = tree.root
+    if left is None and root.answers:
+        left = Left(Port.EXIT, root, len(root.answers) - 1)
+    has_answer = left is not None and left.port is Port.EXIT
+    extent = extent_of(left) if left is not None else None
+    success = extent.branch if extent is not None and has_answer else ()
+    on_branch = {each.mark for each in success}
+    places = set()
+    if left is not None and has_answer:
+        asked = [argument] if argument is not None else _unknown(left.call)
+        places = {each for one in asked for each in data_flow(tree, left, one)}
+    sliced = debug_slice(tree, extent, by_itself=by_itself)
+    return SliceSizes(
+        _size(tree.calls),
+        _size(success),
+        _size([each for each in tree.calls if each.mark not in on_branch]),
+        Size(len(through(places)), sum(each.literal == HEAD for each in places)),
+        _size([each for each in tree.calls if each.mark in sliced]),
+    )
+
+
+def _unknown(call: TracedCall) -> list[int]:
+    """The arguments that were not ground when it was called; all, if there is none."""
+    every = range(1, len(call.states) + 1)
+    return [each for each in every if call.states[each - 1] != "g"] or list(every)
+
+
+def _size(calls: Collection[TracedCall]) -> Size:
+    return Size(len(calls), sum(len(each.states) for each in calls))

@@ -1,0 +1,57 @@
+"""Class bodies as an oracle: one that only defines methods works nothing out, so it went right.
+
+Asked after all others: whoever knows of a method that is missing shall be heard. Not asked where
+there is a reference version, which may have one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from whence.errors import UsageError
+from whence.langs.python.oracles.type_hints import unchanged_files
+from whence.langs.python.rebuilding.class_bodies import class_at, only_defines
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.call_recipes import place_of
+from whence.langs.python.trace.calls import TraceSource
+from whence.model.call import OutcomeKind
+from whence.model.question import Question
+from whence.model.verdict import Judgement, Verdict
+from whence.ports import Tree
+
+NAME = "definitions"
+
+
+class Definitions:
+    """Judges class bodies of a recording by their source, if that is as it was."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.name = NAME
+        self._tree = tree
+        self._files: dict[int, dict[str, Path]] = {}
+
+    def judge(self, question: Question) -> Judgement | None:
+        """Right, of a class body in which nothing can be wrong."""
+        if question.call.outcome.kind is not OutcomeKind.RETURNED:
+            return None
+        try:
+            source, number = place_of(self._tree, self._tree.position(question.node))
+        except (UsageError, TypeError):
+            return None
+        code = source.code(number) if number > 0 else None
+        if code is None or not code.flags & f.CLASS_BODY:
+            return None
+        path = None if code.is_text else self._unchanged(source).get(code.module)
+        try:
+            text = "" if path is None else path.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return None
+        node = class_at(text, code.first_line)
+        if node is None or node.name != code.qualname.rpartition(".")[2] or not only_defines(node):
+            return None
+        return Judgement(Verdict.RIGHT, "it only defines methods")
+
+    def _unchanged(self, source: TraceSource) -> dict[str, Path]:
+        if id(source) not in self._files:
+            self._files[id(source)] = unchanged_files(source)
+        return self._files[id(source)]

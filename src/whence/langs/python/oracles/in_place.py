@@ -1,0 +1,189 @@
+"""Whether both versions of a call leave the same behind, where the program stood when it was made.
+
+The program is run again up to the call, in a process of its own; there the call is made by its own
+code and by the reference's (`worker/in_place.py`). So nothing has to be transferred, and iterators,
+closures and open files are what they were. It needs versions that differ in nothing but functions,
+and a program that goes the same way again.
+
+Invariant: nothing is said of a call of which the second run contradicts the recorded one.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.errors import WhenceError
+from whence.langs.python.oracles.comparing import Compared, Match, contradiction, first_difference
+from whence.langs.python.oracles.versions import Versions
+from whence.langs.python.oracles.worker.in_place import BEFORE, ERRORS, OWN, REFERENCE, VARIABLE
+from whence.langs.python.oracles.workers import Failed, Worker
+from whence.langs.python.trace import format as f
+from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
+from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.processes import FamilySource
+from whence.model.call import OutcomeKind
+from whence.tree.memory import ColumnTree
+
+SLOW = 5.0
+"""Seconds that a call may take on average before other ways are tried first."""
+_SAME = Compared(Match.SAME)
+
+
+class InPlace:
+    """Makes calls of one recording in their place."""
+
+    def __init__(
+        self, tree: ColumnTree, versions: Versions, folder: Path, limit: float, running: float
+    ) -> None:
+        self._tree = tree
+        self._versions = versions
+        self._folder = folder
+        self._limit = limit
+        self._running = running
+        source, _ = place_of(tree, 0)
+        self._source = RecipeSource(source)
+        self._repeatable = source.file.header.repeatable
+        self._own = versions.own()
+        bare = replace(self._own, kind="", modules=())
+        self._worker = Worker(bare, seed=self._repeatable.get("hash_seed") or None)
+        self._files: list[tuple[str, str]] | None = None
+        self._calls = 0
+        self._begins: dict[int, list[int]] = {}
+        self._barred: tuple[int, str] | None = None
+        """Where a call begins that could not be come to, and why."""
+        self._seconds = 0.0
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether other ways should be tried first."""
+        return self._seconds > SLOW * self._calls
+
+    def close(self) -> None:
+        """End what was started."""
+        self._worker.close()
+
+    def compare(self, position: int, ours: CallRecipe) -> Compared:
+        """How what the versions leave behind compares."""
+        obstacle = self._obstacle(position, ours)
+        if obstacle:
+            return Compared(Match.UNKNOWN, obstacle)
+        begin = self._source.begins(self._tree.details[position : position + 1], ours.code)[0]
+        if self._barred is not None and begin >= self._barred[0]:
+            return Compared(Match.UNKNOWN, self._barred[1])
+        self._calls += 1
+        began = time.monotonic()
+        trace = self._folder / f"place-{self._calls}.whence"
+        try:
+            said = self._worker.call(self._order(begin, position, ours, trace), self._running)
+            again = RecipeSource(place_of(open_trace(trace), 1)[0]).call_recipe(1)
+        except (Failed, WhenceError) as problem:
+            if str(problem).startswith(BEFORE):
+                self._barred = begin, str(problem)
+            return Compared(Match.UNKNOWN, str(problem))
+        finally:
+            self._seconds += time.monotonic() - began
+            trace.unlink(missing_ok=True)
+        different = contradiction(ours, again)
+        if different:
+            why = f"made again in its place it does not come to what was recorded ({different})"
+            return Compared(Match.UNKNOWN, why)
+        return compare_states(said[OWN], said[REFERENCE])
+
+    def _obstacle(self, position: int, ours: CallRecipe) -> str:
+        """Why it cannot be tried."""
+        if not self._versions.only_functions_differ:
+            return "the versions differ in more than functions"
+        if isinstance(self._tree.sources[int(self._tree.source_of[position])], FamilySource):
+            return "the program started other processes"
+        if bool(self._tree.columns.implicit.any()):
+            return "not all calls were recorded"
+        if ours.code.flags & (f.COROUTINE | f.ASYNC_GENERATOR):
+            return "it is a coroutine"
+        if not self._own.kind:
+            return "how the program was started was not recorded"
+        return ours.disturbed
+
+    def _order(self, begin: int, position: int, ours: CallRecipe, trace: Path) -> dict[str, Any]:
+        own, code, outcome = self._own, ours.code, ours.outcome
+        file = code.file if code.is_text else self._versions.absolute(code.file)
+        ended_itself = outcome.kind in (OutcomeKind.RETURNED, OutcomeKind.RAISED)
+        return {
+            "do": "in place",
+            "target": [own.kind, own.program, own.arguments],
+            "stdin": own.stdin if Path(own.stdin).exists() else "",
+            "repeatable": self._repeatable.get("hash_seed_by", ""),
+            "wanted": [
+                file,
+                code.first_line,
+                code.qualname,
+                code.line_table.hex(),
+                self._count(begin, position, ours),
+            ],
+            "files": self._different(),
+            "modules": ["__main__", *own.modules],
+            "flags": code.flags,
+            "steps": len(outcome.yielded) + ended_itself,
+            "limit": self._limit,
+            "trace": str(trace),
+        }
+
+    def _count(self, begin: int, position: int, ours: CallRecipe) -> int:
+        """The how manieth call of its code it is, in the order in which they begin to run."""
+        tree = self._tree
+        function = int(tree.columns.function[position])
+        if function not in self._begins:
+            numbers = tree.details[tree.columns.function == function]
+            self._begins[function] = self._source.begins(np.sort(numbers), ours.code)
+        return sum(0 <= each <= begin for each in self._begins[function])
+
+    def _different(self) -> list[tuple[str, str]]:
+        """The files that are not the same, each with the one that stands in for it."""
+        if self._files is None:
+            pairs = (
+                (own, self._versions.reference.file(own, self._versions.main))
+                for own in self._versions.files()
+            )
+            self._files = [
+                (own, other)
+                for own, other in pairs
+                if other is not None and not filecmp.cmp(own, other, shallow=False)
+            ]
+        return self._files
+
+
+State = dict[str, list[str]]
+
+
+def compare_states(own: list[State], reference: list[State]) -> Compared:
+    """What two versions left behind; each was tried once, or twice if they were not the same."""
+    names = dict.fromkeys(name for state in (*own, *reference) for name in state)
+    return first_difference(_compared(name, own, reference) for name in names)
+
+
+def _compared(name: str, own: list[State], reference: list[State]) -> Compared:
+    ours, theirs = own[0].get(name), reference[0].get(name)
+    unknown = "" if name.startswith(VARIABLE) else next(_unknown(ours, theirs), "")
+    if ours == theirs:
+        return Compared(Match.UNKNOWN, f"{name}: {unknown}") if unknown else _SAME
+    for sides in (own, reference):
+        if len({str(state.get(name)) for state in sides}) > 1:
+            return Compared(Match.UNKNOWN, f"{name}: it is not always the same")
+    if unknown:
+        return Compared(Match.UNKNOWN, f"{name}: {unknown}")
+    if ours is not None and theirs is not None and ours[1] == theirs[1]:
+        why = "it differs in what may be an address, or in which objects are one"
+        return Compared(Match.UNKNOWN, f"{name}: {why}")
+    if name == ERRORS:
+        return Compared(Match.UNKNOWN, "something else was written to standard error")
+    return Compared(Match.DIFFERENT, f"{name} is another")
+
+
+def _unknown(*sides: list[str] | None) -> Iterator[str]:
+    return (side[2] for side in sides if side is not None and side[2])

@@ -1,0 +1,59 @@
+"""What a worker is told so that it makes a recorded call again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from whence.langs.python.oracles.comparing import Equation
+from whence.langs.python.oracles.sending import NotSendable, spec
+from whence.langs.python.trace.call_recipes import RecipeSource
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.recipes import Name, Recipe, Unbound
+from whence.model.call import OutcomeKind
+
+
+class NoOrder(Exception):
+    """Why the call cannot be made again."""
+
+
+def order_of(
+    source: TraceSource, number: int, ours: Equation, modules: Sequence[str]
+) -> tuple[dict[str, Any], dict[Name, Recipe]]:
+    """What a worker has to be told, and the variables that it cannot be told.
+
+    `modules` are those of its version.
+    """
+    call = ours.call
+    if call.disturbed:
+        raise NoOrder(call.disturbed)
+    try:
+        arguments = [[name, spec(recipe)] for name, recipe in call.arguments.items()]
+        captured = [[name, spec(recipe)] for name, recipe in call.captured.items()]
+    except NotSendable as problem:
+        raise NoOrder(f"it was given {problem}") from None
+    known = RecipeSource(source).variables_at(number)
+    known |= {name: each.before for name, each in ours.variables.items()}
+    variables: list[list[Any]] = []
+    unsent: dict[Name, Recipe] = {}
+    for name, recipe in known.items():
+        if isinstance(recipe, Unbound):
+            continue
+        try:
+            variables.append([name.module, name.qualname, spec(recipe)])
+        except NotSendable:
+            unsent[name] = recipe
+    ended_itself = call.outcome.kind in (OutcomeKind.RETURNED, OutcomeKind.RAISED)
+    return {
+        "do": "call",
+        "module": call.code.module,
+        "qualname": call.code.qualname,
+        "parameters": call.code.parameters,
+        "free": call.code.free_variables,
+        "flags": call.code.flags,
+        "steps": len(call.outcome.yielded) + ended_itself,
+        "arguments": arguments,
+        "captured": captured,
+        "variables": variables,
+        "modules": ["__main__", *modules],
+    }, unsent

@@ -1,0 +1,408 @@
+"""What is inside an object of this process, whatever it is made of.
+
+For processes that were forked off to compare what two versions of a call leave behind. Unlike the
+recorder, this may look into iterators, closures and other objects of C: nothing goes on afterwards.
+No method that the program defines is run, but for `__hash__` and `__eq__` of an OrderedDict's keys.
+
+Invariant: what is not told in full is said to be `known` in part only.
+"""
+
+from __future__ import annotations
+
+import _random
+import _thread
+import abc
+import collections
+import contextlib
+import functools
+import gc
+import io
+import itertools
+import random
+import re
+import struct
+import sys
+import types
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from whence.langs.python.oracles.worker.exchange import Exchange
+
+_HEAP, _IMMUTABLE, _POINTER = 1 << 9, 1 << 8, 8
+_raw_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_raw_dict: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
+_CODE = (types.FunctionType, types.ModuleType, type, staticmethod, classmethod, property)
+
+
+class Content(NamedTuple):
+    """An object: what it is, in words, and the objects that it holds."""
+
+    label: str
+    parts: Sequence[Any] = ()
+    known: bool = True
+    """Whether this is all that there is."""
+    shared: bool = True
+    """Whether it matters which object it is."""
+    unordered: bool = False
+
+
+Teller = Callable[[Any], Content]
+
+
+class Contents:
+    """Tells what objects hold. `modules` are the program's, `exchange` knows its versions."""
+
+    def __init__(self, modules: Iterable[str], exchange: Exchange) -> None:
+        self._modules = frozenset(modules)
+        self._exchange = exchange
+        self._existing = [each for each in gc.get_objects() if type(each) is types.GeneratorType]
+        self._own: dict[type, Teller] = {
+            types.FunctionType: self._function,
+            types.GeneratorType: self._generator,
+        }
+        # Iterators of itertools are deprecated to be looked into, which nobody here wants to know.
+        warnings.simplefilter("ignore")
+
+    def of(self, value: Any) -> Content:
+        """What there is in it."""
+        kind = type(value)
+        teller = _TELLERS.get(kind) or self._own.get(kind)
+        if teller is not None:
+            return teller(value)
+        if issubclass(kind, type):
+            return self._class(value)
+        base = _shape(kind)[0]
+        if base is object or base in _BASES or issubclass(base, BaseException):
+            return _instance(value, base)
+        return _of_c(value)
+
+    def _class(self, value: type) -> Content:
+        held = _raw_dict(value)
+        module = str(held.get("__module__", ""))
+        label = f"class {module}.{value.__qualname__}"
+        if module not in self._modules:
+            return Content(label)
+        data = {
+            name: each
+            for name, each in held.items()
+            if not (name.startswith("_") and name.endswith("_"))
+            and not hasattr(type(each), "__get__")
+            and not issubclass(type(each), _CODE)
+        }
+        return Content(f"{label} {sorted(data)}", [data[name] for name in sorted(data)])
+
+    def _function(self, value: types.FunctionType) -> Content:
+        code = value.__code__
+        place = self._exchange.place(code) if "<" in code.co_qualname else ""
+        label = f"function {value.__module__}.{value.__qualname__} {code.co_qualname} {place}"
+        held = [value.__defaults__, value.__kwdefaults__, value.__dict__]
+        return Content(label, [*filter(None, held), *self._exchange.captured(value)])
+
+    def _generator(self, value: types.GeneratorType[Any, Any, Any]) -> Content:
+        code, frame = value.gi_code, value.gi_frame
+        label = f"generator {code.co_qualname} {self._exchange.place(code)}"
+        if code.co_name == "<genexpr>":
+            # No call of its own: what it does is done by whoever made it.
+            label += f" {code.co_code.hex()} {code.co_consts} {code.co_names}"
+        if frame is None:
+            return Content(f"{label} ended")
+        held = dict(frame.f_locals)
+        parts = [held[name] for name in sorted(held)]
+        begun = frame.f_lasti >= 0 and not _is_new(value)
+        # Where it stands says nothing about another version of its code.
+        at = f" at {frame.f_lasti}" if begun else ""
+        label = f"{label}{at} {sorted(held)} running={value.gi_running}"
+        # One that was made by this call runs later, and what it then does is told by nobody yet.
+        known = any(each is value for each in self._existing)
+        return Content(label, [*parts, value.gi_yieldfrom], known=known)
+
+
+def _is_new(value: types.GeneratorType[Any, Any, Any]) -> bool:
+    import inspect
+
+    return inspect.getgeneratorstate(value) == inspect.GEN_CREATED
+
+
+# --- objects of Python's classes -----------------------------------------------------------------
+
+_BASES: dict[type, Teller] = {}
+
+
+_shapes: dict[int, tuple[type, list[tuple[str, Any]]]] = {}
+"""Of classes by their address, for a class may have a hash of its own."""
+
+
+def _shape(kind: type) -> tuple[type, list[tuple[str, Any]]]:
+    """The class of C that a class stands on, and the slots that it has."""
+    known = _shapes.get(id(kind))
+    if known is None:
+        above = [each for each in _raw_mro(kind) if _is_of_python(each)]
+        base = next(each for each in _raw_mro(kind) if not _is_of_python(each))
+        slots = [
+            (name, each)
+            for held in above
+            for name, each in _raw_dict(held).items()
+            if isinstance(each, types.MemberDescriptorType)
+        ]
+        known = _shapes[id(kind)] = (base, slots)
+    return known
+
+
+def _is_of_python(kind: type) -> bool:
+    """Whether it was made by a class statement: it has slots and a `__dict__`, and nothing else."""
+    if not kind.__flags__ & _HEAP or kind.__flags__ & _IMMUTABLE or kind.__base__ is None:
+        return False
+    added = kind.__basicsize__ - kind.__base__.__basicsize__
+    held = _raw_dict(kind)
+    return not added or "__slots__" in held or ("__dict__" in held and added <= 2 * _POINTER)
+
+
+def _instance(value: Any, base: type) -> Content:
+    kind = type(value)
+    inner: Content = Content("")
+    if issubclass(base, BaseException):
+        inner = Content("raised", [value.args, value.__cause__])
+    elif base is not object:
+        inner = _BASES[base](value)
+    state = _attributes(value)
+    label = f"{kind.__module__}.{kind.__qualname__} {inner.label} {sorted(state)}"
+    parts = [*inner.parts, *(state[name] for name in sorted(state))]
+    if inner.unordered:
+        # Its members have no order, its attributes have one.
+        parts = [set(inner.parts), *(state[name] for name in sorted(state))]
+    return Content(label, parts, inner.known)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Attributes where they lie."""
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        held = {}
+    found = {str(name): each for name, each in dict.items(held)} if type(held) is dict else {}
+    for name, slot in _shape(type(value))[1]:
+        with contextlib.suppress(AttributeError):
+            found[name] = slot.__get__(value)
+    return found
+
+
+# --- objects of C --------------------------------------------------------------------------------
+
+
+def _of_c(value: Any) -> Content:
+    """An object that nothing is known of: what it refers to, which may not be all."""
+    kind = type(value)
+    array = _numpy(value)
+    if array is not None:
+        return array
+    if kind.__module__ == "functools" and kind.__name__ == "_lru_list_elem":
+        return Content("remembered")  # by the cache that it is part of, which tells it
+    parts = gc.get_referents(value)
+    return Content(f"{kind.__module__}.{kind.__qualname__}", parts, known=False)
+
+
+def _numpy(value: Any) -> Content | None:
+    numpy: Any = sys.modules.get("numpy")
+    kind = type(value)
+    if numpy is None or kind.__module__.partition(".")[0] != "numpy":
+        return None
+    if kind is numpy.ndarray:
+        label = f"ndarray {value.dtype} {value.shape}"
+        if value.dtype.hasobject:
+            return Content(label, [value.tolist()])
+        return Content(f"{label} {value.tobytes().hex()}")
+    if isinstance(value, numpy.generic):
+        return Content(f"{kind.__qualname__} {value.tobytes().hex()}", shared=False)
+    return None
+
+
+def _atom(value: Any) -> Content:
+    return Content(f"{type(value).__name__} {value!r}", shared=False)
+
+
+def _named(value: Any) -> Content:
+    owner = getattr(value, "__objclass__", None) or type(value)
+    return Content(
+        f"{type(value).__name__} {owner.__module__}.{owner.__qualname__}.{value.__name__}"
+    )
+
+
+def _builtin(value: Any) -> Content:
+    owner = value.__self__
+    label = f"builtin {value.__module__}.{value.__qualname__}"
+    return Content(label, () if isinstance(owner, types.ModuleType) else [owner], shared=False)
+
+
+def _wrapped(value: Any) -> Content:
+    return Content(f"wrapper {value.__qualname__}", [value.__self__], shared=False)
+
+
+def _bound(value: types.MethodType) -> Content:
+    return Content("method", [value.__func__, value.__self__], shared=False)
+
+
+def _entries(value: dict[Any, Any]) -> Content:
+    parts = [each for entry in dict.items(value) for each in entry]
+    return Content(f"dict {len(parts)}", parts)
+
+
+def _ordered(value: Any) -> Content:
+    parts = [each for entry in collections.OrderedDict.items(value) for each in entry]
+    return Content("OrderedDict", parts)
+
+
+def _defaulting(value: Any) -> Content:
+    return Content("defaultdict", [value.default_factory, *_entries(value).parts])
+
+
+def _queue(value: Any) -> Content:
+    return Content(f"deque {value.maxlen}", list(collections.deque.__iter__(value)))
+
+
+def _chance(value: Any) -> Content:
+    return Content("random", [random.Random.getstate(value)])
+
+
+def _cell(value: types.CellType) -> Content:
+    try:
+        return Content("cell", [value.cell_contents])
+    except ValueError:
+        return Content("empty cell")
+
+
+def _match(value: re.Match[Any]) -> Content:
+    label = f"match {value.regs} {value.pos} {value.endpos} {value.lastindex}"
+    return Content(label, [value.re, value.string], shared=False)
+
+
+def _stream(value: Any) -> Content:
+    if value.closed:
+        return Content("closed stream", [_attributes(value)])
+    return Content(f"stream {value.tell()}", [value.getvalue()])
+
+
+def _file(value: Any) -> Content:
+    if value.closed:
+        return Content("closed file")
+    try:
+        return Content(f"file {value.name!r} {value.mode} {value.tell()}")
+    except Exception:
+        return Content("file", known=False)
+
+
+def _weak(value: Any) -> Content:
+    return Content("weakref", [value()], shared=False)
+
+
+def _cached(value: Any) -> Content:
+    # What it refers to is its function, its attributes and all that it remembers.
+    return Content(f"cached {value.cache_info()}", gc.get_referents(value))
+
+
+def _referring(value: Any) -> Content:
+    return Content(type(value).__qualname__, gc.get_referents(value))
+
+
+def _of_items(kind: type) -> Teller:
+    items: Any = vars(kind)["__iter__"]
+
+    def told(value: Any) -> Content:
+        parts = list(items(value))
+        return Content(f"{kind.__name__} {len(parts)}", parts, shared=kind is not tuple)
+
+    return told
+
+
+def _of_members(kind: type) -> Teller:
+    items: Any = vars(kind)["__iter__"]
+
+    def told(value: Any) -> Content:
+        parts = list(items(value))
+        label = f"{kind.__name__} {len(parts)}"
+        return Content(label, parts, shared=kind is set, unordered=True)
+
+    return told
+
+
+def _of_text(kind: Any) -> Teller:
+    written = kind.__repr__
+    return lambda value: Content(f"{kind.__name__} {written(value)}", shared=False)
+
+
+def _reducing(kind: Any) -> Teller:
+    reduced = kind.__reduce__
+
+    def told(value: Any) -> Content:
+        made, *rest = reduced(value)
+        return Content(f"{kind.__qualname__} {getattr(made, '__qualname__', '')}", rest)
+
+    return told
+
+
+def _iterators() -> dict[type, Teller]:
+    """Iterators of C, all of which tell what they hold and how far they are (up to 3.13)."""
+    kinds: list[Any] = [
+        map, filter, zip, enumerate, reversed, type(iter([])), type(iter(())), type(iter("")),
+        type(iter("\xff")), type(iter(b"")), type(iter(bytearray())), type(iter(range(0))),
+        type(iter(range(2**70))), type(iter({})), type(iter({}.items())), type(iter({}.values())),
+        type(iter(set())), type(reversed([])), type(reversed({})), type(iter(int, 0)),
+        type(iter(collections.deque())), type(reversed(collections.deque())), range,
+    ]  # fmt: skip
+    kinds += [each for each in vars(itertools).values() if isinstance(each, type)]
+    return {kind: _reducing(kind) for kind in kinds if "__reduce__" in vars(kind)}
+
+
+def _written() -> dict[type, Teller]:
+    """Values of the standard library that tell all that they are."""
+    found: dict[type, Teller] = {}
+    for module, names in (
+        ("datetime", ("date", "datetime", "time", "timedelta", "timezone")),
+        ("decimal", ("Decimal",)),
+    ):
+        try:
+            kinds = [getattr(__import__(module), name) for name in names]
+        except ImportError:  # this Python was built without it
+            continue
+        found |= {kind: _reducing(kind) for kind in kinds}
+    return found
+
+
+_BASES.update(
+    {
+        dict: _entries, list: _of_items(list), tuple: _of_items(tuple), set: _of_members(set),
+        frozenset: _of_members(frozenset), str: _of_text(str), bytes: _of_text(bytes),
+        bytearray: _of_text(bytearray), int: _of_text(int), float: _of_text(float),
+        complex: _of_text(complex), collections.OrderedDict: _ordered,
+        collections.defaultdict: _defaulting, collections.deque: _queue,
+        **_written(), _random.Random: _chance,
+        types.ModuleType: lambda value: Content(f"module {value.__name__}"),
+    }
+)  # fmt: skip
+_TELLERS: dict[type, Teller] = {
+    **_BASES, **_iterators(),
+    types.EllipsisType: _atom, types.NotImplementedType: _atom,
+    types.MethodType: _bound, types.MethodWrapperType: _wrapped,
+    types.BuiltinFunctionType: _builtin, type(re.compile("").match): _builtin,
+    types.MethodDescriptorType: _named, types.WrapperDescriptorType: _named,
+    types.GetSetDescriptorType: _named, types.MemberDescriptorType: _named,
+    types.ClassMethodDescriptorType: _named,
+    functools.partial: _referring, types.MappingProxyType: _referring,
+    types.SimpleNamespace: _referring, slice: _referring, property: _referring,
+    staticmethod: _referring, classmethod: _referring,
+    type({}.keys()): _referring, type({}.values()): _referring, type({}.items()): _referring,
+    functools._lru_cache_wrapper: _cached, types.CellType: _cell, weakref.ref: _weak,
+    re.Match: _match, io.StringIO: _stream, io.BytesIO: _stream,
+    io.TextIOWrapper: _file, io.BufferedReader: _file, io.FileIO: _file,
+    re.Pattern: lambda value: Content(f"re {value.pattern!r} {value.flags}", shared=False),
+    memoryview: lambda value: Content("memoryview", [value.tobytes()]),
+    struct.Struct: lambda value: Content(f"struct {value.format}"),
+    _thread.LockType: lambda value: Content(f"lock {value.locked()}"),
+    _thread.RLock: lambda value: Content("lock"),
+    types.TracebackType: lambda value: Content("traceback"),
+    types.CodeType: lambda value: Content(f"code {value.co_qualname}"),
+    object: lambda value: Content("object"),
+    # Which classes an abstract class took for its own: what isinstance remembers.
+    type(vars(abc.ABC)["_abc_impl"]): lambda value: Content("abc"),
+}  # fmt: skip

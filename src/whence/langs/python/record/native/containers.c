@@ -1,0 +1,173 @@
+/* Values with parts, each of which has its share of the bound: sequences, sets and dicts. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+static long write_value(Snapshot *s, PyObject *value, long depth, long budget);
+static long write_compound(Snapshot *s, PyObject *value, long depth, long budget);
+
+static inline long shared_out(long parts, long width, long left)
+{
+    long most = parts < width ? parts : width;
+    return most < left ? most : left < 0 ? 0 : left;
+}
+
+/* One part of a container, in the room that the caller made, with its share of what is left;
+ * returns what is left then. */
+static inline long write_part_here(Snapshot *s, PyObject *part, bool missing, long depth, long left,
+                                   long parts)
+{
+    if (unlikely(missing || left < parts)) { /* a share of less than 1 */
+        put_byte(s->out, V_LEFT_OUT);
+        return left;
+    }
+    if (unlikely(part == NULL)) {
+        put_byte(s->out, V_UNBOUND);
+        return left - 1;
+    }
+    const uint8_t *end = atom_at(buffer_end(s->out), part, s->bound);
+    if (likely(end != NULL)) {
+        buffer_ends(s->out, end);
+        return left - 1;
+    }
+    /* With no level below it a part uses the same whatever its share: no need to divide. */
+    long used = write_compound(s, part, depth, depth > 0 ? left / parts : 1);
+    return left > used ? left - used : 0;
+}
+
+static long write_part(Snapshot *s, PyObject *part, bool missing, long depth, long left, long parts)
+{
+    return likely(room(s, ATOM_ROOM)) ? write_part_here(s, part, missing, depth, left, parts)
+                                      : left;
+}
+
+static inline void enter(Snapshot *s, PyObject *container) { s->chain[s->chain_length++] = container; }
+
+static inline void leave(Snapshot *s) { s->chain_length--; }
+
+static long write_sequence(Snapshot *s, PyObject *sequence, uint8_t kind, long depth, long budget)
+{
+    bool is_list = kind == V_LIST;
+    Py_ssize_t count = is_list ? PyList_GET_SIZE(sequence) : PyTuple_GET_SIZE(sequence);
+    long left = budget - 1;
+    long stored = depth <= 0 ? 0 : shared_out(count, s->bound->width, left);
+    s->mutable |= is_list;
+    put_byte(s->out, kind);
+    put_number(s->out, (uint64_t)count);
+    put_number(s->out, (uint64_t)stored);
+    enter(s, sequence);
+    PyObject **items = is_list ? ((PyListObject *)sequence)->ob_item
+                               : ((PyTupleObject *)sequence)->ob_item;
+    long i = 0;
+    for (; i < stored && items[i] != NULL && room(s, ATOM_ROOM); i++, left--) {
+        const uint8_t *end = atom_at(buffer_end(s->out), items[i], s->bound);
+        if (end == NULL) {
+            break; /* up to here nothing ran, and each took one of what is left */
+        }
+        buffer_ends(s->out, end);
+    }
+    for (; i < stored; i++) {
+        bool missing = s->aborted || (is_list && i >= PyList_GET_SIZE(sequence));
+        PyObject *item = missing   ? NULL
+                         : is_list ? PyList_GET_ITEM(sequence, i)
+                                   : PyTuple_GET_ITEM(sequence, i);
+        left = write_part(s, item, missing, depth - 1, left, stored - i);
+    }
+    leave(s);
+    return budget - left;
+}
+
+static long write_set(Snapshot *s, PyObject *set, uint8_t kind, long depth, long budget)
+{
+    PySetObject *raw = (PySetObject *)set;
+    long left = budget - 1;
+    long stored = depth <= 0 ? 0 : shared_out(raw->used, s->bound->width, left);
+    s->mutable |= kind == V_SET;
+    put_byte(s->out, kind);
+    put_number(s->out, (uint64_t)raw->used);
+    put_number(s->out, (uint64_t)stored);
+    enter(s, set);
+    Py_ssize_t at = 0;
+    for (long i = 0; i < stored; i++) {
+        /* A deleted entry has a hash that no object has. */
+        while (!s->aborted && at <= raw->mask &&
+               (raw->table[at].key == NULL || raw->table[at].hash == -1)) {
+            at++;
+        }
+        bool missing = s->aborted || at > raw->mask;
+        left = write_part(s, missing ? NULL : raw->table[at].key, missing, depth - 1, left,
+                          stored - i);
+        at++;
+    }
+    leave(s);
+    return budget - left;
+}
+
+/* Writes what stands before a dict's entries, and returns how many of these follow. */
+static inline long begin_dict(Snapshot *s, PyObject *dict, long depth, long left)
+{
+    Py_ssize_t count = PyDict_GET_SIZE(dict);
+    long stored = depth <= 0 ? 0 : shared_out(count, s->bound->width, left / 2);
+    s->mutable = true;
+    put_byte(s->out, V_DICT);
+    put_number(s->out, (uint64_t)count);
+    put_number(s->out, (uint64_t)stored);
+    enter(s, dict);
+    return stored;
+}
+
+static long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
+{
+    long left = budget - 1;
+    long stored = begin_dict(s, dict, depth, left);
+    Py_ssize_t at = 0;
+    for (long i = 0; i < stored; i++) {
+        PyObject *key = NULL, *value = NULL;
+        bool missing = s->aborted || !PyDict_Next(dict, &at, &key, &value);
+        long parts = 2 * (stored - i);
+        if (likely(missing || PyUnicode_CheckExact(key))) {
+            left = write_part(s, key, missing, depth - 1, left, parts);
+            left = write_part(s, value, missing, depth - 1, left, parts - 1);
+            continue;
+        }
+        /* Encoding the key may run a summary, and then the value could be gone. */
+        Py_INCREF(value);
+        left = write_part(s, key, missing, depth - 1, left, parts);
+        bool gone = is_last_reference(value);
+        left = write_part(s, value, s->aborted || gone, depth - 1, left, parts - 1);
+        Py_DECREF(value);
+    }
+    leave(s);
+    return budget - left;
+}
+
+/* In the order of its own, which is not that of the dict once an item was moved. */
+static long write_ordered_dict(Snapshot *s, PyObject *dict, long depth, long budget)
+{
+    const OrderedDict *raw = (const OrderedDict *)dict;
+    long left = budget - 1;
+    long stored = begin_dict(s, dict, depth, left);
+    const OrderedNode *node = raw->first;
+    size_t state = raw->state;
+    uint32_t runs = s->runs;
+    for (long i = 0; i < stored; i++) {
+        long parts = 2 * (stored - i);
+        PyObject *value = node != NULL ? value_of_key(&raw->dict, node->key, node->hash) : NULL;
+        bool missing = value == NULL;
+        Py_XINCREF(value); /* encoding the key may run a summary, and then it could be gone */
+        left = write_part(s, missing ? NULL : node->key, missing, depth - 1, left, parts);
+        bool gone = !missing && is_last_reference(value);
+        left = write_part(s, value, missing || s->aborted || gone, depth - 1, left, parts - 1);
+        Py_XDECREF(value);
+        if (unlikely(s->runs != runs) && (s->aborted || raw->state != state)) {
+            node = NULL; /* others were at it */
+        }
+        node = node != NULL ? node->next : NULL;
+    }
+    leave(s);
+    return budget - left;
+}
+
+#else
+typedef int not_empty;
+#endif

@@ -1,0 +1,246 @@
+/* The inputs of a call: encoded at its beginning, compared whenever a step of it begins or ends.
+ *
+ * No object is held from the beginning of a call to its end. An input's address and the hash of
+ * its encoding are kept; at the end the frame tells whether it still holds an object at this
+ * address. If the code never assigns to the name that is the same object. If it does, it is so
+ * unless the frame was the only one to hold it at the beginning: then the object may be gone and
+ * its address be used again, and whether it was changed is not known (LOST). */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+#include <errno.h>
+
+static Watch *watch_add(Thread *thread)
+{
+    if (unlikely(thread->watch_count == thread->watch_capacity)) {
+        size_t capacity = thread->watch_capacity ? thread->watch_capacity * 2 : 1024;
+        Watch *watches = PyMem_RawRealloc(thread->watches, capacity * sizeof *watches);
+        if (watches == NULL) {
+            recorder_fail(ENOMEM);
+            return NULL;
+        }
+        thread->watches = watches;
+        thread->watch_capacity = capacity;
+    }
+    return &thread->watches[thread->watch_count++];
+}
+
+/* A container that an earlier input of the same call holds too. */
+static const Watch *same_input(const Thread *thread, size_t first, const PyObject *value)
+{
+    for (size_t i = first; i < thread->watch_count; i++) {
+        if (thread->watches[i].object == value) {
+            return &thread->watches[i];
+        }
+    }
+    return NULL;
+}
+
+static bool ends_room(Thread *thread, size_t count)
+{
+    if (likely(thread->ends_capacity >= count)) {
+        return true;
+    }
+    InputEncoding *ends = PyMem_RawRealloc(thread->ends, count * 2 * sizeof *ends);
+    if (ends == NULL) {
+        recorder_fail(ENOMEM);
+        return false;
+    }
+    thread->ends = ends;
+    thread->ends_capacity = count * 2;
+    return true;
+}
+
+/* Encodes an input that is more than a byte, and watches it if it has identity or can change. In
+ * the page itself it is refused (false, with recording going on) if code would have to run. */
+static bool encode_input(Thread *thread, Buffer *out, PyObject *value, const Input *input,
+                         uint32_t index, size_t first_watch, const Bound *bound,
+                         InputEncoding *encoding)
+{
+    bool container = is_container(value);
+    const Watch *same = container ? same_input(thread, first_watch, value) : NULL;
+    size_t start = out->length;
+    encoding->hashed = false;
+    if (same != NULL) {
+        put_byte(out, V_INPUT);
+        put_number(out, same->input);
+        encoding->end = out->length;
+        return true;
+    }
+    Snapshot snapshot;
+    /* Asked now: meanwhile another thread may rebind a closure's variable, and free its object. */
+    bool sole = value != NULL && Py_REFCNT(value) == 1;
+    snapshot.held_count = 0;
+    snapshot.foreign_opaque = false;
+    snapshot.in_place = out == &recorder.page;
+    if (!snapshot_root(&snapshot, thread, out, value, bound)) {
+        recorder_fail(ENOMEM);
+        return false;
+    }
+    if (unlikely(snapshot.refused)) {
+        return false;
+    }
+    encoding->end = out->length;
+    bool compared = recorder.detail == DETAIL_FULL &&
+                    (input->kind == INPUT_FREE || snapshot.mutable);
+    if (!compared && !container) {
+        return true;
+    }
+    Watch *watch = watch_add(thread);
+    if (watch == NULL) {
+        return false;
+    }
+    if (compared) {
+        encoding->hashed = true;
+        encoding->hash = hash_bytes(out->bytes + start, encoding->end - start);
+    }
+    *watch = (Watch){value, compared ? encoding->hash.a : 0, (uint16_t)index, compared, sole};
+    return true;
+}
+
+/* Encodes each input into the scratch. */
+static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *code,
+                          const Bound *bound)
+{
+    size_t first_watch = thread->watch_count;
+    thread->scratch.length = 0;
+    if (!ends_room(thread, code->input_count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < code->input_count; i++) {
+        const Input *input = &code->inputs[i];
+        PyObject *value = input_value(frame, input);
+        uint8_t byte = input->kind == INPUT_FREE ? 0 : one_byte_value(value);
+        if (unlikely(!buffer_room(&thread->scratch, 32))) {
+            recorder_fail(ENOMEM);
+            return false;
+        }
+        if (byte != 0) {
+            put_byte(&thread->scratch, byte);
+            thread->ends[i] = (InputEncoding){.end = thread->scratch.length};
+        }
+        else if (!encode_input(thread, &thread->scratch, value, input, i, first_watch, bound,
+                               &thread->ends[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- what changed ---- */
+
+enum { CHANGE_SIZE = 1 + 2 * NUMBER_SIZE };
+
+/* One entry of the thread's changes: input, length of the encoding (0: lost), encoding. */
+static bool add_change(Thread *thread, uint16_t input, const uint8_t *bytes, size_t count)
+{
+    if (!buffer_room(&thread->changes, count + 2 * NUMBER_SIZE)) {
+        recorder_fail(ENOMEM);
+        return false;
+    }
+    put_number(&thread->changes, input);
+    put_number(&thread->changes, count);
+    if (count > 0) {
+        put_bytes(&thread->changes, bytes, count);
+    }
+    return true;
+}
+
+/* Compares what the frame holds with what was seen last, and gathers the differences.
+ * `held` gets the containers that are certainly still the same inputs. */
+static bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches,
+                           size_t count, Held *held, size_t *held_count)
+{
+    const CodeEntry *code = activation->code;
+    const Bound *bound = &recorder.bounds[activation->bound];
+    thread->changes.length = 0;
+    *held_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        Watch *watch = &watches[i];
+        const Input *input = &code->inputs[watch->input];
+        PyObject *value = input_value(activation->frame, input);
+        bool same = value == watch->object;
+        bool certain = same && !(input->rebound && watch->sole);
+        if (certain && held != NULL && is_container(value)) {
+            held[(*held_count)++] = (Held){value, watch->input};
+        }
+        if (!watch->compared) {
+            continue;
+        }
+        if (!certain && input->kind != INPUT_FREE) {
+            watch->compared = false; /* said once */
+            if (!add_change(thread, watch->input, NULL, 0)) {
+                return false;
+            }
+            continue;
+        }
+        Snapshot snapshot;
+        size_t start = thread->scratch.length;
+        if (!snapshot_plain(&snapshot, thread, &thread->scratch, value, bound)) {
+            recorder_fail(ENOMEM);
+            return false;
+        }
+        size_t length = thread->scratch.length - start;
+        thread->scratch.length = start;
+        uint64_t hash = hash_bytes(thread->scratch.bytes + start, length).a;
+        if (unlikely(hash != watch->hash)) {
+            watch->hash = hash;
+            if (!add_change(thread, watch->input, thread->scratch.bytes + start, length)) {
+                return false;
+            }
+        }
+        watch->object = value;
+    }
+    return true;
+}
+
+static uint64_t get_number(const uint8_t *bytes, size_t *at)
+{
+    uint64_t number = 0;
+    for (int shift = 0;; shift += 7) {
+        uint8_t byte = bytes[(*at)++];
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) {
+            return number;
+        }
+    }
+}
+
+/* Each entry grows by less than CHANGE_SIZE bytes as a record. */
+static void put_changes(const Thread *thread, uint64_t call)
+{
+    for (size_t at = 0; at < thread->changes.length;) {
+        uint64_t input = get_number(thread->changes.bytes, &at);
+        size_t count = (size_t)get_number(thread->changes.bytes, &at);
+        put_byte(&recorder.page, count > 0 ? R_CHANGED : R_LOST);
+        put_number(&recorder.page, recorder.next_call - call);
+        put_number(&recorder.page, input);
+        if (count > 0) {
+            put_root(&recorder.page, thread->changes.bytes + at, count, NULL);
+            at += count;
+        }
+    }
+}
+
+static size_t changes_size(const Thread *thread)
+{
+    /* An entry has at least two bytes. */
+    return thread->changes.length * (1 + CHANGE_SIZE / 2);
+}
+
+static void watches_of(Thread *thread, Activation *activation, Watch **watches, size_t *count)
+{
+    if (activation->generator != NULL) {
+        *watches = activation->generator->watches;
+        *count = activation->generator->watch_count;
+    }
+    else {
+        *watches = thread->watches + activation->watches;
+        *count = thread->watch_count - activation->watches;
+    }
+}
+
+#else
+typedef int not_empty;
+#endif

@@ -1,0 +1,254 @@
+/* Objects: what their class says that they are, their content, and their attributes as they stand in
+ * memory. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+/* ---- attributes ---- */
+
+static inline PyObject *slot_value(PyObject *object, const SlotEntry *slot)
+{
+    PyObject *value = *(PyObject **)((char *)object + slot->offset);
+    return unlikely(slot->none_is_nothing) && value == Py_None ? NULL : value;
+}
+
+static inline long write_attribute(Snapshot *s, uint32_t name, PyObject *value, bool missing, long depth,
+                            long left, long parts)
+{
+    if (!room(s, ATOM_ROOM)) {
+        return left;
+    }
+    put_number(s->out, name);
+    return write_part_here(s, value, missing, depth, left, parts);
+}
+
+/* The first `count` of the attributes that an instance keeps without a dict, whose names are known.
+ * As long as nothing of ours runs, nobody changes them. */
+static inline long write_values(Snapshot *s, PyObject *object, TypeEntry *entry,
+                                PyDictValues *values, long count, long stored, long depth,
+                                long left)
+{
+    uint32_t runs = s->runs;
+    long i = 0;
+    for (; i < count && likely(s->runs == runs && left >= stored - i); i++) {
+        Py_ssize_t index = values_index(values, i);
+        PyObject *value = values->values[index];
+        if (unlikely(value == NULL || !room(s, ATOM_ROOM))) {
+            break;
+        }
+        uint8_t *at = number_at(buffer_end(s->out), entry->key_names[index]);
+        const uint8_t *end = atom_at(at, value, s->bound);
+        if (likely(end != NULL)) {
+            buffer_ends(s->out, end);
+            left--;
+        }
+        else {
+            buffer_ends(s->out, at);
+            long used = write_compound(s, value, depth - 1, depth > 1 ? left / (stored - i) : 1);
+            left = left > used ? left - used : 0;
+        }
+    }
+    for (; i < count; i++) {
+        values = s->aborted ? NULL : instance_state(object, entry->type).values;
+        bool missing = values == NULL || i >= values_count(values);
+        Py_ssize_t index = missing ? 0 : values_index(values, i);
+        missing = missing || !type_key_names(entry, index + 1);
+        uint32_t name = likely(!missing) ? entry->key_names[index] : name_number(NULL);
+        left = write_attribute(s, name, missing ? NULL : values->values[index], missing, depth - 1,
+                               left, stored - i);
+    }
+    return left;
+}
+
+static inline Py_ssize_t attribute_count(PyObject *object, const TypeEntry *entry,
+                                         const InstanceState *state, bool with_slots)
+{
+    Py_ssize_t count = state->values != NULL ? values_count(state->values)
+                       : state->dict != NULL ? PyDict_GET_SIZE(state->dict)
+                                             : 0;
+    for (uint32_t i = 0; with_slots && i < entry->slot_count; i++) {
+        count += slot_value(object, &entry->slots[i]) != NULL;
+    }
+    return count;
+}
+
+/* `__dict__` in its order, then slots. Writes the counts and parts; returns what is left. */
+static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bool with_slots,
+                             long depth, long left)
+{
+    InstanceState state = instance_state(object, entry->type);
+    Py_ssize_t in_state = state.values != NULL ? values_count(state.values)
+                          : state.dict != NULL ? PyDict_GET_SIZE(state.dict)
+                                               : 0;
+    Py_ssize_t count = attribute_count(object, entry, &state, with_slots);
+    long stored = depth <= 0 ? 0 : shared_out(count, s->bound->attributes, left);
+    if (!room(s, ATOM_ROOM)) {
+        return left;
+    }
+    put_number(s->out, (uint64_t)count + entry->unseen);
+    put_number(s->out, (uint64_t)stored);
+    if (stored == 0) {
+        return left;
+    }
+    enter(s, object);
+    long i = 0;
+    Py_ssize_t at = 0;
+    if (state.values != NULL &&
+        type_key_names(entry, ((PyHeapTypeObject *)entry->type)->ht_cached_keys->dk_nentries)) {
+        i = Py_MIN(stored, in_state);
+        left = write_values(s, object, entry, state.values, i, stored, depth, left);
+    }
+    else if (state.dict != NULL) {
+        uint32_t runs = s->runs;
+        bool gone = false;
+        for (; i < stored && i < in_state; i++) {
+            if (unlikely(s->runs != runs)) {
+                runs = s->runs;
+                gone |= s->aborted || instance_state(object, entry->type).dict != state.dict;
+            }
+            PyObject *key = NULL, *value = NULL;
+            bool missing = gone || !PyDict_Next(state.dict, &at, &key, &value);
+            left = write_attribute(s, name_number(key), value, missing, depth - 1, left,
+                                   stored - i);
+        }
+    }
+    for (uint32_t slot = 0; i < stored && !s->aborted && slot < entry->slot_count; slot++) {
+        PyObject *value = slot_value(object, &entry->slots[slot]);
+        if (value != NULL) {
+            left = write_attribute(s, entry->slots[slot].name, value, false, depth - 1, left,
+                                   stored - i);
+            i++;
+        }
+    }
+    for (; i < stored; i++) { /* only if others were let at it */
+        left = write_attribute(s, name_number(NULL), NULL, true, depth - 1, left, stored - i);
+    }
+    leave(s);
+    return left;
+}
+
+/* ---- instances ---- */
+
+/* The content of an instance of a subclass of a builtin, as that builtin. */
+static long write_content(Snapshot *s, PyObject *value, uint8_t builtin, long depth, long budget)
+{
+    switch (builtin) {
+    case V_NUMBER:
+        write_number(s, value);
+        return 1;
+    case V_FLOAT:
+        put_byte(s->out, V_FLOAT);
+        write_double(s, PyFloat_AS_DOUBLE(value));
+        return 1;
+    case V_COMPLEX:
+        put_byte(s->out, V_COMPLEX);
+        write_double(s, ((PyComplexObject *)value)->cval.real);
+        write_double(s, ((PyComplexObject *)value)->cval.imag);
+        return 1;
+    case V_STRING:
+        write_string(s, value);
+        return 1;
+    case V_BYTES:
+        write_bytes(s, V_BYTES, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value));
+        return 1;
+    default:
+        break;
+    }
+    remember(s, NULL); /* a container in the count, to which nothing refers */
+    switch (builtin) {
+    case V_BYTEARRAY:
+        s->mutable = true;
+        write_bytes(s, V_BYTEARRAY, PyByteArray_AS_STRING(value), PyByteArray_GET_SIZE(value));
+        return 1;
+    case V_LIST:
+    case V_TUPLE:
+        return write_sequence(s, value, builtin, depth, budget);
+    case V_SET:
+    case V_FROZENSET:
+        return write_set(s, value, builtin, depth, budget);
+    default:
+        return PyODict_Check(value) && ordered_dict_is_known()
+                   ? write_ordered_dict(s, value, depth, budget)
+                   : write_dict(s, value, depth, budget);
+    }
+}
+
+static void write_opaque(Snapshot *s, uint32_t type)
+{
+    put_byte(s->out, V_OPAQUE);
+    put_number(s->out, type);
+}
+
+static long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long depth, long budget)
+{
+    if (s->foreign_opaque && !entry->user &&
+        (entry->kind != TYPE_SUMMARY || entry->mutable_summary)) {
+        write_opaque(s, entry->number);
+        return 1;
+    }
+    long left = budget - 1;
+    switch (entry->kind) {
+    case TYPE_OBJECT:
+        s->mutable |= entry->has_dict || entry->slot_count > 0;
+        put_byte(s->out, V_OBJECT);
+        put_number(s->out, entry->number);
+        if (depth <= 0) { /* as write_attributes has it, at the bound */
+            InstanceState state = instance_state(value, entry->type);
+            put_number(s->out, (uint64_t)attribute_count(value, entry, &state, true));
+            put_byte(s->out, 0);
+            return 1;
+        }
+        left = write_attributes(s, value, entry, true, depth, left);
+        return budget - left;
+    case TYPE_SUMMARY:
+        write_summary(s, value, entry);
+        return 1;
+    case TYPE_OPAQUE:
+        write_opaque(s, entry->number);
+        return 1;
+    default:
+        break;
+    }
+    long used;
+    long inner = left < 1 ? 1 : left;
+    put_byte(s->out, entry->kind == TYPE_EXCEPTION ? V_EXCEPTION : V_SUBCLASS);
+    put_number(s->out, entry->number);
+    enter(s, value);
+    if (entry->kind == TYPE_SUBCLASS) {
+        s->mutable |= entry->has_dict || entry->slot_count > 0;
+        used = write_content(s, value, entry->builtin, depth, inner);
+    }
+    else if (entry->kind == TYPE_EXCEPTION) {
+        s->mutable = true;
+        PyObject *args = ((PyBaseExceptionObject *)value)->args;
+        remember(s, NULL); /* as with the content of others, nothing refers to it */
+        if (args != NULL && PyTuple_CheckExact(args)) {
+            used = write_sequence(s, args, V_TUPLE, depth, inner);
+        }
+        else {
+            put_bytes(s->out, (uint8_t[]){V_TUPLE, 0, 0}, 3);
+            used = 1;
+        }
+    }
+    else {
+        s->mutable = true;
+        remember(s, NULL);
+        write_opaque(s, entry->opaque);
+        used = 1;
+    }
+    leave(s);
+    left = left > used ? left - used : 0;
+    long total = 1 + used;
+    if (s->aborted) {
+        if (room(s, 2)) {
+            put_bytes(s->out, (uint8_t[]){0, 0}, 2);
+        }
+        return total;
+    }
+    long rest = write_attributes(s, value, entry, entry->kind != TYPE_EXCEPTION, depth, left);
+    return total + left - rest;
+}
+
+#else
+typedef int not_empty;
+#endif

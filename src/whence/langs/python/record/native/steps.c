@@ -1,0 +1,363 @@
+/* How the steps of calls end, and how those of generators begin.
+ *
+ * A step is the time from a call's beginning or resumption to its next yield or its end. Records
+ * are written as in calls.c: in place, or prepared first. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+#include <errno.h>
+
+/* ---- ends ---- */
+
+static inline void put_end(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
+                    bool bare)
+{
+    uint64_t skipped = activation->skipped;
+    if (unlikely(thread->changes.length > 0)) {
+        put_changes(thread, activation->call);
+    }
+    if (unlikely(skipped > 0)) {
+        put_skipped(activation->call, skipped);
+    }
+    put_byte(&recorder.page, bare ? record + 1 : record);
+    put_number(&recorder.page, recorder.next_call - activation->call);
+    if (record == R_RAISE) {
+        put_number(&recorder.page, place);
+    }
+}
+
+enum { MOST_HELD = 64 };
+
+static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, const Held *held,
+                           size_t held_count)
+{
+    Snapshot snapshot;
+    snapshot.held = held;
+    snapshot.held_count = held_count;
+    snapshot.foreign_opaque = snapshot.in_place = false;
+    if (unlikely(thread->unmade != NULL)) {
+        return snapshot_unmade(&snapshot, thread, &thread->scratch, thread->unmade, value, bound);
+    }
+    return snapshot_root(&snapshot, thread, &thread->scratch, value, bound);
+}
+
+/* Inputs of a generator are compared at each step, so that they have the usual bound; what comes of
+ * its first steps is looked at once, and has that of first calls. */
+static const Bound *bound_of_outcome(const Activation *activation, uint8_t record)
+{
+    CodeEntry *code = activation->code;
+    if (code->is_generator && activation->bound == BOUND_USUAL && record != R_RAISE) {
+        uint64_t *count = record == R_YIELD ? &code->yields : &code->returns;
+        if (*count < recorder.first_calls) {
+            ++*count;
+            return &recorder.bounds[BOUND_FIRST];
+        }
+    }
+    return &recorder.bounds[activation->bound];
+}
+
+/* Writes the end of a step with the outcome encoded where it stands. False, with the page as it
+ * was, if that cannot be. */
+static bool end_in_place(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
+                         PyObject *value, const Bound *bound, const Held *held, size_t held_count)
+{
+    Buffer *page = &recorder.page;
+    if (unlikely(thread->unmade != NULL) ||
+        !record_begin(thread->number,
+                      changes_size(thread) + SKIPPED_SIZE + CALL_SIZE + ATOM_SIZE)) {
+        return false;
+    }
+    size_t before = page->length;
+    uint64_t next_value = recorder.next_value;
+    put_end(thread, activation, record, place, false);
+    size_t start = page->length;
+    const uint8_t *end = value != NULL ? atom_at(buffer_end(page), value, bound) : NULL;
+    if (likely(end != NULL)) {
+        buffer_ends(page, end);
+    }
+    else {
+        Snapshot snapshot;
+        snapshot.held = held;
+        snapshot.held_count = held_count;
+        snapshot.foreign_opaque = false;
+        snapshot.in_place = true;
+        if (!snapshot_root(&snapshot, thread, page, value, bound) || snapshot.refused ||
+            recorder.tables.length > 0) {
+            page->length = before;
+            roots_undone(next_value);
+            return false;
+        }
+    }
+    root_written(page, start, NULL);
+    activation->skipped = 0;
+    record_end();
+    return true;
+}
+
+/* Writes how a step ended: what changed, what was skipped, and the outcome. */
+static void write_end_of_step(Thread *thread, Activation *activation, uint8_t record,
+                              PyObject *value, bool bare)
+{
+    uint64_t place = record == R_RAISE ? frame_place(activation->frame) : 0;
+    size_t index = (size_t)(activation - thread->stack);
+    thread->changes.length = thread->scratch.length = 0;
+    if (recorder.detail == DETAIL_IDS || recorder.full) {
+        bare = true;
+        if (recorder.full && record == R_YIELD) {
+            return;
+        }
+    }
+    else {
+        if (activation->code->global_count > 0) {
+            globals_check(thread, activation->frame, activation->code);
+        }
+        Watch *watches;
+        size_t count, held_count = 0;
+        Held few[MOST_HELD];
+        watches_of(thread, activation, &watches, &count);
+        /* If changes are not wanted, inputs are asked only whether the outcome is one of them. */
+        bool asked = recorder.detail == DETAIL_FULL || (!bare && is_container(value));
+        if (asked && !compare_inputs(thread, activation, watches, count,
+                            count <= MOST_HELD ? few : NULL, &held_count)) {
+            return;
+        }
+        if (!bare) {
+            activation = &thread->stack[index];
+            const Bound *bound = bound_of_outcome(activation, record);
+            if (likely(end_in_place(thread, activation, record, place, value, bound, few,
+                                    held_count))) {
+                return;
+            }
+            if (!encode_outcome(thread, value, bound, few, held_count)) {
+                recorder_fail(ENOMEM);
+                return;
+            }
+        }
+    }
+    if (record_begin(thread->number, changes_size(thread) + SKIPPED_SIZE + CALL_SIZE +
+                                         thread->scratch.length)) {
+        put_end(thread, &thread->stack[index], record, place, bare);
+        if (!bare) {
+            put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
+        }
+        thread->stack[index].skipped = 0;
+        record_end();
+    }
+}
+
+/* The object that is in the box in which an asynchronous generator yields; NULL: it awaits. */
+static PyObject *unwrapped(PyObject *value)
+{
+    if (strcmp(Py_TYPE(value)->tp_name, "async_generator_wrapped_value") != 0) {
+        return NULL;
+    }
+    return ((PyObject **)(value + 1))[0];
+}
+
+void call_yielded(Thread *thread, Frame *frame, PyObject *value)
+{
+    Activation *activation = activation_of(thread, frame);
+    if (activation == NULL) {
+        return;
+    }
+    if (activation->kind == RECORDED) {
+        bool bare = activation->code->is_coroutine;
+        if (activation->code->is_async_generator) {
+            value = unwrapped(value);
+            bare = value == NULL;
+        }
+        int8_t state = generator_keep(frame);
+        write_end_of_step(thread, activation, R_YIELD, value, bare);
+        generator_release(frame, state);
+    }
+    pop(thread);
+}
+
+static __attribute__((noinline)) void call_ended(Thread *thread, Frame *frame, uint8_t record,
+                                                 PyObject *value)
+{
+    Activation *activation = activation_of(thread, frame);
+    if (activation == NULL) {
+        return;
+    }
+    bool is_generator_frame = activation->generator != NULL;
+    if (activation->kind == RECORDED) {
+        bool bare = value == NULL && thread->unmade == NULL;
+        write_end_of_step(thread, activation, record, value, bare);
+    }
+    pop(thread);
+    if (unlikely(is_generator_frame)) {
+        generator_forget(frame);
+    }
+}
+
+/* The way of most returns, like that of most calls: the result is an atom (or none is wanted), and
+ * there is nothing to compare. */
+static inline bool return_quickly(Thread *thread, Frame *frame, PyObject *value)
+{
+    if (thread->count == 0 || !page_is_ready(thread)) {
+        return false;
+    }
+    const Activation *top = &thread->stack[thread->count - 1];
+    if (top->frame != frame || !top->code->quick || top->kind != RECORDED || top->skipped > 0 ||
+        unlikely(recorder.full || value == NULL) ||
+        (thread->watch_count != top->watches && recorder.detail == DETAIL_FULL) ||
+        !globals_settled(frame, top->code)) {
+        return false;
+    }
+    Buffer *page = &recorder.page;
+    uint8_t *at = buffer_end(page);
+    *at++ = recorder.detail == DETAIL_IDS ? R_BARE_RETURN : R_RETURN;
+    at = number_at(at, recorder.next_call - top->call);
+    if (recorder.detail == DETAIL_IDS) {
+        buffer_ends(page, at);
+    }
+    else {
+        const uint8_t *end = atom_at(at, value, &recorder.bounds[top->bound]);
+        if (end == NULL) {
+            return false;
+        }
+        buffer_ends(page, end);
+        root_written(page, (size_t)(at - page->bytes), NULL);
+    }
+    pop(thread);
+    record_end();
+    return true;
+}
+
+void call_returned(Thread *thread, Frame *frame, PyObject *value)
+{
+    if (!return_quickly(thread, frame, value)) {
+        call_ended(thread, frame, R_RETURN, value);
+    }
+}
+
+void call_raised(Thread *thread, Frame *frame, PyObject *exception)
+{
+    call_ended(thread, frame, R_RAISE, exception);
+}
+
+/* ---- generators go on ---- */
+
+/* Gathers what others changed while it was suspended. (On 3.11 its CALL was written a moment ago, if
+ * it starts now.) */
+static bool find_changed_meanwhile(Thread *thread, Frame *frame, const Generator *generator)
+{
+    Activation step = {.frame = frame, .code = generator->code, .bound = generator->bound};
+    size_t held_count;
+    thread->scratch.length = thread->changes.length = 0;
+    if (recorder.detail != DETAIL_FULL ||
+        (!generator->started && PY_VERSION_HEX < 0x030C0000)) {
+        return true;
+    }
+    return compare_inputs(thread, &step, generator->watches, generator->watch_count, NULL,
+                          &held_count);
+}
+
+/* How a generator goes on, with what it goes on encoded in the scratch. */
+static enum record encode_resume(Thread *thread, const Frame *frame, const Bound *bound,
+                                 PyObject *thrown)
+{
+    if (recorder.detail == DETAIL_IDS) {
+        return R_RESUME;
+    }
+    if (unlikely(is_thrown_into(frame))) {
+        put_byte(&thread->scratch, V_LEFT_OUT);
+        return R_THROW;
+    }
+    PyObject *value = thrown != NULL ? thrown : sent_value(frame);
+    if (value == NULL || value == Py_None) {
+        return R_RESUME;
+    }
+    if (!encode_outcome(thread, value, bound, NULL, 0)) {
+        recorder_fail(ENOMEM);
+    }
+    return thrown != NULL ? R_THROW : R_SEND;
+}
+
+/* Writes what others changed, and that it goes on. */
+static void write_resume(Thread *thread, Frame *frame, const Generator *generator, const Origin *by,
+                         PyObject *thrown)
+{
+    uint64_t call = generator->call;
+    const Bound *bound = &recorder.bounds[generator->bound];
+    if (!find_changed_meanwhile(thread, frame, generator) || !buffer_room(&thread->scratch, 1)) {
+        return;
+    }
+    enum record record = encode_resume(thread, frame, bound, thrown);
+    if (recorder.problem != 0 ||
+        !record_begin(thread->number, changes_size(thread) + CALL_SIZE + thread->scratch.length)) {
+        return;
+    }
+    put_changes(thread, call);
+    put_byte(&recorder.page, (uint8_t)record);
+    put_number(&recorder.page, recorder.next_call - call);
+    put_number(&recorder.page, recorder.next_call - by->call);
+    if (record != R_RESUME) {
+        put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
+    }
+    record_end();
+}
+
+/* A generator's frame starts, goes on, or has an exception thrown into it. */
+void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *thrown)
+{
+    make_current(thread, frame);
+    Generator *generator = generator_of(frame);
+    if (generator == NULL) {
+        /* Its creation was not seen: it belongs to whoever created it, if memory tells, or else to
+         * whoever runs it first. */
+        Origin creator;
+        PyObject *object = (PyObject *)frame_generator(frame);
+        bool known = generator_creator(object, &creator);
+        generator_created(thread, object, code, known ? &creator : NULL);
+        generator = generator_of(frame);
+        if (generator == NULL) {
+            return;
+        }
+    }
+    Origin by = thread_top(thread);
+    if (generator->kind == RECORDED && !recorder.full) {
+        if (recorder.detail == DETAIL_FULL && code->global_count > 0) {
+            thread->scratch.length = 0;
+            globals_check(thread, frame, code);
+        }
+        write_resume(thread, frame, generator, &by, thrown);
+    }
+    push_generator(thread, frame, generator);
+}
+
+/* ---- the rest ---- */
+
+void write_note(const char *text, size_t count)
+{
+    if (record_begin(recorder.current_thread, 1 + NUMBER_SIZE + count)) {
+        put_byte(&recorder.page, R_NOTE);
+        put_number(&recorder.page, count);
+        put_bytes(&recorder.page, text, count);
+        record_end();
+    }
+}
+
+void write_end(int how, PyObject *value)
+{
+    Thread *thread = this_thread();
+    if (thread == NULL) {
+        return;
+    }
+    thread->scratch.length = 0;
+    Snapshot snapshot;
+    if (snapshot_plain(&snapshot, thread, &thread->scratch, value,
+                       &recorder.bounds[BOUND_FIRST]) &&
+        record_begin(recorder.current_thread, 2 + NUMBER_SIZE + thread->scratch.length)) {
+        put_byte(&recorder.page, R_END);
+        put_byte(&recorder.page, (uint8_t)how);
+        put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
+        record_end();
+    }
+}
+
+#else
+typedef int not_empty;
+#endif

@@ -1,0 +1,101 @@
+"""Which lines a recorded call ran, learned by making this one call again, in a process apart.
+
+The program as a whole is not run again: that is a person's to allow (`rerun.py`). Its modules are
+loaded and the call is made where nothing can reach beyond the process; whatever would ends it.
+
+Invariant: nothing is believed of a call that came to something else than the recorded one.
+"""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+from pathlib import Path
+
+from whence.errors import WhenceError
+from whence.langs.python.oracles.comparing import (
+    Equation,
+    Match,
+    compare_equations,
+    compare_state,
+    is_opaque,
+)
+from whence.langs.python.oracles.equations import NotWhole, equation_at
+from whence.langs.python.oracles.orders import NoOrder, order_of
+from whence.langs.python.oracles.type_hints import unchanged_files
+from whence.langs.python.oracles.versions import Reference, Versions, is_body
+from whence.langs.python.oracles.workers import Failed, Worker
+from whence.langs.python.trace.call_recipes import place_of
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.recipes import Name, Raised
+from whence.langs.python.trace.tables import CodeEntry
+from whence.model.call import OutcomeKind
+from whence.tree.memory import ColumnTree
+
+LOADING = 10.0
+"""Seconds that the program's modules may take to be loaded."""
+CALLING = 5.0
+
+
+_TOO_DEEP = Name("builtins", "RecursionError")
+
+
+class CannotTell(WhenceError):
+    """Why the lines are not known."""
+
+
+def lines_of_call(tree: ColumnTree, node: int) -> frozenset[int]:
+    """The lines that a call ran, itself and not what it called; `CannotTell` says why not."""
+    position = tree.position(node)
+    try:
+        source, number = place_of(tree, position)
+        if number < 1:
+            raise CannotTell("it is no call of the program's own code")
+        _check(source, source.code(number))
+        ours = equation_at(tree, position)
+        if ours.call.outcome.kind is OutcomeKind.NOT_TERMINATED:
+            raise CannotTell("it did not end")
+        ended = ours.call.outcome.value
+        if isinstance(ended, Raised) and ended.of == _TOO_DEEP:
+            raise CannotTell("it called itself as often as Python allows")
+        return _made_again(source, number, ours)
+    except (TypeError, NotWhole, NoOrder, Failed) as problem:
+        raise CannotTell(str(problem)) from None
+
+
+def _check(source: TraceSource, code: CodeEntry) -> None:
+    if source.file.header.python != platform.python_version():
+        raise CannotTell(f"it was recorded with Python {source.file.header.python}")
+    if is_body(code):
+        raise CannotTell("it is the body of a module or class")
+    if code.is_stepped:
+        raise CannotTell("it is a generator or coroutine")
+    if code.is_text or code.module not in unchanged_files(source):
+        raise CannotTell("its file is not there any more as it was")
+
+
+def _made_again(source: TraceSource, number: int, ours: Equation) -> frozenset[int]:
+    version = Versions(source.file.header, source.tables.codes(), Reference("", "", "")).own()
+    order, unsent = order_of(source, number, ours, version.modules)
+    worker = Worker(version, loading=LOADING, guarded=True)
+    with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+        output = Path(folder) / "call.whence"
+        line = ours.call.code.first_line
+        try:
+            said = worker.call(
+                {**order, "trace": str(output), "seed": 1, "line": line, "lines": True}, CALLING
+            )
+        finally:
+            worker.close()
+        tree = open_trace(output)
+        if len(tree.columns) < 2:
+            raise CannotTell("made again, it was not recorded")
+        theirs = equation_at(tree, 1)
+    for name in theirs.variables.keys() & unsent.keys():
+        if not is_opaque(unsent[name]):
+            raise CannotTell(f"it reads {name.qualname}, which cannot be made again")
+    for compared in (compare_state(ours, theirs), compare_equations(ours, theirs)):
+        if compared.match is not Match.SAME:
+            raise CannotTell(f"made again, it does not come to the same ({compared.why})")
+    return frozenset(map(int, said["lines"]))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import io
+import threading
+from pathlib import Path
+
+import pytest
+
+from whence.cli import opening
+from whence.cli.waiting import Waiting
+
+
+class Terminal(io.StringIO):
+    """Notices when something is written to it."""
+
+    def __init__(self, seen: bool = True) -> None:
+        super().__init__()
+        self._seen = seen
+        self.written = threading.Event()
+
+    def isatty(self) -> bool:
+        return self._seen
+
+    def write(self, text: str) -> int:
+        found = super().write(text)
+        self.written.set()
+        return found
+
+
+def test_what_takes_long_is_told_and_wiped_out() -> None:
+    terminal = Terminal()
+    waiting = Waiting(terminal, quiet=0.0)
+    with waiting("counting"):
+        assert terminal.written.wait(30)
+    shown = terminal.getvalue()
+    assert shown.startswith("\r\x1b[Kcounting: 0 s (Ctrl-C stops it)")
+    assert shown.endswith("\r\x1b[K")
+
+
+def test_nothing_is_shown_of_what_is_quickly_done_or_where_nobody_looks() -> None:
+    quick, piped = Terminal(), Terminal(seen=False)
+    with Waiting(quick, quiet=3600)("counting"):
+        pass
+    with Waiting(piped, quiet=0.0)("counting"):
+        assert not piped.written.wait(0.2)
+    assert quick.getvalue() == piped.getvalue() == ""
+
+
+def test_a_stop_is_passed_on_and_the_line_is_gone() -> None:
+    terminal = Terminal()
+    with pytest.raises(KeyboardInterrupt), Waiting(terminal, quiet=0.0)("counting"):
+        assert terminal.written.wait(30)
+        raise KeyboardInterrupt
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_reading_a_large_trace_tells_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    path = tmp_path / "large.whence"
+    path.write_bytes(b"x" * 1000)
+    monkeypatch.setattr(opening, "_LARGE", 1000)
+    report = opening._by_pages(path)
+    assert report is not None
+    for page in range(1, 5):
+        report(page, 4)
+    assert terminal.getvalue() == "".join(
+        f"\r\x1b[K{text}" for text in (*(f"indexing large.whence: {n} %" for n in (25, 50, 75)), "")
+    )
+    monkeypatch.setattr("sys.stderr", Terminal(seen=False))
+    assert opening._by_pages(path) is None

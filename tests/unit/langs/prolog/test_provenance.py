@@ -1,0 +1,220 @@
+"""Where parts of answers come from, by program, goal and mark."""
+
+from pathlib import Path
+
+import pytest
+from prolog import need_swipl
+
+from whence.langs.prolog.engine import Engine
+from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.traced_call import Left, Port
+from whence.model.call import find_mark
+from whence.model.origin import Origin
+from whence.testing.laws import check_provenance
+
+need_swipl()
+
+PROGRAM = """
+:- use_module(library(yall)).
+rev([], []).
+rev([X|Xs], R) :- rev(Xs, R0), app(R0, [X], R).
+app([], L, L).
+app([X|Xs], L, [X|Zs]) :- app(Xs, L, Zs).
+twice(X, Y) :- Y is X * 2.
+all(L, D) :- maplist(twice, L, D).
+swapped(L, D) :- maplist([X,Y]>>app(Y, [], X), D, L).
+called(X, Y) :- call(twice, X, Y).
+closure(Xs, Ys) :- call(app([0]), Xs, Ys).
+built(X, Y) :- G = twice(X, Y), call(G).
+together(X, Y) :- G = ( twice(X, Z), twice(Z, Y) ), call(G).
+once_only(X, Y) :- once(twice(X, Y)).
+both_once(X, Y) :- once(( twice(X, Z), twice(Z, Y) )).
+caught(X, Y) :- catch(fails(X), oops(E), recovered(E, Y)).
+fails(X) :- throw(oops(X)).
+recovered(E, got(E)).
+open_list(L) :- L = [a|T], fill(T).
+fill(T) :- T = [B|R], b(B), R = [].
+b(q).
+greeting(X) --> [hello], name(X).
+name(bob) --> [bob].
+parse(L, X) :- phrase(greeting(X), L).
+pairs(L) :- findall(X-Y, pair(X, Y), L).
+pair(1, 2).
+pair(3, 4).
+summed(L, S) :- foldl(plus_one, L, 0, S).
+plus_one(X, S0, S) :- S is S0 + X + 1.
+shared(A, B) :- A = f(B), give(B).
+give(7).
+woken(X) :- freeze(Y, X = 1), touched(Y).
+touched(2).
+looked_up(K, V) :- member(K-V, [a-1, b-2]).
+passed(X, Y) :- given(X, Z), same(Z, Y).
+given(_, z).
+same(X, X).
+chosen(X, R) :- ( X > 0 -> plus(R) ; minus(R) ).
+plus(p).
+minus(m).
+unbound(_).
+added(X) :- assertz(stored(9)), stored(X).
+:- dynamic stored/1.
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    place = tmp_path / "program.pl"
+    place.write_text(PROGRAM)
+    return place
+
+
+def origin(file: Path, goal: str, mark: str) -> tuple[str | None, Origin]:
+    with Engine() as engine:
+        execution = Execution(engine, file, goal)
+        tree = execution.wrong(1)
+        part = execution.part(tree, mark)
+        found = execution.provenance(tree).origin(tree.id(0), part)
+        text = None if found.node is None else tree.call(tree.position(found.node)).text
+        return text, found
+
+
+@pytest.mark.parametrize(
+    ("goal", "mark", "maker"),
+    [
+        ("rev([1,2], R)", "R", "app([2], [1], [2, 1])"),
+        ("all([1,2,3], D)", "D[2]", "twice(2, 4)"),
+        ("all([1,2,3], D)", "D", "all([1, 2, 3], [2, 4, 6])"),
+        ("called(3, Y)", "Y", "twice(3, 6)"),
+        ("closure([1], Ys)", "Ys", "app([0], [1], [0, 1])"),
+        ("closure([1], Ys)", "Ys[1]", "closure([1], [0, 1])"),
+        ("once_only(3, Y)", "Y", "twice(3, 6)"),
+        ("open_list(L)", "L[1]", "open_list([a, q])"),
+        ("open_list(L)", "L[2]", "b(q)"),
+        ("parse([hello,bob], X)", "X", "name(bob, [bob], [])"),
+        ("pairs(L)", "L[2][1]", "pair(3, 4)"),
+        ("pairs(L)", "L[2]", "pairs([1-2, 3-4])"),
+        ("summed([1,2], S)", "S", "plus_one(2, 2, 5)"),
+        ("shared(A, B)", "A", "shared(f(7), 7)"),
+        ("shared(A, B)", "A[1]", "give(7)"),
+        ("shared(A, B)", "B", "give(7)"),
+        ("looked_up(b, V)", "V", "looked_up(b, 2)"),
+        ("passed(1, Y)", "Y", "given(1, z)"),
+        ("chosen(1, R)", "R", "plus(p)"),
+        ("chosen(0, R)", "R", "minus(m)"),
+        ("added(X)", "X", "stored(9)"),
+        ("rev([1,2], R), all(R, S), X = S", "X[1]", "twice(2, 4)"),
+        ("rev([1,2], R), all(R, S), X = S", "R[1]", "rev([1, 2], [2, 1]), all([2, 1], [4, 2]), "
+         "[4, 2]=[4, 2]"),
+    ],
+)  # fmt: skip
+def test_a_part_leads_to_the_call_that_bound_it(
+    file: Path, goal: str, mark: str, maker: str
+) -> None:
+    text, found = origin(file, goal, mark)
+    assert text == maker, found
+
+
+@pytest.mark.parametrize(
+    ("goal", "mark", "reason"),
+    [
+        ("rev([1,2], R)", "R[1]", "it stands in the goal, and no call made it"),
+        ("swapped([[1],[2]], D)", "D[1]", "what bound it in maplist/3 is out of sight"),
+        ("built(3, Y)", "Y", "what bound it in built/2 is out of sight"),
+        ("together(3, Y)", "Y", "what bound it in together/2 is out of sight"),
+        ("both_once(3, Y)", "Y", "what bound it in once/1 is out of sight"),
+        ("caught(3, Y)", "Y", "what bound it in catch/3 is out of sight"),
+        ("woken(X)", "X", "what bound it in woken/1 is out of sight"),
+        ("unbound(X)", "X", "it is a variable, which nothing has bound"),
+    ],
+)
+def test_what_cannot_be_known_is_said(file: Path, goal: str, mark: str, reason: str) -> None:
+    text, found = origin(file, goal, mark)
+    assert text is None
+    assert reason in found.unknown
+
+
+def test_the_chain_runs_from_the_origin_to_the_mark(file: Path) -> None:
+    with Engine() as engine:
+        execution = Execution(engine, file, "passed(1, Y)")
+        tree = execution.wrong(1)
+        part = execution.part(tree, "2")
+        found = execution.provenance(tree).origin(tree.id(0), part)
+        texts = [tree.call(tree.position(node)).text for node in found.chain]
+        assert texts == ["given(1, z)", "same(z, z)"]
+        passed = [tree.call(tree.position(node)).text for node in found.passed_through]
+        assert passed == ["same(z, z)"]
+
+
+def test_a_part_that_a_call_was_given_leads_to_who_made_it(file: Path) -> None:
+    """As `i` marks it: the call should never have been given that."""
+    with Engine() as engine:
+        execution = Execution(engine, file, "rev([1,2,3], R)")
+        tree = execution.wrong(1)
+        calls = {tree.call(each).text: tree.id(each) for each in range(len(tree.columns))}
+        node = calls["app([3, 2], [1], [3, 2, 1])"]
+        call = tree.call(tree.position(node))
+        provenance = execution.provenance(tree)
+        first = provenance.origin(node, find_mark(call, "1", input_side=True))
+        assert first.node == calls["app([3], [2], [3, 2])"]
+        second = provenance.origin(node, find_mark(call, "2", input_side=True))
+        assert second.node == tree.id(0), "the clause of rev/2 has [X] in its text"
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "rev([1,2,3], R)", "all([1,2], D)", "pairs(L)", "open_list(L)", "summed([1,2], S)",
+        "caught(3, Y)", "woken(X)", "rev([1,2], R), all(R, S), X = S",
+        "parse([hello,bob], X)", "\\+ rev([1,2], [1])",
+    ],
+)  # fmt: skip
+def test_the_laws_of_the_port_hold(file: Path, goal: str) -> None:
+    with Engine() as engine:
+        execution = Execution(engine, file, goal)
+        tree = execution.wrong(1)
+        check_provenance(tree, execution.provenance(tree))
+        if execution.has_all_answers:
+            failure = execution.missing()
+            check_provenance(failure, execution.provenance(failure))
+
+
+@pytest.mark.parametrize(
+    ("goal", "mark", "inside", "outside"),
+    [
+        ("together(3, Y)", "Y", {"twice(3, 6)", "twice(6, 12)"}, set()),
+        ("built(3, Y)", "Y", {"twice(3, 6)"}, set()),
+        ("called(3, Y)", "Y", {"twice(3, 6)"}, set()),
+        ("open_list(L)", "L[1]", {"b(q)", "fill([q])"}, set()),
+        ("all([1,2], D)", "D[1]", {"twice(1, 2)", "twice(2, 4)"}, set()),
+        ("pairs(L)", "L[1]", {"pair(1, 2)", "pair(3, 4)"}, set()),
+        ("passed(1, Y)", "Y", {"given(1, z)", "same(z, z)"}, set()),
+        ("rev([1], R), all([2], S)", "S", {"twice(2, 4)"}, {"rev([1], [1])", "rev([], [])"}),
+    ],
+)
+def test_the_data_flow_slice_has_what_the_part_can_depend_on(
+    file: Path, goal: str, mark: str, inside: set[str], outside: set[str]
+) -> None:
+    with Engine() as engine:
+        execution = Execution(engine, file, goal)
+        tree = execution.wrong(1)
+        part = execution.part(tree, mark)
+        influence = execution.provenance(tree).influence(tree.id(0), part)
+        assert influence is not None
+        texts = {tree.call(tree.position(node)).text for node in influence.nodes}
+        assert inside <= texts
+        assert outside.isdisjoint(texts)
+
+
+def test_a_part_that_was_made_out_of_the_tree_is_known_once_the_tree_has_grown(file: Path) -> None:
+    with Engine() as engine:
+        execution = Execution(engine, file, "open_list(L)")
+        answer = Left(Port.EXIT, execution.trace.root, 0)
+        small = execution.source.tree(answer, most=3)
+        provenance = execution.provenance(small)
+        part = execution.part(small, "L[2]")
+        found = provenance.origin(small.id(0), part)
+        assert "was not looked into yet" in found.unknown
+        hidden = next(p for p in range(len(small.columns)) if small.columns.implicit[p])
+        grown = small.expand(hidden, 3)
+        found = provenance.grown(grown).origin(small.id(0), part)
+        assert found.node is not None
+        assert grown.call(grown.position(found.node)).text == "b(q)"

@@ -1,0 +1,103 @@
+"""What a right program says of an event of another one, and what it cannot say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prolog import need_swipl
+
+from whence.langs.prolog.engine import Engine
+from whence.langs.prolog.events import RunLimits
+from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.reference import ReferenceProgram
+from whence.langs.prolog.traced_call import Left, Port
+from whence.model.verdict import Verdict
+
+need_swipl()
+
+WRONG = """
+:- use_module(library(clpfd)).
+p(1). p(2).
+q(_).
+gone(1).
+later(X) :- member(X, [1,2]).
+bad(X) :- throw(no(X)).
+nat(0).
+nat(N) :- nat(M), N is M + 1.
+loop :- loop.
+count(X) :- X = 1.
+odd(f(_), "a b", 'C d', [x|_]).
+where(X) :- X in 1..3.
+"""
+RIGHT = """
+:- use_module(library(clpfd)).
+p(2). p(3).
+q(X) :- member(X, [1,2]).
+later(X) :- nat(X), X > 5.
+bad(X) :- throw(no(X)).
+nat(0).
+nat(N) :- nat(M), N is M + 1.
+loop.
+count(X) :- flag(counted, X, X + 1).
+odd(f(_), "a b", 'C d', [x|_]).
+where(X) :- X in 1..2.
+"""
+R, W, U = Verdict.RIGHT, Verdict.WRONG, Verdict.UNKNOWN
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> ReferenceProgram:
+    (tmp_path / "wrong.pl").write_text(WRONG)
+    (tmp_path / "right.pl").write_text(RIGHT)
+    return ReferenceProgram(tmp_path / "right.pl", inferences=100_000)
+
+
+@pytest.mark.parametrize(
+    ("goal", "port", "number", "verdict", "reason"),
+    [
+        ("p(X)", Port.EXIT, 0, W, "the reference has no such answer"),
+        ("p(X)", Port.EXIT, 1, R, "the reference has this answer"),
+        ("p(X)", Port.FAIL, 0, W, "the reference has the answer p(3)"),
+        ("p(2)", Port.FAIL, 0, R, "the reference has no other answer"),
+        ("q(X)", Port.EXIT, 0, W, "the reference has no such answer"),
+        ("gone(X)", Port.EXIT, 0, U, "the reference has no gone/1"),
+        ("later(X)", Port.EXIT, 0, U, "in the reference it did not end within the limit"),
+        ("later(X)", Port.FAIL, 0, W, "the reference has the answer later(6)"),
+        ("bad(3)", Port.RAISE, 0, R, "the reference raises that too"),
+        ("loop", Port.STOPPED, 0, W, "in the reference it ends"),
+        ("nat(X), X < 0", Port.STOPPED, 0, U, "in the reference it did not end by then either"),
+        ("count(X)", Port.EXIT, 0, U, "its answers depend on flag/3"),
+        ("odd(A, B, C, D)", Port.EXIT, 0, R, "the reference has this answer"),
+        ("where(X)", Port.EXIT, 0, W, "the reference has no such answer"),
+        ("where(2)", Port.EXIT, 0, R, "the reference has this answer"),
+    ],
+)
+def test_an_event_is_compared_with_what_the_call_does_in_the_reference(
+    program: ReferenceProgram,
+    tmp_path: Path,
+    goal: str,
+    port: Port,
+    number: int,
+    verdict: Verdict,
+    reason: str,
+) -> None:
+    with Engine() as engine:
+        limits = RunLimits(events=2000)
+        execution = Execution(engine, tmp_path / "wrong.pl", goal, limits=limits)
+        found = program.judge(execution.source, Left(port, execution.trace.root, number))
+    program.close()
+    assert (found.verdict, found.reason) == (verdict, reason)
+
+
+def test_a_call_that_the_reference_does_not_come_back_from_is_not_known(tmp_path: Path) -> None:
+    (tmp_path / "wrong.pl").write_text("p(1).\n")
+    (tmp_path / "right.pl").write_text("p(X) :- sleep(1000), X = 1.\n")
+    program = ReferenceProgram(tmp_path / "right.pl", seconds=0.5)
+    with Engine() as engine:
+        execution = Execution(engine, tmp_path / "wrong.pl", "p(X)")
+        for _ in range(2):  # it is started again
+            found = program.judge(execution.source, Left(Port.EXIT, execution.trace.root))
+            assert found.verdict is Verdict.UNKNOWN
+            assert "did not end within 0.5 s" in found.reason
+    program.close()

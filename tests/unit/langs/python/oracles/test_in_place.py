@@ -1,0 +1,235 @@
+"""Calls that are made again where the program stood: nothing has to be transferred."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from versions import blamed, judged, run_recorded
+
+from whence.app import Debugging
+from whence.langs.python.oracles.comparing import Match
+from whence.langs.python.oracles.in_place import compare_states
+from whence.langs.python.oracles.reference import IN_PLACE, oracle_of
+from whence.langs.python.oracles.worker.in_place import BEFORE, ERRORS, VARIABLE
+from whence.model.verdict import Answer, Verdict
+from whence.session.events import Answered, Ask, Found
+from whence.session.state import State
+
+RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
+
+HEAD = """
+import collections, functools, io, itertools, os, random, re
+random.seed(7)
+class Settings:
+    limit = 0
+numbers = itertools.count()
+def adder(n):
+    def add(x): return x + n
+    return add
+def counted():
+    yield from range(9)
+def nested(n):
+    inner = []
+    for _ in range(n): inner = [inner]
+    return inner
+@functools.lru_cache
+def slow(x): return x * 2
+"""
+
+CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
+    # name: as it should be, as it is, how it is called, the verdict on it
+    "closure": ("return f(1)", "return f(2)", "closure(adder(3))", WRONG),
+    "equal_closure": ("return f(1) + 0", "return 0 + f(1)", "equal_closure(adder(3))", RIGHT),
+    "makes": ("return adder(f)", "return adder(f + 1)", "makes(1)", WRONG),
+    "remakes": ("return adder(f)", "g = f\n return adder(g)", "remakes(1)", RIGHT),
+    "iterator": ("next(f)", "next(f), next(f)", "iterator(map(abs, [1, 2, 3]))", WRONG),
+    "zipped": ("next(f)", "next(f), None", "zipped(zip([1, 2], (3, 4)))", RIGHT),
+    "generator": ("next(f)", "next(f), next(f)", "generator(counted())", WRONG),
+    "stepped": ("next(f)", "n = next(f)", "stepped(counted())", RIGHT),
+    "match": ("return f[0]", "return f[1]", "match(re.match('(.).', 'ab'))", WRONG),
+    "default": ("f[1]", "f[2]", "default(collections.defaultdict(list))", WRONG),
+    "ordered": (
+        "f.move_to_end(1)",
+        "f.move_to_end(2)",
+        "ordered(collections.OrderedDict({1: 1, 2: 2}))",
+        WRONG,
+    ),
+    "partial": ("return f()", "return f() + 1", "partial(functools.partial(int, '3'))", WRONG),
+    "stream": ("f.read(1)", "f.read(2)", "stream(io.StringIO('abc'))", WRONG),
+    "opened": ("return f.read(5)", "return f.read(4)", "opened(open(__file__))", WRONG),
+    "of_class": ("Settings.limit = f", "Settings.limit = -f", "of_class(1)", WRONG),
+    "variable": ("next(numbers)", "next(numbers), next(numbers)", "variable(1)", WRONG),
+    "of_function": ("adder.seen = f", "adder.seen = -f", "of_function(1)", WRONG),
+    "cache": ("slow(f)", "slow(f + 1)", "cache(1)", WRONG),
+    "rest": (
+        "for x in f: yield x",
+        "for x in f: yield -x",
+        "list(rest(filter(None, [0, 1])))",
+        WRONG,
+    ),
+    "chance": ("return random.random()", "return -random.random()", "chance(1)", WRONG),
+    "environment": ("os.environ['A'] = '1'", "os.environ['A'] = '2'", "environment(1)", WRONG),
+    "draws": ("random.random()", "random.random(), random.random()", "draws(1)", WRONG),
+    "raising": ("return f(1)", "return f()", "raising(adder(3))", WRONG),
+    "deep": (
+        "while f: f = f[0]\n return 1",
+        "while f: f = f[0]\n return 2",
+        "deep(nested(5000))",
+        WRONG,
+    ),
+    # Where it differs only in which objects are one, nobody knows whether that matters.
+    "same_list": ("return f", "return list(f)", "same_list([1])", None),
+}
+
+
+def program(which: int) -> str:
+    bodies = [f"def {name}(f):\n {case[which]}" for name, case in CASES.items()]
+    calls = [f"try: {case[2]}\nexcept TypeError: pass" for case in CASES.values()]
+    return "\n".join([HEAD, *bodies, *calls])
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Verdict | None, str]]:
+    """All cases in one program, which is recorded once."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "good.py").write_text(program(0))
+    (folder / "bad.py").write_text(program(1))
+    tree = run_recorded(folder / "bad.py")
+    oracle = oracle_of(tree, str(folder / "good.py"))
+    try:
+        return {each.function: (each.verdict, each.why) for each in judged(tree, oracle)}
+    finally:
+        oracle.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_call_is_judged_on_what_it_really_had(
+    name: str, verdicts: dict[str, tuple[Verdict | None, str]]
+) -> None:
+    verdict, why = verdicts[name]
+    assert verdict is CASES[name][3], why
+    assert verdict is None or why == IN_PLACE
+
+
+def test_nothing_that_the_program_does_reaches_beyond_its_process(tmp_path: Path) -> None:
+    good = """
+def early(f): return f(1)
+def late(f): return f(1)
+early(lambda x: x)
+open("log", "a").write("own")
+late(lambda x: x)
+"""
+    (tmp_path / "good.py").write_text(good.replace('"own"', '"reference"'))
+    (tmp_path / "bad.py").write_text(good.replace("f(1)", "f(2)"))
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    # Only functions may differ; what is written stands for what is done, and is no function's.
+    (tmp_path / "good.py").write_text(good)
+    found = {each.function: each for each in judged(tree, oracle)}
+    oracle.close()
+    assert found["early"].verdict is WRONG
+    assert found["late"].verdict is None
+    assert found["late"].why.startswith(BEFORE)
+    # The recorded run, and those of the reference, which are run as a whole.
+    assert (tmp_path / "log").read_text().count("own") == 3
+
+
+def test_nothing_is_said_if_the_program_goes_another_way_the_second_time(tmp_path: Path) -> None:
+    good = "def read(f):\n    return next(f)\nread(open('told'))\n"
+    (tmp_path / "told").write_text("one")
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(good.replace("next(f)", "next(f) + '!'"))
+    tree = run_recorded(tmp_path / "bad.py")
+    (tmp_path / "told").write_text("two")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: each for each in judged(tree, oracle)}
+    oracle.close()
+    assert found["read"].verdict is None
+    assert "does not come to what was recorded" in found["read"].why
+
+
+def test_a_function_that_runs_while_a_module_is_imported_is_found(tmp_path: Path) -> None:
+    module = """
+REGISTRY = []
+def register(function):
+    REGISTRY.append(function.__name__)
+    return function
+class Table:
+    @register
+    def one(self): pass
+"""
+    (tmp_path / "good").mkdir()
+    for folder, text in ((tmp_path / "good", module), (tmp_path, module.replace(".__name__", ""))):
+        (folder / "shop.py").write_text(text)
+        (folder / "main.py").write_text("import shop\nprint([*map(str, shop.REGISTRY)])\n")
+    tree = run_recorded(tmp_path / "main.py")
+    oracle = oracle_of(tree, str(tmp_path / "good"))
+    found = {(each.function, each.verdict) for each in judged(tree, oracle)}
+    assert {("register", WRONG), ("Table", WRONG)} <= found
+    assert blamed(tree, oracle) == "register"
+    oracle.close()
+
+
+def test_who_makes_a_function_is_not_blamed_for_what_that_captures_and_why(tmp_path: Path) -> None:
+    # Without its last line `made` captures less, so that the code of `maker` differs as well.
+    good = """
+def maker(x, y):
+    def made(z):
+        z += y
+        return x + z
+    return made
+print(maker(1, 2)(3))
+"""
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(good.replace("return x + z", "return None"))
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: each.verdict for each in judged(tree, oracle)}
+    debugging = Debugging(State(tree), [oracle])
+    outcome = debugging.start()
+    while isinstance(outcome, Ask):
+        outcome = debugging.send(Answered((Answer(outcome.question.node, Verdict.UNKNOWN),)))
+    oracle.close()
+    assert found["maker"] is RIGHT
+    # What it would have captured is not there, so that it cannot be made; but it is all that is
+    # left.
+    assert found["maker.<locals>.made"] is None
+    assert isinstance(outcome, Found)
+    assert outcome.diagnosis.node is not None
+    assert tree.call(tree.position(outcome.diagnosis.node)).function.qualname.endswith("made")
+
+
+def test_a_run_that_prints_the_same_is_right(tmp_path: Path) -> None:
+    good = "def f(x):\n    return x + 1\nprint(bool(f(1)))\n"
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(good.replace("x + 1", "x + 2"))
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: each.verdict for each in judged(tree, oracle)}
+    oracle.close()
+    assert found == {"": RIGHT, "<module>": RIGHT, "f": WRONG}
+
+
+def test_only_what_is_stable_and_known_on_both_sides_counts_as_different() -> None:
+    def compared(name: str, own: list[list[str]], reference: list[list[str]]) -> Match:
+        sides = [[{name: state} for state in each] for each in (own, reference)]
+        return compare_states(*sides).match
+
+    one, two, other = ["1", "a", ""], ["2", "b", ""], ["3", "c", ""]
+    assert compared("its result", [one], [one]) is Match.SAME
+    assert compared("its result", [one, one], [two, two]) is Match.DIFFERENT
+    assert compared("its result", [one, other], [two, two]) is Match.UNKNOWN
+    assert compared("its result", [one, one], [two, other]) is Match.UNKNOWN
+    # Equal but for addresses, or for which objects are one.
+    assert compared("its result", [one, one], [["2", "a", ""]] * 2) is Match.UNKNOWN
+    # A part that nobody can look into: as an input it may have changed; as a variable it came with
+    # the version.
+    unseen = ["1", "a", "a lock"]
+    assert compared("its result", [unseen], [unseen]) is Match.UNKNOWN
+    assert compared(f"{VARIABLE}m.x", [unseen], [unseen]) is Match.SAME
+    assert compared(ERRORS, [one, one], [two, two]) is Match.UNKNOWN
+    # It returned here, and raised there.
+    assert compare_states([{"its result": one}] * 2, [{"what it raised": one}] * 2).match is (
+        Match.DIFFERENT
+    )
