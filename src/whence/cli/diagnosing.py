@@ -138,9 +138,10 @@ def diagnose(
         journal=journal,
         notify=screen.note,
         sources=sources_of(tree),
-        reruns=reruns_of(tree, path),
+        reruns=reruns_of(provenance, waiting.far),
         marks_lines=options.rerun is not False,
         may_run=bool(options.rerun),
+        follows_unasked=options.rerun is None and not screen.interactive,
         waiting=waiting,
         keeper=oracles.keeper(options, tree, path, screen.note),
     )

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.python.failed_assertion import OperandProvenance
-from whence.langs.python.replay.rerun import ProgramReruns
+from whence.langs.python.replay.following import FollowedProvenance
+from whence.langs.python.replay.shadowing import ShadowedProvenance, Watch, unwatched
 from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import is_trace
 from whence.langs.python.trace.provenance import TraceProvenance
@@ -33,7 +34,8 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
     start = _start(path)
     if is_trace(start):
         recorded = open_trace(path, progress=_by_pages(path))
-        return recorded, OperandProvenance(TraceProvenance(recorded), recorded, path)
+        told = OperandProvenance(TraceProvenance(recorded), recorded, path)
+        return recorded, FollowedProvenance(told, ShadowedProvenance(path, recorded))
     if _is_art(start):
         art_tree = execution_tree(read_art(path))
         return art_tree.tree, ArtProvenance(art_tree)
@@ -51,10 +53,11 @@ def sources_of(tree: Tree) -> Sources:
     return Sources(folder, header.clock / 1e9 if header.clock else None)
 
 
-def reruns_of(tree: Tree, path: Path) -> Reruns | None:
+def reruns_of(provenance: Provenance | None, watch: Watch = unwatched) -> Reruns | None:
     """The program that a recording is of, to be run again when a person asks for it."""
-    if isinstance(tree, ColumnTree) and about(tree) is not None:
-        return ProgramReruns(path, tree)
+    if isinstance(provenance, FollowedProvenance):
+        provenance.reruns.watch = watch
+        return provenance.reruns
     return None
 
 

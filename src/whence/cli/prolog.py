@@ -27,6 +27,7 @@ from whence.langs.prolog.slice_picture import (
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Provenance
+from whence.report.source import Sources
 from whence.session.engine import apply
 from whence.session.events import Answered, Event
 from whence.session.state import State
@@ -264,7 +265,9 @@ def _marking(
 
     def first(screen: Screen) -> list[Event]:
         event = Answered((answer,))
-        screen.note(telling.origin(apply(State(tree, provenance), event), answer))
+        note, *more = telling.origin(apply(State(tree, provenance), event), answer, Sources())
+        screen.note(note)
+        screen.say(*more)
         return [event]
 
     return first

@@ -1,11 +1,12 @@
 """Runs a program as `python` would, with one call of it and all that this calls shadowed.
 
-In a process of its own: `python -m whence.langs.python.provenance.shadow_run REQUEST ANSWER`, two
-files of JSON. When the call has ended the answer is written, and the process ends too: what
-the program would do after that is of no interest. Calls are told by their place in `calls`, which
-stand in the order in which they began, the wanted one first.
+In a process of its own: `python -m whence.langs.python.provenance.shadow_run REQUEST ANSWER
+PROGRESS`, two files of JSON, and one in which the number of calls is that were shadowed so far.
+When the call has ended the answer is written, and the process ends too: what the program would do
+after that is of no interest. Calls are told by their place in `calls`, which stand in the order in
+which they began, the wanted one first.
 
-Invariant: an answer holds what the tags say, and nothing is written but an answer.
+Invariant: an answer holds what the tags say, and nothing is written but an answer and the progress.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from whence.langs.python.record.user_code import UserCode, UserCodeRules
 RESULT = "result"
 WHOLE = "<module>"
 """The name of the wanted call if everything is to be shadowed from the start."""
+_TOLD_EVERY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Request:
     """What follows `python` on the command line."""
     wanted: Wanted
     root: str
-    """`result`, or the name of a parameter."""
+    """`result`, or the name of a parameter or of a variable of the function's module."""
     steps: tuple[Step, ...]
     is_input: bool
     """Of a parameter: as it was given, not as it was left."""
@@ -84,15 +86,20 @@ def target_of(words: Sequence[str]) -> Target:
 class _Answering:
     """Waits for the marked call, and answers when the wanted one has ended."""
 
-    def __init__(self, request: Request, output: str):
+    def __init__(self, request: Request, output: str, progress: str):
         self._request = request
         self._output = output
+        self._progress = os.open(progress, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
+        self._count = 0
         self._seen = 0
         self._marked: Activation | None = None
         self._found: Criterion | None = None
         self._why = "the call was not reached"
 
     def entered(self, activation: Activation) -> None:
+        self._count += 1
+        if self._count % _TOLD_EVERY == 0:
+            os.pwrite(self._progress, b"%d" % self._count, 0)
         info, marked = activation.function, self._request.marked
         assert info is not None
         if (info.file, info.line, info.name) != (marked.file, marked.first_line, marked.name):
@@ -127,8 +134,11 @@ class _Answering:
             place = names.index(request.root)
             value, tag = activation.values[place], activation.arguments[place]
         else:
-            self._why = f"there is no parameter {request.root}"
-            return
+            known = RUN.modules.get(activation.function.module)
+            if known is None or request.root not in known.attribute_values:
+                self._why = f"{request.root} is no parameter, and was not set while it was followed"
+                return
+            value, tag = known.attribute_values[request.root], known.attributes[request.root]
         try:
             self._found = criterion(activation, value, tag, request.steps)
         except NoSuchPart as problem:
@@ -191,11 +201,11 @@ def _maker(maker: Maker, places: dict[Activation, int]) -> dict[str, Any]:
     return {**made, "file": site.file, "line": site.line, "expression": site.text}
 
 
-def main(request_file: str, output: str) -> NoReturn:
+def main(request_file: str, output: str, progress: str) -> NoReturn:
     """Run what a request says, and write the answer."""
     with open(request_file, encoding="utf-8") as file:  # noqa: PTH123
         request = Request.from_text(file.read())
-    answering = _Answering(request, os.path.abspath(output))  # noqa: PTH100
+    answering = _Answering(request, os.path.abspath(output), progress)  # noqa: PTH100
     user_code = UserCode(request.rules)
     wanted = request.wanted
     whole = wanted.name == WHOLE
@@ -219,4 +229,4 @@ def main(request_file: str, output: str) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:4])

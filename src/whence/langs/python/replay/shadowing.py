@@ -1,93 +1,247 @@
 """Where the values of a recorded program came from, learned by running it again with tags.
 
 The call that was marked is shadowed, in a process of its own (`provenance.shadow_run`). If the part
-was given to it, its caller is shadowed, and so on up to the whole run. Calls of that run are calls
-of the recording if the tree of calls below the shadowed one is the same.
+was given to it, a caller is shadowed, and so on up to the whole run. Calls of that run are calls
+of the recording if the tree of calls below the shadowed one is the same (`shadow_alignment`).
 
 Invariant: nothing is believed of a run whose calls are not those that were recorded; then, and
-where the tags do not tell, the origin is unknown, and the reason is given.
+where the tags do not tell, the origin is unknown, and the reason is given. What was learned of a
+part is kept, so that nothing is run twice for it.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whence.langs.python.provenance.shadow_run import WHOLE, Request
+from whence.errors import WhenceError
+from whence.langs.python.provenance.shadow_run import Request
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.replay.rerun import CannotRepeat, Conditions, ProgramReruns
-from whence.model.call import Location, MarkedPart
+from whence.langs.python.replay.rerun import (
+    TIME_LIMIT,
+    CannotRepeat,
+    Conditions,
+    ProgramReruns,
+)
+from whence.langs.python.replay.shadow_alignment import (
+    Aligned,
+    Difference,
+    align,
+    code_at,
+    is_whole,
+)
+from whence.model.call import PRINTED, RESULT, Location, Mark, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
+from whence.model.value import Steps, parse_path
 from whence.tree.memory import ColumnTree
 
-_RESULT = "result"
+MOST_CALLS = 300_000
+"""With more calls than this below it, no caller is followed: that would take minutes."""
+_TURN = 0.1
+
+Progress = Callable[[int, int], None]
+"""How many calls were followed so far, of how many."""
+Watch = Callable[[str], AbstractContextManager[Progress]]
+"""Around what takes long: tells a person what is done, and how far it is."""
+
+
+@contextlib.contextmanager
+def unwatched(doing: str) -> Iterator[Progress]:
+    """Nobody looks."""
+    yield lambda done, of: None
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What is known of a marked part."""
+
+    origin: Origin
+    influence: Influence | None = None
+    slices: tuple[frozenset[int], ...] = ()
+    """Of the calls below the one that was shadowed: L1, L2 and L3."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What one run with tags told, in the words of the recording."""
+
+    shadowed: int
+    told: Mapping[str, Any]
+    aligned: Aligned
+
+    @property
+    def makers(self) -> Sequence[Mapping[str, Any]]:
+        found: Sequence[Mapping[str, Any]] = self.told["origin"].get("makers", ())
+        return found
+
+    @property
+    def is_older(self) -> bool:
+        """Whether the part was there before the shadowed call."""
+        return not self.makers or any("parameter" in each for each in self.makers)
+
+    def slices(self) -> tuple[frozenset[int], ...]:
+        ids, others = self.aligned.ids, self.aligned.others
+        told = (self.told["slices"][width] for width in ("L1", "L2", "L3"))
+        return tuple(others.union(ids[each] for each in one if each in ids) for one in told)
+
+
+_Key = tuple[int, Mark, bool]
 
 
 class ShadowedProvenance(ProgramReruns):
     """Origins and influences of marked parts, by runs that are made when they are asked for."""
 
+    def __init__(
+        self,
+        recording: Path,
+        tree: ColumnTree,
+        time_limit: float = TIME_LIMIT,
+        known: dict[_Key, Followed] | None = None,
+    ):
+        super().__init__(recording, tree, time_limit)
+        self.watch: Watch = unwatched
+        self._known: dict[_Key, Followed] = {} if known is None else known
+        self._given_up: dict[_Key, str] = {}
+
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The call that made the marked part of a call, and the calls that it came through."""
-        shadowed = node
-        unknown = ""
-        try:
-            while True:
-                answer, ids = self._answer(shadowed, node, part)
-                makers = answer["origin"].get("makers", [])
-                if makers and not any("parameter" in each for each in makers):
-                    return self._told(node, answer, ids, makers)
-                # It is older than the shadowed call: its caller may know more.
-                unknown = answer["origin"].get("unknown", "")
-                shadowed = self._caller(shadowed)
-        except CannotRepeat as problem:
-            return Origin(None, unknown=unknown or str(problem))
+        return self.followed(node, part).origin
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
-        """The calls below the marked one that could have influenced the part: no other can."""
-        try:
-            answer, ids = self._answer(node, node, part)
-        except CannotRepeat:
-            return None
-        wide = answer["slices"]["L3"]
-        if not answer["is_complete"] or any(each not in ids for each in wide):
-            return None
-        return Influence(frozenset(ids[each] for each in wide), complete=True)
+        """The calls that could have influenced the part, L1 to L3: then all are searched.
+
+        L3 misses no call that could have changed the part by what it returned or stored. A call
+        that should have raised something, and did not, is in none of them.
+        """
+        return self.followed(node, part).influence
 
     def grown(self, tree: ColumnTree) -> ShadowedProvenance:
         """The same for a tree with more of the calls in it."""
-        return ShadowedProvenance(self._recording, tree, self._time_limit)
+        other = ShadowedProvenance(self._recording, tree, self._time_limit)
+        other.watch = self.watch
+        other._given_up = self._given_up
+        return other
+
+    # --- when a person decides about it ----------------------------------------------------------
+
+    def needs_run(self, node: int, part: MarkedPart) -> bool:
+        """Whether a run of the program would tell more of the part."""
+        return self.can_be_followed(node, part) and _key(node, part) not in self._known
+
+    def give_up(self, node: int, part: MarkedPart, why: str) -> None:
+        """No run is made for a part until `follow` is called."""
+        self._given_up[_key(node, part)] = why
+
+    def follow(self, node: int, part: MarkedPart) -> None:
+        """Make the runs for a part, if they were not made."""
+        self._given_up.pop(_key(node, part), None)
+        self.followed(node, part)
+
+    def followed(self, node: int, part: MarkedPart) -> Followed:
+        """All that is known of a part, by runs that are made now if they were not before."""
+        key = _key(node, part)
+        if key in self._known:
+            return self._known[key]
+        if key in self._given_up:
+            return Followed(Origin(None, unknown=self._given_up[key]))
+        if not self.can_be_followed(node, part):
+            return Followed(Origin(None, unknown="only values of calls are followed"))
+        with self.watch(f"following {part.mark} back") as progress:
+            self._known[key] = self._follow(node, part, progress)
+        return self._known[key]
+
+    def can_be_followed(self, node: int, part: MarkedPart) -> bool:
+        """Whether it is a value: what was printed or raised is known otherwise, or not at all."""
+        position = self._tree.position(node)
+        outcome = OutcomeKind(int(self._tree.columns.outcome[position]))
+        if part.mark.root == PRINTED or position == 0:
+            return False
+        return part.is_input or part.mark.root != RESULT or outcome is OutcomeKind.RETURNED
+
+    # --- from the marked call up to where the part was made --------------------------------------
+
+    def _follow(self, node: int, part: MarkedPart, progress: Progress) -> Followed:
+        last: _Answer | None = None
+        shadowed, levels, unknown = node, 1, ""
+        try:
+            if part.is_input:
+                shadowed = self._caller(node, levels)
+            while True:
+                last = self._answer(shadowed, node, part, progress)
+                if not last.is_older:
+                    return self._told(node, part, last)
+                unknown = last.told["origin"].get("unknown", "")
+                shadowed, levels = self._caller(shadowed, levels), levels * 2
+        except WhenceError as problem:
+            origin = Origin(None, unknown=unknown or str(problem))
+            if last is None:
+                return Followed(origin)
+            return Followed(origin, self._influence(part, last), last.slices())
+
+    def _caller(self, node: int, levels: int) -> int:
+        """A caller of a call, so many levels above it; above all, the program's statements."""
+        tree = self._tree
+        position = tree.position(node)
+        parent = tree.columns.parent
+        while levels or is_whole(code_at(tree, position)):
+            above = int(parent[position])
+            if above <= 0:
+                break
+            position, levels = above, max(0, levels - 1)
+        if tree.id(position) == node:
+            raise CannotRepeat("it was given to the program from outside")
+        if int(tree.columns.end[position]) - position > MOST_CALLS:
+            raise CannotRepeat(
+                f"it is older than call {node}, and too many calls are below its callers"
+            )
+        return tree.id(position)
 
     # --- one run -------------------------------------------------------------------------------
 
-    def _answer(
-        self, shadowed: int, node: int, part: MarkedPart
-    ) -> tuple[dict[str, Any], dict[int, int]]:
-        """What a run tells of the part, and which recorded call each of its calls is."""
-        conditions = Conditions.of(self._recording, self._header())
-        wanted, marked = self._wanted(shadowed), self._wanted(node)
-        if shadowed != node:
-            before = self._count_before(shadowed, node)
-            marked = replace(marked, count=marked.count - before)
-        else:
-            marked = replace(marked, count=1)
-        root = _RESULT if part.mark.root == _RESULT and not part.is_input else part.mark.root
-        request = Request(
-            words=conditions.command, wanted=wanted, marked=marked, root=root,
-            steps=tuple(_step(each) for each in part.mark.steps), is_input=part.is_input,
-            rules=UserCodeRules.told(conditions.options),
-        )  # fmt: skip
-        answer = self._shadow(conditions, request)
-        if "unknown" in answer:
-            raise CannotRepeat(str(answer["unknown"]))
-        return answer, self._aligned(shadowed, answer["calls"])
+    def _answer(self, shadowed: int, node: int, part: MarkedPart, progress: Progress) -> _Answer:
+        """What a run tells of the part."""
+        try:
+            conditions = Conditions.of(self._recording, self._header())
+            root, steps = self._place(node, part)
+            marked = replace(self._wanted(node), count=1)
+            if shadowed != node:
+                before = self._count_before(shadowed, node)
+                marked = replace(marked, count=self._wanted(node).count - before)
+            request = Request(
+                words=conditions.command, wanted=self._wanted(shadowed), marked=marked,
+                root=root, steps=tuple(map(_step, steps)), is_input=part.is_input,
+                rules=UserCodeRules.told(conditions.options),
+            )  # fmt: skip
+            position = self._tree.position(shadowed)
+            count = int(self._tree.columns.end[position]) - position
+            told = self._shadow(conditions, request, lambda done: progress(done, count))
+            if "unknown" in told:
+                raise CannotRepeat(str(told["unknown"]))
+            return _Answer(shadowed, told, align(self._tree, shadowed, told["calls"]))
+        except Difference as how:
+            raise CannotRepeat(self._other_way(str(how))) from None
+
+    def _place(self, node: int, part: MarkedPart) -> tuple[str, Steps]:
+        """The value that a mark begins with, and the steps from there: what a call changed may be
+        named by a path, and arguments by their numbers."""
+        if part.position >= 0:
+            call = self._tree.call(self._tree.position(node))
+            return call.arguments[part.position].name, part.mark.steps
+        root, steps = parse_path(part.mark.root)
+        return root, (*steps, *part.mark.steps)
+
+    def _other_way(self, how: str) -> str:
+        return f"the program went another way when it was run again: {how}"
 
     def _count_before(self, shadowed: int, node: int) -> int:
         """How many calls of the marked call's function began before the shadowed one did."""
@@ -96,127 +250,97 @@ class ShadowedProvenance(ProgramReruns):
         places = (columns.function == function).nonzero()[0]
         return sum(1 for place in places if tree.id(int(place)) < shadowed)
 
-    def _shadow(self, conditions: Conditions, request: Request) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-            asked, answered = Path(folder) / "request.json", Path(folder) / "answer.json"
+    def _wanted(self, node: int) -> Wanted:
+        if code_at(self._tree, self._tree.position(node)).is_stepped:
+            raise CannotRepeat("what generators and coroutines give is not followed yet")
+        return super()._wanted(node)
+
+    def _shadow(
+        self, conditions: Conditions, request: Request, progress: Callable[[int], None]
+    ) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="whence-") as name:
+            folder = Path(name)
+            asked, answered, far = folder / "request", folder / "answer", folder / "progress"
             asked.write_text(request.text(), encoding="utf-8")
             command = [
                 sys.executable, "-m", "whence.langs.python.provenance.shadow_run", str(asked),
-                str(answered),
+                str(answered), str(far),
             ]  # fmt: skip
-            stdin = conditions.stdin.read_bytes() if conditions.stdin is not None else b""
-            try:
-                subprocess.run(
-                    command, cwd=conditions.cwd, env=conditions.variables(), input=stdin,
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-                    timeout=self._time_limit,
-                )  # fmt: skip
-            except (subprocess.TimeoutExpired, OSError) as problem:
-                raise CannotRepeat(f"the program could not be run with tags: {problem}") from None
+            with contextlib.ExitStack() as opened:
+                stdin: Any = subprocess.DEVNULL
+                if conditions.stdin is not None:
+                    stdin = opened.enter_context(conditions.stdin.open("rb"))
+                try:
+                    process = opened.enter_context(subprocess.Popen(
+                        command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin,
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                    ))  # fmt: skip
+                except OSError as problem:
+                    raise CannotRepeat(f"the program cannot be started again: {problem}") from None
+                opened.callback(process.kill)
+                self._wait(process, far, progress)
             if not answered.exists():
-                raise CannotRepeat("the program was run with tags, and did not come to its end")
+                raise CannotRepeat("the program was run with tags, and did not come to the call")
             found = json.loads(answered.read_text(encoding="utf-8"))
             assert isinstance(found, dict)
             return found
 
-    def _caller(self, node: int) -> int:
-        """The call that made a call; above the first one, the statements of the program."""
-        tree = self._tree
-        position = int(tree.columns.parent[tree.position(node)])
-        while position > 0 and self._code_of(position).name == WHOLE:
-            above = int(tree.columns.parent[position])
-            if above <= 0:
-                return tree.id(position)
-            position = above
-        if position <= 0:
-            raise CannotRepeat("it was given to the program from outside")
-        return tree.id(position)
-
-    def _wanted(self, node: int) -> Wanted:
-        source: Any = self._tree.sources[0]
-        position = self._tree.position(node)
-        if source.code(int(self._tree.details[position])).is_stepped:
-            raise CannotRepeat("what generators and coroutines give is not followed yet")
-        return super()._wanted(node)
-
-    # --- which call is which -------------------------------------------------------------------
-
-    def _aligned(self, top: int, calls: Sequence[Mapping[str, Any]]) -> dict[int, int]:
-        """The recorded call of each shadowed one; of some generators it is not known."""
-        below: dict[int, list[int]] = {}
-        for place, each in enumerate(calls[1:], 1):
-            below.setdefault(each["parent"], []).append(place)
-        ids = {0: top}
-        pending = [0]
-        while pending:
-            place = pending.pop()
-            recorded = self._callees(ids[place])
-            for key, ours in recorded.items():
-                theirs = [each for each in below.get(place, []) if _key(calls[each]) == key]
-                if len(ours) != len(theirs):
-                    raise CannotRepeat(self._diverged(
-                        f"{key[0]} was called {len(ours)} times by call {ids[place]}, "
-                        f"now {len(theirs)} times"
-                    ))  # fmt: skip
-                if len(theirs) > 1 and calls[theirs[0]]["is_stepped"]:
-                    continue  # in which order they began is not in which they were made
-                ids.update(zip(theirs, ours, strict=True))
-                pending += theirs
-            more = [each for each in below.get(place, []) if _key(calls[each]) not in recorded]
-            if more:
-                name = calls[more[0]]["name"]
-                raise CannotRepeat(self._diverged(f"call {ids[place]} now also calls {name}"))
-        return ids
-
-    def _callees(self, node: int) -> dict[tuple[str, int], list[int]]:
-        tree = self._tree
-        columns = tree.columns
-        position = tree.position(node)
-        found: dict[tuple[str, int], list[int]] = {}
-        below = position + 1
-        while below < columns.end[position]:
-            if columns.implicit[below]:
-                raise CannotRepeat("calls below it were left out of the recording")
-            key = self._key_of(below)
-            if key[0] == WHOLE:  # of a module that was imported: what it calls, the caller does
-                below += 1
-                continue
-            found.setdefault(key, []).append(tree.id(below))
-            below = int(columns.end[below])
-        return {key: sorted(ids) for key, ids in found.items()}
-
-    def _key_of(self, position: int) -> tuple[str, int]:
-        wanted = self._code_of(position)
-        return wanted.name, wanted.first_line
-
-    def _code_of(self, position: int) -> Wanted:
-        source: Any = self._tree.sources[int(self._tree.source_of[position])]
-        code = source.code(int(self._tree.details[position]))
-        return Wanted(code.file, code.first_line, code.qualname, 1)
+    def _wait(
+        self, process: subprocess.Popen[bytes], far: Path, progress: Callable[[int], None]
+    ) -> None:
+        left = self._time_limit
+        while left > 0:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_TURN)
+                return
+            left -= _TURN
+            with contextlib.suppress(OSError, ValueError):
+                progress(int(far.read_text(encoding="ascii")))
+        raise CannotRepeat(f"running it with tags takes longer than {self._time_limit:g} s")
 
     # --- telling -------------------------------------------------------------------------------
 
-    def _told(
-        self, node: int, answer: Mapping[str, Any], ids: Mapping[int, int],
-        makers: Sequence[Mapping[str, Any]],
-    ) -> Origin:  # fmt: skip
+    def _told(self, node: int, part: MarkedPart, answer: _Answer) -> Followed:
+        influence, slices = self._influence(part, answer), answer.slices()
+        makers = [self._maker(each, answer) for each in answer.makers]
         if len(makers) > 1:
-            texts = [f"{each['expression']} (line {each['line']})" for each in makers]
-            return Origin(None, unknown=f"it came from one of {', '.join(texts)}")
+            texts = [f"{each.expression} ({each.location})" for each in makers]
+            unknown = f"it is one of {', '.join(texts)}"
+            return Followed(
+                Origin(None, unknown=unknown, candidates=tuple(makers)), influence, slices
+            )
         [maker] = makers
-        if maker["call"] not in ids:
-            return Origin(None, unknown="it was made in a generator, or outside of the call")
-        made_by = ids[maker["call"]]
-        way = [ids[each] for each in reversed(answer["chain"]) if each in ids]
+        if maker.node is None:
+            why = "it was made in a generator or coroutine, and which one is not known"
+            return Followed(replace(maker, unknown=why), influence, slices)
+        ids = answer.aligned.ids
+        way = [ids[each] for each in reversed(answer.told["chain"]) if each in ids]
         chain = tuple(dict.fromkeys(each for each in way if each != node))
-        callers = self._callers(made_by) | self._callers(node)
+        callers = self._callers(maker.node) | self._callers(node)
+        passed = frozenset(each for each in chain if each not in callers)
+        return Followed(replace(maker, chain=chain, passed_through=passed), influence, slices)
+
+    def _maker(self, maker: Mapping[str, Any], answer: _Answer) -> Origin:
         return Origin(
-            node=made_by,
-            chain=chain,
-            passed_through=frozenset(each for each in chain if each not in callers),
+            answer.aligned.ids.get(maker["call"]),
             location=Location(maker["file"], maker["line"]),
             expression=maker["expression"],
         )
+
+    def _influence(self, part: MarkedPart, answer: _Answer) -> Influence:
+        slices = answer.slices()
+        if part.is_input:
+            # It was made somewhere above: of what was not followed, nothing is set aside.
+            outside = self._outside(answer.shadowed)
+            slices = tuple(each | outside for each in slices)
+        return Influence(slices[0], complete=False, wider=slices[1:])
+
+    def _outside(self, node: int) -> frozenset[int]:
+        tree = self._tree
+        position = tree.position(node)
+        end = int(tree.columns.end[position])
+        places = [*range(position), *range(end, len(tree.columns))]
+        return frozenset(tree.id(each) for each in places)
 
     def _callers(self, node: int) -> set[int]:
         """A call and all that led to it."""
@@ -229,8 +353,8 @@ class ShadowedProvenance(ProgramReruns):
         return found
 
 
-def _key(call: Mapping[str, Any]) -> tuple[str, int]:
-    return call["name"], call["line"]
+def _key(node: int, part: MarkedPart) -> _Key:
+    return node, part.mark, part.is_input
 
 
 def _step(text: str) -> tuple[str, Any]:
