@@ -57,7 +57,7 @@ def shadow(folder: Path, function: str, count: int, path: str, **more: Any) -> A
     (folder / "request.json").write_text(request.text())
     run = subprocess.run(
         [sys.executable, "-m", "whence.langs.python.provenance.shadow_run", "request.json",
-         "answer.json"],
+         "answer.json", "progress"],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert not run.stderr, run.stderr
