@@ -72,9 +72,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     without.add_argument(
         "--rerun", action=argparse.BooleanOptionalAction, default=None,
-        help="run the program again, without asking, for the lines that the call at fault ran and "
-        "for what full and ran show (default: only this call is made again, where it can reach "
-        "nothing outside; --no-rerun: not even that)",
+        help="run the program again, without asking, for the lines that the call at fault ran, "
+        "for what full and ran show, and for where marked parts came from (default: one is asked "
+        "at a terminal, and a script that marks a part is taken to wish it; for the lines only "
+        "this call is made again, where it can reach nothing outside; --no-rerun: none of that)",
     )  # fmt: skip
     without.add_argument("--plain", action="store_true", help="no colours, no line editing")
 

@@ -47,6 +47,9 @@ from whence.tree.memory import ColumnTree
 
 MOST_CALLS = 300_000
 """With more calls than this below it, no caller is followed: that would take minutes."""
+MOST_OF_ALL = 30_000
+"""With more calls than this, what led to a call is not followed from the start of the run."""
+FROM_OUTSIDE = "it was given to the program from outside"
 _TURN = 0.1
 
 Progress = Callable[[int, int], None]
@@ -160,6 +163,22 @@ class ShadowedProvenance(ProgramReruns):
             self._known[key] = self._follow(node, part, progress)
         return self._known[key]
 
+    def history(self, node: int, part: MarkedPart) -> Followed:
+        """The same with all that led to the part, were it before the marked call: the whole run is
+        followed, if that is not too long."""
+        try:
+            everything = self._caller(node, len(self._tree.columns))
+            if len(self._tree.columns) > MOST_OF_ALL:
+                return self.followed(node, part)
+            with self.watch(f"following {part.mark} back") as progress:
+                answer = self._answer(everything, node, part, progress)
+            if answer.is_older:
+                unknown = answer.told["origin"].get("unknown", "") or FROM_OUTSIDE
+                return Followed(Origin(None, unknown=unknown), slices=answer.slices())
+            return self._told(node, part, answer)
+        except WhenceError:
+            return self.followed(node, part)
+
     def can_be_followed(self, node: int, part: MarkedPart) -> bool:
         """Whether it is a value: what was printed or raised is known otherwise, or not at all."""
         position = self._tree.position(node)
@@ -199,7 +218,7 @@ class ShadowedProvenance(ProgramReruns):
                 break
             position, levels = above, max(0, levels - 1)
         if tree.id(position) == node:
-            raise CannotRepeat("it was given to the program from outside")
+            raise CannotRepeat(FROM_OUTSIDE)
         if int(tree.columns.end[position]) - position > MOST_CALLS:
             raise CannotRepeat(
                 f"it is older than call {node}, and too many calls are below its callers"
