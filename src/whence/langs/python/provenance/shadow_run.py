@@ -33,6 +33,7 @@ RESULT = "result"
 WHOLE = "<module>"
 """The name of the wanted call if everything is to be shadowed from the start."""
 _TOLD_EVERY = 200
+_SHORT = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class _Answering:
         self._count = 0
         self._seen = 0
         self._marked: Activation | None = None
+        self._given: dict[str, str] = {}
         self._found: Criterion | None = None
         self._why = "the call was not reached"
 
@@ -107,6 +109,8 @@ class _Answering:
         self._seen += 1
         if self._seen == marked.count:
             self._marked = activation
+            names = (*info.positional, *info.keyword_only)
+            self._given = _plain(dict(zip(names, activation.values, strict=False)))
             if self._request.is_input:
                 self._mark(activation)
 
@@ -146,7 +150,11 @@ class _Answering:
 
     def answer(self, top: Activation) -> None:
         found = self._found
-        self._write({"unknown": self._why} if found is None else _told(found, top))
+        if found is None:
+            self._write({"unknown": self._why})
+            return
+        value = _plain({"": found.value}).get("")
+        self._write({**_told(found, top), "given": self._given, "value": value})
 
     def _write(self, answer: dict[str, Any]) -> None:
         with open(self._output, "w", encoding="utf-8") as file:  # noqa: PTH123
@@ -154,6 +162,16 @@ class _Answering:
 
     def finished(self, _how: int, _value: object) -> None:
         self.answer(RUN.root)
+
+
+def _plain(values: dict[str, Any]) -> dict[str, str]:
+    """Those that are as their text: by them a call is known to be the one that was recorded."""
+    return {
+        name: repr(value)
+        for name, value in values.items()
+        if type(value) in {int, float, bool, type(None)}
+        or (type(value) is str and len(value) <= _SHORT)
+    }
 
 
 def _told(found: Criterion, top: Activation) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from whence.langs.python.replay.shadow_alignment import (
 )
 from whence.model.call import PRINTED, RESULT, Location, Mark, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
-from whence.model.value import Steps, parse_path
+from whence.model.value import Kind, Steps, parse_path, show
 from whence.tree.memory import ColumnTree
 
 MOST_CALLS = 300_000
@@ -51,6 +51,7 @@ MOST_OF_ALL = 30_000
 """With more calls than this, what led to a call is not followed from the start of the run."""
 FROM_OUTSIDE = "it was given to the program from outside"
 _TURN = 0.1
+_CUT = "…"
 
 Progress = Callable[[int, int], None]
 """How many calls were followed so far, of how many."""
@@ -246,9 +247,21 @@ class ShadowedProvenance(ProgramReruns):
             told = self._shadow(conditions, request, lambda done: progress(done, count))
             if "unknown" in told:
                 raise CannotRepeat(str(told["unknown"]))
+            self._compare(node, part, told)
             return _Answer(shadowed, told, align(self._tree, shadowed, told["calls"]))
         except Difference as how:
             raise CannotRepeat(self._other_way(str(how))) from None
+
+    def _compare(self, node: int, part: MarkedPart, told: Mapping[str, Any]) -> None:
+        """Whether the marked call was given what it was, and the part is what it was."""
+        call = self._tree.call(self._tree.position(node))
+        seen = [(each.name, each.value, told["given"].get(each.name)) for each in call.arguments]
+        seen.append((str(part.mark), part.value, told["value"]))
+        for name, value, now in seen:
+            before = show(value)
+            if value.kind is Kind.ATOM and now is not None and _CUT not in before + now:
+                if before != now:
+                    raise Difference(f"{name} of call {node} was {before}, now {now}")
 
     def _place(self, node: int, part: MarkedPart) -> tuple[str, Steps]:
         """The value that a mark begins with, and the steps from there: what a call changed may be

@@ -191,6 +191,24 @@ def test_a_run_is_made_once_for_a_part_and_not_if_it_was_given_up(run: Recorded)
     assert not provenance.needs_run(node, part)
 
 
+def test_a_call_that_was_given_something_else_is_not_believed(tmp_path: Path) -> None:
+    source = """
+        import os
+        from pathlib import Path
+        def pick(number): return [number * 2]
+        def main():
+            seen = Path("seen.txt")
+            pick(len(seen.read_text()) if seen.exists() else 0)
+            seen.write_text("seen")
+        main()
+    """
+    run = Recorded(tmp_path, source)
+    found = run.origin(run.nodes("pick")[0], "result[0]")
+    assert found.node is None
+    assert "number of call" in found.unknown
+    assert "was 0, now 4" in found.unknown
+
+
 def test_what_was_printed_takes_no_run(run: Recorded) -> None:
     printed = MarkedPart(Mark("printed", ("[0]",)), atom("'1'"), is_input=False)
     assert not run.provenance.needs_run(run.nodes("main")[0], printed)
