@@ -19,6 +19,7 @@ from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.call import locate_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
+from whence.model.symptom import SYMPTOM
 from whence.model.value import BRIEF
 from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
 from whence.ports import Acquitter, Following, Oracle, Reruns, Tree
@@ -222,7 +223,8 @@ class Debugging:
                 continue  # the engine refuses it, and says why
             if not reruns.needs_run(answer.node, part):
                 continue
-            if not (self.may_run or self.follows_unasked):
+            # What a symptom leads to was marked by nobody, so nobody wished for a run.
+            if not (self.may_run or (self.follows_unasked and answer.by != SYMPTOM)):
                 reruns.give_up(answer.node, part, NOT_ALLOWED)
                 is_known = False
                 continue

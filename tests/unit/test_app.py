@@ -14,6 +14,7 @@ from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.call import Mark, MarkedPart
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
+from whence.model.symptom import SYMPTOM
 from whence.model.verdict import REMEMBERED, Answer, Judgement, Scope, Trust, Verdict
 from whence.session.events import (
     Answered,
@@ -416,6 +417,14 @@ def test_without_leave_to_run_the_program_a_mark_is_a_plain_wrong() -> None:
     assert not reruns.followed
     assert "not allowed" in reruns.given_up[0]
     assert debugging.state.facts.answers == MARKED.answers
+
+
+def test_what_a_symptom_leads_to_is_followed_only_if_a_person_allowed_it() -> None:
+    for allowed in ({"follows_unasked": True}, {"may_run": True}):
+        reruns = Follows()
+        debugging = Debugging(top_down(), reruns=reruns, **allowed)
+        debugging.start([Answered((replace(MARKED.answers[0], by=SYMPTOM),))])
+        assert bool(reruns.followed) is ("may_run" in allowed)
 
 
 def test_ctrl_c_gives_a_mark_up_and_keeps_the_answer() -> None:

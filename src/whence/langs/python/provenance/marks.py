@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from whence.langs.python.provenance.shadows import everything, key_of, shadow_of
-from whence.langs.python.provenance.state import RUN
-from whence.langs.python.provenance.tags import PART, STORE, Activation, Tag
+from whence.langs.python.provenance.state import RUN, Operation
+from whence.langs.python.provenance.tags import OP, PART, SEL, STORE, Activation, Tag
 
 Step = tuple[str, Any]
 """`("item", key)` or `("attribute", name)`."""
@@ -42,6 +43,25 @@ class Criterion:
     places: tuple[Place, ...]
     parts: tuple[Tag, ...]
     """Of all that the part holds itself."""
+
+
+def written(operations: Sequence[Operation]) -> Criterion:
+    """What was written by some operations: it depends on all that they were given.
+
+    If that was one value, it is this value that was written.
+    """
+    last = operations[-1]
+    operands = tuple(
+        pair
+        for each in operations
+        for pair in (*each.operands, *each.callbacks)
+        if not isinstance(pair[0], ModuleType)  # whose function it is
+    )
+    needs = everything(operands)
+    tag: Tag = (OP, last.site, last.control, None, needs)
+    if len(operands) == 1 and operands[0][1] is not None:
+        tag = (SEL, last.site, last.control, operands[0][1], needs)
+    return Criterion(last.activation, None, tag, (), tuple(each.control for each in operations))
 
 
 class NoSuchPart(LookupError):

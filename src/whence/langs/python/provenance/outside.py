@@ -86,6 +86,8 @@ def finish_outside(prepared: Prepared, value: Any) -> Pair:
     selects = any(prepared.called[0] is each for each in _SELECTING)
     tag = outside_tag(operation, value, prepared.called[1], selects=selects)
     reread(operation, selects=selects)
+    if RUN.on_outside is not None:
+        RUN.on_outside(operation)
     return value, tag
 
 

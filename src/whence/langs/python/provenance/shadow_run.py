@@ -11,25 +11,34 @@ Invariant: an answer holds what the tags say, and nothing is written but an answ
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from whence.langs.python.provenance.importing import Modules, rewrite_imports
-from whence.langs.python.provenance.marks import Criterion, NoSuchPart, Step, criterion
+from whence.langs.python.provenance.marks import (
+    Criterion,
+    NoSuchPart,
+    Step,
+    criterion,
+    written,
+)
 from whence.langs.python.provenance.origin import Found, Maker, origin
 from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.slices import influencing
-from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.state import RUN, Operation
 from whence.langs.python.provenance.tags import Activation, Tag
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 
 RESULT = "result"
+PRINTED = "printed"
 WHOLE = "<module>"
 """The name of the wanted call if everything is to be shadowed from the start."""
 _TOLD_EVERY = 200
@@ -44,7 +53,8 @@ class Request:
     """What follows `python` on the command line."""
     wanted: Wanted
     root: str
-    """`result`, or the name of a parameter or of a variable of the function's module."""
+    """`result`, or the name of a parameter or of a variable of the function's module; `printed`:
+    a line of the program's output, whose number is the only step."""
     steps: tuple[Step, ...]
     is_input: bool
     """Of a parameter: as it was given, not as it was left."""
@@ -95,6 +105,8 @@ class _Answering:
         self._seen = 0
         self._marked: Activation | None = None
         self._given: dict[str, str] = {}
+        self._output_file, self._size, self._lines = -1, 0, 0
+        self._writers: list[Operation] = []
         self._found: Criterion | None = None
         self._why = "the call was not reached"
 
@@ -123,6 +135,29 @@ class _Answering:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(0)
+
+    def watch_output(self, printed: str) -> None:
+        """Wait for the line of output that is marked, which goes to a file."""
+        self._output_file = os.open(printed, os.O_RDONLY | os.O_CLOEXEC)
+        RUN.on_outside = self._wrote
+
+    def _wrote(self, operation: Operation) -> None:
+        """Something out of sight has ended: did it write to the marked line?"""
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            sys.stdout.flush()
+        size = os.fstat(self._output_file).st_size
+        if size == self._size:
+            return
+        wanted = self._request.steps[0][1]
+        first = self._lines
+        self._lines += os.pread(self._output_file, size - self._size, self._size).count(b"\n")
+        ended = os.pread(self._output_file, 1, size - 1) == b"\n"
+        self._size = size
+        if first <= wanted and (self._lines > wanted or (self._lines == wanted and not ended)):
+            self._writers.append(operation)
+            self._found = written(self._writers)
+        if self._lines > wanted:
+            RUN.on_outside = None
 
     def _mark(self, activation: Activation) -> None:
         request = self._request
@@ -234,6 +269,8 @@ def main(request_file: str, output: str, progress: str) -> NoReturn:
         if whole:
             SWITCH.start()
             RUN.on_enter, RUN.on_leave = answering.entered, answering.left
+            if request.root == PRINTED:
+                answering.watch_output(str(Path(progress).with_name(PRINTED)))
             return
         SWITCH.wait_for(wanted.count)
         SWITCH.on_enter, SWITCH.on_leave = answering.entered, answering.left

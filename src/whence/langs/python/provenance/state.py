@@ -107,6 +107,8 @@ class ShadowRun:
         """What calls returned that came out of nowhere, in other threads: whoever has it."""
         self.on_enter: Callable[[Activation], None] | None = None
         self.on_leave: Callable[[Activation], None] | None = None
+        self.on_outside: Callable[[Operation], None] | None = None
+        """Called when something out of sight has ended, which may have written output."""
         self.root = Activation(0, None, None)
         self.root.control = (FRAME, 0, None, None, self.root)
         self.activations: list[Activation] = [self.root]

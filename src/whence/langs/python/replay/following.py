@@ -13,26 +13,27 @@ from whence.tree.memory import ColumnTree
 
 @dataclass(frozen=True)
 class FollowedProvenance:
-    """The recording is asked first: what it knows takes no run."""
+    """A run tells more than the recording, which knows who printed or raised something."""
 
     recorded: Provenance
     reruns: ShadowedProvenance
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The call that made the marked part."""
-        told = self.recorded.origin(node, part)
-        return told if told.node is not None else self._later(node, part, told)
+        followed = self.reruns.can_be_followed(node, part)
+        told = self.reruns.origin(node, part) if followed else None
+        if told is not None and told.node is not None:
+            return told
+        recorded = self.recorded.origin(node, part)
+        return recorded if recorded.node is not None or told is None else told
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """The calls that could have influenced the part."""
-        if self.recorded.origin(node, part).node is not None:
-            return self.recorded.influence(node, part)
-        return self.reruns.influence(node, part)
+        if self.reruns.can_be_followed(node, part):
+            return self.reruns.influence(node, part)
+        return self.recorded.influence(node, part)
 
     def grown(self, tree: Tree) -> Provenance:
         """The same for a tree with more calls in it."""
         reruns = self.reruns.grown(tree) if isinstance(tree, ColumnTree) else self.reruns
         return replace(self, recorded=self.recorded.grown(tree), reruns=reruns)
-
-    def _later(self, node: int, part: MarkedPart, told: Origin) -> Origin:
-        return self.reruns.origin(node, part) if self.reruns.can_be_followed(node, part) else told

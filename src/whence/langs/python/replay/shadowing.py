@@ -184,7 +184,9 @@ class ShadowedProvenance(ProgramReruns):
         """Whether it is a value: what was printed or raised is known otherwise, or not at all."""
         position = self._tree.position(node)
         outcome = OutcomeKind(int(self._tree.columns.outcome[position]))
-        if part.mark.root == PRINTED or position == 0:
+        if part.mark.root == PRINTED:
+            return position == 0 and len(part.mark.steps) == 1
+        if position == 0:
             return False
         return part.is_input or part.mark.root != RESULT or outcome is OutcomeKind.RETURNED
 
@@ -194,7 +196,9 @@ class ShadowedProvenance(ProgramReruns):
         last: _Answer | None = None
         shadowed, levels, unknown = node, 1, ""
         try:
-            if part.is_input:
+            if part.mark.root == PRINTED:
+                shadowed = self._whole_run()
+            elif part.is_input:
                 shadowed = self._caller(node, levels)
             while True:
                 last = self._answer(shadowed, node, part, progress)
@@ -226,15 +230,25 @@ class ShadowedProvenance(ProgramReruns):
             )
         return tree.id(position)
 
+    def _whole_run(self) -> int:
+        """The program's statements, if what they led to is not too much to be followed."""
+        tree = self._tree
+        if len(tree.columns) < 2 or not is_whole(code_at(tree, 1)):
+            raise CannotRepeat("only the output of scripts and modules is followed")
+        if len(tree.columns) > MOST_OF_ALL:
+            raise CannotRepeat("too many calls would have to be followed")
+        return tree.id(1)
+
     # --- one run -------------------------------------------------------------------------------
 
     def _answer(self, shadowed: int, node: int, part: MarkedPart, progress: Progress) -> _Answer:
         """What a run tells of the part."""
         try:
             conditions = Conditions.of(self._recording, self._header())
+            is_output = part.mark.root == PRINTED
             root, steps = self._place(node, part)
-            marked = replace(self._wanted(node), count=1)
-            if shadowed != node:
+            marked = replace(self._wanted(shadowed if is_output else node), count=1)
+            if shadowed != node and not is_output:
                 before = self._count_before(shadowed, node)
                 marked = replace(marked, count=self._wanted(node).count - before)
             request = Request(
@@ -247,7 +261,8 @@ class ShadowedProvenance(ProgramReruns):
             told = self._shadow(conditions, request, lambda done: progress(done, count))
             if "unknown" in told:
                 raise CannotRepeat(str(told["unknown"]))
-            self._compare(node, part, told)
+            if not is_output:
+                self._compare(node, part, told)
             return _Answer(shadowed, told, align(self._tree, shadowed, told["calls"]))
         except Difference as how:
             raise CannotRepeat(self._other_way(str(how))) from None
@@ -259,9 +274,9 @@ class ShadowedProvenance(ProgramReruns):
         seen.append((str(part.mark), part.value, told["value"]))
         for name, value, now in seen:
             before = show(value)
-            if value.kind is Kind.ATOM and now is not None and _CUT not in before + now:
-                if before != now:
-                    raise Difference(f"{name} of call {node} was {before}, now {now}")
+            is_known = value.kind is Kind.ATOM and now is not None and _CUT not in before + now
+            if is_known and before != now:
+                raise Difference(f"{name} of call {node} was {before}, now {now}")
 
     def _place(self, node: int, part: MarkedPart) -> tuple[str, Steps]:
         """The value that a mark begins with, and the steps from there: what a call changed may be
@@ -293,6 +308,7 @@ class ShadowedProvenance(ProgramReruns):
         with tempfile.TemporaryDirectory(prefix="whence-") as name:
             folder = Path(name)
             asked, answered, far = folder / "request", folder / "answer", folder / "progress"
+            printed = folder / PRINTED
             asked.write_text(request.text(), encoding="utf-8")
             command = [
                 sys.executable, "-m", "whence.langs.python.provenance.shadow_run", str(asked),
@@ -302,10 +318,13 @@ class ShadowedProvenance(ProgramReruns):
                 stdin: Any = subprocess.DEVNULL
                 if conditions.stdin is not None:
                     stdin = opened.enter_context(conditions.stdin.open("rb"))
+                stdout: Any = subprocess.DEVNULL
+                if request.root == PRINTED:
+                    stdout = opened.enter_context(printed.open("wb"))
                 try:
                     process = opened.enter_context(subprocess.Popen(
                         command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin,
-                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                        stdout=stdout, stderr=subprocess.DEVNULL,
                     ))  # fmt: skip
                 except OSError as problem:
                     raise CannotRepeat(f"the program cannot be started again: {problem}") from None

@@ -209,9 +209,31 @@ def test_a_call_that_was_given_something_else_is_not_believed(tmp_path: Path) ->
     assert "was 0, now 4" in found.unknown
 
 
-def test_what_was_printed_takes_no_run(run: Recorded) -> None:
-    printed = MarkedPart(Mark("printed", ("[0]",)), atom("'1'"), is_input=False)
-    assert not run.provenance.needs_run(run.nodes("main")[0], printed)
+def test_a_line_of_the_output_is_followed_to_what_made_its_text(tmp_path: Path) -> None:
+    run = Recorded(tmp_path, """
+        import sys
+        def line(name, amount): return f"{name}: {amount}"
+        def amount(text): return int(text) * 2
+        def log(text): return len(text)
+        def main():
+            print("begins")
+            log("x")
+            print(line("a", amount("1")))
+            sys.stdout.write("b")
+            print(":", amount("2"))
+            print("ends")
+        main()
+    """)  # fmt: skip
+    marks = [MarkedPart(Mark("printed", (f"[{n}]",)), atom("''"), is_input=False) for n in range(3)]
+    made = run.provenance.origin(0, marks[1])
+    assert (made.node, made.expression) == (run.nodes("line")[0], 'f"{name}: {amount}"')
+    influence = run.provenance.influence(0, marks[1])
+    assert influence is not None
+    assert run.nodes("amount")[0] in influence.nodes
+    assert not {run.nodes("amount")[1], run.nodes("log")[0]} & influence.nodes
+    pieces = run.provenance.origin(0, marks[2])
+    assert (pieces.node, pieces.expression) == (run.nodes("main")[0], 'print(":", amount("2"))')
+    assert not run.provenance.needs_run(run.nodes("main")[0], marks[0]), "the recording knows it"
 
 
 def test_a_program_that_goes_another_way_is_not_believed(tmp_path: Path) -> None:
