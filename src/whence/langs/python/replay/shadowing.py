@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.provenance.shadow_run import Request
+from whence.langs.python.provenance.shadow_run import WHOLE, Request
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.replay.rerun import (
@@ -49,6 +49,8 @@ MOST_CALLS = 300_000
 """With more calls than this below it, no caller is followed: that would take minutes."""
 MOST_OF_ALL = 30_000
 """With more calls than this, what led to a call is not followed from the start of the run."""
+WHOLE_RUN = 30.0
+"""Seconds that following a whole run may take: what is not in the way of a part takes long, too."""
 FROM_OUTSIDE = "it was given to the program from outside"
 _TURN = 0.1
 _CUT = "…"
@@ -165,8 +167,8 @@ class ShadowedProvenance(ProgramReruns):
         return self._known[key]
 
     def history(self, node: int, part: MarkedPart) -> Followed:
-        """The same with all that led to the part, were it before the marked call: the whole run is
-        followed, if that is not too long."""
+        """The same with all that led to the part, also before the marked call: the whole run is
+        followed, if that does not take too long."""
         try:
             everything = self._caller(node, len(self._tree.columns))
             if len(self._tree.columns) > MOST_OF_ALL:
@@ -329,7 +331,9 @@ class ShadowedProvenance(ProgramReruns):
                 except OSError as problem:
                     raise CannotRepeat(f"the program cannot be started again: {problem}") from None
                 opened.callback(process.kill)
-                self._wait(process, far, progress)
+                whole = request.wanted.name == WHOLE
+                limit = min(self._time_limit, WHOLE_RUN) if whole else self._time_limit
+                self._wait(process, limit, far, progress)
             if not answered.exists():
                 raise CannotRepeat("the program was run with tags, and did not come to the call")
             found = json.loads(answered.read_text(encoding="utf-8"))
@@ -337,9 +341,10 @@ class ShadowedProvenance(ProgramReruns):
             return found
 
     def _wait(
-        self, process: subprocess.Popen[bytes], far: Path, progress: Callable[[int], None]
-    ) -> None:
-        left = self._time_limit
+        self, process: subprocess.Popen[bytes], limit: float, far: Path,
+        progress: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        left = limit
         while left > 0:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_TURN)
@@ -347,7 +352,7 @@ class ShadowedProvenance(ProgramReruns):
             left -= _TURN
             with contextlib.suppress(OSError, ValueError):
                 progress(int(far.read_text(encoding="ascii")))
-        raise CannotRepeat(f"running it with tags takes longer than {self._time_limit:g} s")
+        raise CannotRepeat(f"following it takes longer than {limit:g} s")
 
     # --- telling -------------------------------------------------------------------------------
 
