@@ -41,27 +41,16 @@ class SubtermTracking(TopDown):
 
 
 def last_mark(suspects: Suspects) -> Judged | None:
-    """The mark that is being followed: the last one, until a call off its chain is wrong.
-
-    A call that led to the origin is not off the chain, even if the part did not pass through it.
-    """
+    """The mark that is being followed: the last one, until a call off its chain is wrong."""
     wrong_since: list[int] = []
     for judged in reversed(suspects.history):
         if judged.origin is not None:
             chain = judged.origin.chain
-            off = [each for each in wrong_since if suspects.tree.id(each) not in chain]
-            return None if any(not _led_to(suspects, each, judged) for each in off) else judged
+            strayed = any(suspects.tree.id(position) not in chain for position in wrong_since)
+            return None if strayed else judged
         if judged.verdict is Verdict.WRONG:
             wrong_since.append(judged.position)
     return None
-
-
-def _led_to(suspects: Suspects, position: int, marked: Judged) -> bool:
-    """Whether the origin of a marked part lies below a call."""
-    if marked.origin is None or marked.origin.node is None:
-        return False
-    made = suspects.tree.position(marked.origin.node)
-    return position < made < int(suspects.columns.end[position])
 
 
 def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:
