@@ -19,7 +19,6 @@ from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.call import locate_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
-from whence.model.symptom import SYMPTOM
 from whence.model.value import BRIEF
 from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
 from whence.ports import Acquitter, Following, Oracle, Reruns, Tree
@@ -215,18 +214,19 @@ class Debugging:
         for answer in answers:
             if answer.mark is None or not isinstance(reruns, Following):
                 continue
-            call = self.state.tree.call(self.state.tree.position(answer.node))
             given = answer.verdict is Verdict.INADMISSIBLE
             try:
+                call = self.state.tree.call(self.state.tree.position(answer.node))
                 part = locate_mark(call, answer.mark, input_side=given)
-            except UsageError:
+            except WhenceError:
                 continue  # the engine refuses it, and says why
             if not reruns.needs_run(answer.node, part):
                 continue
-            # What a symptom leads to was marked by nobody, so nobody wished for a run.
-            if not (self.may_run or (self.follows_unasked and answer.by != SYMPTOM)):
+            # What a symptom leads to, or an oracle marked, nobody wished to be run for.
+            wished = answer.by == PERSON
+            if not (self.may_run or (self.follows_unasked and wished)):
                 reruns.give_up(answer.node, part, NOT_ALLOWED)
-                is_known = False
+                is_known = is_known and not wished
                 continue
             try:
                 reruns.follow(answer.node, part)
