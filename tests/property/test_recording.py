@@ -24,6 +24,7 @@ from whence.langs.python.trace.opening import about, open_trace
 WHOLE = Bound(depth=20, width=200, attributes=50, text=500, budget=5000)
 OPTIONS = RecordOptions(first_bound=WHOLE, bound=WHOLE)
 
+
 def told(node: Node) -> Told:
     """What a trace says, in the words of the reference."""
     outcome = node.outcome
