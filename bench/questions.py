@@ -6,8 +6,9 @@ Every program of `tests/corpus` is recorded, and debugged by a simulated person 
 question as the repaired twin does (`tests/support/intention.py`), and knows that the run as a whole
 is wrong. Printed for each strategy: in how many programs the function at fault was named, how many
 questions that took, how many characters were shown with them, and the seconds that whence took to
-choose them. All oracles are off, except in the last two rows, where the person is asked only what
-they do not know. `--write` puts the tables between the markers of a document.
+choose them. All oracles are off, except in two rows, where the person is asked only what they do
+not know. In the last row the person marks the first line of the output that is wrong, and in each
+wrong call the first part that is. `--write` puts the tables between the markers of a document.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import twins
 
 from whence.app import Debugging
+from whence.cli.opening import open_any, reruns_of
 from whence.langs.python.oracles.contracts import contracts_of
 from whence.langs.python.oracles.reference import oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
+from whence.langs.python.symptoms import first_answers
+from whence.model.call import PRINTED, Mark, MarkedPart
 from whence.model.diagnosis import Status
 from whence.model.question import Question
+from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Answer, Judgement, Verdict
 from whence.ports import Oracle
 from whence.search.registry import DEFAULT, STRATEGIES
@@ -44,6 +49,7 @@ BEGIN = "<!-- begin: written by `whence bench questions --write docs/questions.m
 END = "<!-- end -->"
 DECLARED = f"{DEFAULT} with hints and contracts"
 REFERENCE = f"{DEFAULT} with a reference"
+MARKS = f"{DEFAULT} with marks"
 
 
 @dataclass
@@ -69,13 +75,23 @@ class Case:
     bug: twins.Bug
     tree: ColumnTree
     truth: dict[int, Verdict]
+    wrong: dict[int, tuple[MarkedPart, ...]]
 
 
-def debug(case: Case, strategy: str, oracles: Sequence[Oracle] = ()) -> Session:
-    """A session with a person who knows the repaired program by heart."""
+def debug(
+    case: Case, strategy: str, oracles: Sequence[Oracle] = (), recording: Path | None = None
+) -> Session:
+    """A session with a person who knows the repaired program by heart.
+
+    With a recording, who marks the parts that are wrong.
+    """
     tree, spent = case.tree, 0.0
     debugging = Debugging(State(tree), oracles)
     wrong = Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))
+    if recording is not None:
+        _, provenance = open_any(recording)
+        debugging = Debugging(State(tree, provenance), reruns=reruns_of(provenance), may_run=True)
+        wrong = Answered(marked_output(case))
     started = time.perf_counter()
     outcome = debugging.start([StrategyChosen(strategy), wrong])
     spent += time.perf_counter() - started
@@ -83,7 +99,9 @@ def debug(case: Case, strategy: str, oracles: Sequence[Oracle] = ()) -> Session:
         question = outcome.question
         lines = question_lines(question, debugging.counts.person + 1, WIDTH_IN_PIPES)
         debugging.shown("\n".join(line.text for line in lines))
-        answer = Answer(question.node, case.truth[question.node])
+        parts = case.wrong.get(question.node, ()) if recording is not None else ()
+        mark = parts[0].mark if parts else None
+        answer = Answer(question.node, case.truth[question.node], mark)
         started = time.perf_counter()
         outcome = debugging.send(Answered((answer,)))
         spent += time.perf_counter() - started
@@ -101,7 +119,19 @@ def debug(case: Case, strategy: str, oracles: Sequence[Oracle] = ()) -> Session:
 def recorded(bug: twins.Bug, folder: Path) -> Case:
     """The program's run, and what its twin makes of each call."""
     tree = twins.record(bug, "buggy", folder / f"{bug.name}.whence", whole=False)
-    return Case(bug, tree, twins.verdicts(bug, tree))
+    return Case(bug, tree, *twins.intended(bug, tree))
+
+
+def marked_output(case: Case) -> tuple[Answer, ...]:
+    """What is said first by one who sees which line of the output is wrong, if one is."""
+    top = Answer(case.tree.id(0), Verdict.WRONG, by="symptom")
+    ours, theirs = (twins.run(case.bug, twin)[1].splitlines() for twin in ("buggy", "repaired"))
+    wrong = [n for n, line in enumerate(ours) if line not in theirs[n : n + 1]]
+    if not wrong:
+        return (top,)
+    symptom = Symptom(SymptomKind.OUTPUT, line=wrong[0] + 1)
+    _, *others = first_answers(case.tree, symptom)
+    return (replace(top, mark=Mark(PRINTED, (f"[{wrong[0]}]",))), *others)
 
 
 @dataclass
@@ -144,7 +174,7 @@ def with_reference(case: Case, folder: Path) -> Session:
     oracle = oracle_of(tree, str(case.bug.folder / "repaired.py"))
     try:
         watched = Watched(oracle, case)
-        session = debug(Case(case.bug, tree, case.truth), DEFAULT, [watched])
+        session = debug(Case(case.bug, tree, case.truth, case.wrong), DEFAULT, [watched])
         reasons = "; ".join(why for why, _ in oracle.kept.most_common(2))
         not_known = reasons if session.questions else ""
         return replace(session, not_known=not_known, mistakes=watched.mistakes)
@@ -240,6 +270,11 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
             rows.append(Row(DECLARED, list(map(with_declared, cases))))
             known = pool.map(lambda case: with_reference(case, Path(folder)), cases)
             rows.append(Row(REFERENCE, list(known)))
+            marks = pool.map(
+                lambda case: debug(case, DEFAULT, (), Path(folder) / f"{case.bug.name}.whence"),
+                cases,
+            )
+            rows.append(Row(MARKS, list(marks)))
     for row in rows:
         for case, session in zip(cases, row.sessions, strict=True):
             for text in session.mistakes:
@@ -249,7 +284,9 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     summary = table([row.cells() for row in rows], HEADER)
     calls = sum(len(case.tree.columns) - 1 for case in cases)
     text = f"{len(cases)} programs, {calls:,} calls.\n\n{summary}\n\n"
-    text += by_program(cases, rows, (DEFAULT, "optimal-divide-and-query", "top-down", REFERENCE))
+    text += by_program(
+        cases, rows, (DEFAULT, "optimal-divide-and-query", "top-down", REFERENCE, MARKS)
+    )
     kept = reasons(cases, rows)
     if kept:
         text += (

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Protocol
 
 from whence.errors import UsageError, WhenceError
-from whence.model.call import OutcomeKind
+from whence.model.call import OutcomeKind, locate_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.value import BRIEF
 from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
-from whence.ports import Acquitter, Oracle, Reruns, Tree
+from whence.ports import Acquitter, Following, Oracle, Reruns, Tree
 from whence.report.source import Executed, Sources
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, expansion, step
@@ -53,6 +53,7 @@ Notify = Callable[[str], None]
 MOST_CANDIDATES = 1000
 UNREADABLE = "nobody: the call cannot be read"
 MOST_TOLD = 3
+NOT_ALLOWED = "the program would have to be run again for it, and that was not allowed"
 SAID_BY_ORACLE = {
     Verdict.RIGHT: "is right",
     Verdict.WRONG: "is wrong",
@@ -107,6 +108,8 @@ class Debugging:
     """Whether the lines that the call at fault ran are found out."""
     may_run: bool = False
     """Whether a person allowed that the program is run again."""
+    follows_unasked: bool = False
+    """Whether it is run again for a marked part although no person can be asked."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Tells a person what takes long while it does."""
     _executed: dict[int, Executed] = field(default_factory=dict)
@@ -127,6 +130,8 @@ class Debugging:
                 self._step(wish)
         if self.entries and not goes_on:
             self._step(Begun())
+        if goes_on and not self._follow_marks(self.state.facts.answers):
+            self.notify(f"Where what you marked came from is not known now: {NOT_ALLOWED}.")
         if self.keeper is not None:
             self.keeper.begin(self.state.tree, self.state.facts.answers)
         return self._settled(react(self.state))
@@ -203,7 +208,35 @@ class Debugging:
         except WhenceError as problem:
             return Executed(unknown=str(problem))
 
+    def _follow_marks(self, answers: Sequence[Answer]) -> bool:
+        """Find out where marked parts came from, as far as that takes a run and may be done."""
+        reruns, is_known = self.reruns, True
+        for answer in answers:
+            if answer.mark is None or not isinstance(reruns, Following):
+                continue
+            given = answer.verdict is Verdict.INADMISSIBLE
+            try:
+                call = self.state.tree.call(self.state.tree.position(answer.node))
+                part = locate_mark(call, answer.mark, input_side=given)
+            except WhenceError:
+                continue  # the engine refuses it, and says why
+            if not reruns.needs_run(answer.node, part):
+                continue
+            # What a symptom leads to, or an oracle marked, nobody wished to be run for.
+            wished = answer.by == PERSON
+            if not (self.may_run or (self.follows_unasked and wished)):
+                reruns.give_up(answer.node, part, NOT_ALLOWED)
+                is_known = is_known and not wished
+                continue
+            try:
+                reruns.follow(answer.node, part)
+            except KeyboardInterrupt:
+                reruns.give_up(answer.node, part, "that was stopped")
+        return is_known
+
     def _step(self, event: Event) -> Outcome:
+        if isinstance(event, Answered):
+            self._follow_marks(event.answers)
         self.state, outcome = step(self.state, event)
         if not isinstance(event, Started | Expanded):
             self._keep(event)

@@ -165,6 +165,23 @@ class Reruns(Protocol):
         only thing here that is done unasked."""
 
 
+@runtime_checkable
+class Following(Protocol):
+    """Reruns that also learn where a marked part came from, which the provenance then tells.
+
+    Without `give_up` a run is made as soon as the provenance is asked.
+    """
+
+    def needs_run(self, node: int, part: MarkedPart) -> bool:
+        """Whether it takes a run of the program to know where a part came from."""
+
+    def follow(self, node: int, part: MarkedPart) -> None:
+        """Make the run; what it does not tell is unknown, with the reason."""
+
+    def give_up(self, node: int, part: MarkedPart, why: str) -> None:
+        """Make no run for this part: where it came from is unknown, for this reason."""
+
+
 class Prior(Protocol):
     """What is known beforehand of how likely calls are to be at fault, their weight aside.
 

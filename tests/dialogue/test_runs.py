@@ -53,6 +53,7 @@ def held(folder: Path, setup: dict[str, Any], place: Path) -> tuple[str, int]:
     child.expect(pexpect.EOF)
     child.close()
     seen = _WAITING.sub("", seen + child.before).replace("\r\n", "\n").replace(f"{place}/", "")
+    seen = seen.replace(str(place), "PROJECT")
     seen = seen.replace("exceeded in comparison\n", "exceeded\n")  # so 3.11 has it
     return _TRACEBACK.sub(r"\1  …\n", seen), child.exitstatus
 

@@ -36,6 +36,7 @@ from typing import Any
 TOOL = 4
 SECONDS = 10
 SWITCH = "__intended__"
+MOST_PARTS, DEEPEST = 400, 6
 _TRANSPARENT = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _BY_TEXT = {"decimal", "fractions", "datetime", "pathlib", "re", "uuid"}
 _ITERATORS = (
@@ -145,13 +146,53 @@ class Dump:
         return [[name, self.of(names[name])] for name in sorted(names) if name != SWITCH]
 
 
+def parts(root: str, value: Any) -> dict[str, str]:
+    """The parts of a value by the paths that a person would mark them by, outer ones first."""
+    found: dict[str, str] = {}
+    pending = [(root, value, 0)]
+    seen = set()
+    while pending and len(found) < MOST_PARTS:
+        path, part, depth = pending.pop(0)
+        held = _held(part) if depth < DEEPEST and id(part) not in seen else None
+        if held is None:
+            plain = part is None or type(part) in (bool, int, float, str, bytes)
+            plain = plain or type(part).__module__ in _BY_TEXT
+            found[path] = repr(part) if plain else type(part).__name__
+            continue
+        seen.add(id(part))
+        found[path] = f"{type(part).__name__} of {len(held)}"
+        pending += [(path + step, each, depth + 1) for step, each in held]
+    return found
+
+
+def _held(value: Any) -> list[tuple[str, Any]] | None:
+    if type(value) in (list, tuple):
+        return [(f"[{number}]", each) for number, each in enumerate(value)]
+    if isinstance(value, dict):
+        keys = [key for key in dict.keys(value) if type(key) in (int, str)]
+        return [(f"[{key!r}]", dict.__getitem__(value, key)) for key in keys]
+    if isinstance(value, types.ModuleType | type | types.FunctionType | BaseException):
+        return None
+    names = getattr(value, "__dict__", None)
+    return None if names is None else [(f".{name}", names[name]) for name in names]
+
+
+def wrong_parts(ours: dict[str, str], intended: dict[str, str]) -> list[str]:
+    """Which parts are not as intended: single values first, then what lacks or has too much."""
+    wrong = [path for path in ours if ours[path] != intended.get(path)]
+    single = [path for path in wrong if " of " not in ours[path]]
+    return [*single, *(path for path in reversed(wrong) if path not in single)]
+
+
 @dataclass
 class Watch:
     """A call that is under way."""
 
     number: int
     inputs: list[Any]
+    names: list[str] = field(default_factory=list)
     intended: bytes = b""
+    parts: dict[str, str] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
     printed_from: int = 0
 
@@ -164,6 +205,7 @@ class Intention:
         self.wanted = {(name, start): number for name, start, number in spec["wanted"]}
         self.counts: Counter[str] = Counter()
         self.verdicts: dict[int, str] = {}
+        self.wrong: dict[int, list[str]] = {}
         self.watched: dict[Any, Watch] = {}
         self.report = -1
         self.target: Any = None
@@ -206,8 +248,9 @@ class Intention:
     def _ask(self, number: int, frame: Any, code: Any) -> None:
         count = code.co_argcount + code.co_kwonlyargcount
         count += bool(code.co_flags & 4) + bool(code.co_flags & 8)
-        inputs = [frame.f_locals.get(name) for name in code.co_varnames[:count]]
-        watch = Watch(number, inputs, printed_from=self.out.tell())
+        names = list(code.co_varnames[:count])
+        inputs = [frame.f_locals.get(name) for name in names]
+        watch = Watch(number, inputs, names, printed_from=self.out.tell())
         read, write = os.pipe()
         child = os.fork()
         self.watched[frame] = watch
@@ -219,8 +262,13 @@ class Intention:
             return
         os.close(write)
         ready, _, _ = select.select([read], [], [], SECONDS)
-        if ready:
-            watch.intended = os.read(read, 100)
+        told = b""
+        while ready:
+            more = os.read(read, 1 << 16)
+            if not more:
+                break
+            told += more
+        watch.intended = told
         os.close(read)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -261,17 +309,25 @@ class Intention:
         if watch is None:
             return
         last = "left" if outcome == ["left"] else self._state(frame, watch, outcome)
+        if outcome[0] == "returned":
+            watch.parts = parts("result", outcome[1])
+            for name, value in zip(watch.names, watch.inputs, strict=True):
+                watch.parts.update(parts(name, value))
         self._tell(watch, [*watch.seen, last])
 
     def _tell(self, watch: Watch, seen: list[str]) -> None:
-        digest = hashlib.sha256("\n".join(seen).encode()).hexdigest().encode()
+        digest = hashlib.sha256("\n".join(seen).encode()).hexdigest()
         if self.report >= 0:
-            os.write(self.report, digest)
+            with os.fdopen(self.report, "w") as told:
+                json.dump([digest, watch.parts], told)
             os._exit(0)
         if not watch.intended:
             self.verdicts[watch.number] = "unknown"
-        else:
-            self.verdicts[watch.number] = "right" if watch.intended == digest else "wrong"
+            return
+        intended, parts = json.loads(watch.intended)
+        self.verdicts[watch.number] = "right" if intended == digest else "wrong"
+        if intended != digest and parts and watch.parts:
+            self.wrong[watch.number] = wrong_parts(watch.parts, parts)[:20]
 
     def _state(self, frame: Any, watch: Watch, outcome: list[Any]) -> str:
         limit = sys.getrecursionlimit()
@@ -334,7 +390,7 @@ def main() -> None:
     with contextlib.suppress(BaseException):  # how it ends is what is looked at
         exec(code, vars(module))
     intention.finish()
-    result["verdicts"] = intention.verdicts
+    result["verdicts"], result["wrong"] = intention.verdicts, intention.wrong
     result["counts"] = dict(intention.counts)
     sys.stdout = out
     json.dump(result, out)

@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 from recorded import environment
 
+from whence.errors import WhenceError
 from whence.langs.python.trace.opening import open_trace
+from whence.model.call import MarkedPart, find_mark
 from whence.model.verdict import Verdict
 from whence.tree.memory import ColumnTree
 
@@ -171,7 +173,14 @@ class Refused(Exception):
 
 
 def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:
-    """For each call of a recording by its id, whether the repaired program would do the same.
+    """For each call of a recording by its id, whether the repaired program would do the same."""
+    return intended(bug, tree)[0]
+
+
+def intended(
+    bug: Bug, tree: ColumnTree
+) -> tuple[dict[int, Verdict], dict[int, tuple[MarkedPart, ...]]]:
+    """The same, and of wrong calls the parts of what came of them that are wrong.
 
     A call below which the faulty function never ran is right without being tried.
     """
@@ -209,4 +218,20 @@ def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:
     for at in wanted:
         answer = found["verdicts"].get(str(at))
         known[tree.id(at)] = Verdict(answer) if answer else Verdict.UNKNOWN
-    return known
+    wrong = {
+        tree.id(int(at)): tuple(_marks(tree, int(at), paths))
+        for at, paths in found["wrong"].items()
+    }
+    return known, wrong
+
+
+def _marks(tree: ColumnTree, position: int, paths: Sequence[str]) -> Iterator[MarkedPart]:
+    """The paths that a person could mark in a question about the call."""
+    call = tree.call(position)
+    for path in paths:
+        try:
+            part = find_mark(call, path, input_side=False)
+        except WhenceError:
+            continue
+        if not part.is_input:
+            yield part

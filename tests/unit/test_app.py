@@ -11,8 +11,10 @@ import pytest
 
 from whence.app import Debugging
 from whence.errors import CannotExpand, UsageError, WhenceError
+from whence.model.call import Mark, MarkedPart
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
+from whence.model.symptom import SYMPTOM
 from whence.model.verdict import REMEMBERED, Answer, Judgement, Scope, Trust, Verdict
 from whence.session.events import (
     Answered,
@@ -366,3 +368,88 @@ def test_a_call_that_cannot_be_at_fault_is_not_blamed() -> None:
     assert (diagnosis.status, diagnosis.node) == (Status.UNDETERMINED, None)
     assert diagnosis.candidates == (FAULT,)
     assert diagnosis.reason == "all that it called is right, but its code is the same"
+
+
+class Follows:
+    """Reruns that learn where parts came from; the first run may be stopped by the person."""
+
+    command = "python program.py"
+
+    def __init__(self, stopped: bool = False) -> None:
+        self.stopped = stopped
+        self.followed: list[int] = []
+        self.given_up: dict[int, str] = {}
+
+    def needs_run(self, node: int, part: MarkedPart) -> bool:
+        return node not in self.followed
+
+    def follow(self, node: int, part: MarkedPart) -> None:
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.followed.append(node)
+
+    def give_up(self, node: int, part: MarkedPart, why: str) -> None:
+        self.given_up[node] = why
+
+    def whole(self, node: int) -> Any: ...
+    def lines(self, node: int) -> Any: ...
+    def lines_alone(self, node: int) -> Any: ...
+
+
+MARKED = Answered((Answer(0, Verdict.WRONG, Mark("result")),))
+
+
+def test_a_marked_part_is_followed_when_the_program_may_be_run_again() -> None:
+    for allowed in ({"may_run": True}, {"follows_unasked": True}):
+        reruns = Follows()
+        debugging = Debugging(top_down(), reruns=reruns, **allowed)
+        debugging.start()
+        debugging.send(MARKED)
+        assert reruns.followed == [0]
+        assert not reruns.given_up
+
+
+def test_without_leave_to_run_the_program_a_mark_is_a_plain_wrong() -> None:
+    reruns = Follows()
+    debugging = Debugging(top_down(), reruns=reruns)
+    debugging.start()
+    debugging.send(MARKED)
+    assert not reruns.followed
+    assert "not allowed" in reruns.given_up[0]
+    assert debugging.state.facts.answers == MARKED.answers
+
+
+def test_what_a_symptom_leads_to_is_followed_only_if_a_person_allowed_it() -> None:
+    for allowed in ({"follows_unasked": True}, {"may_run": True}):
+        reruns = Follows()
+        debugging = Debugging(top_down(), reruns=reruns, **allowed)
+        debugging.start([Answered((replace(MARKED.answers[0], by=SYMPTOM),))])
+        assert bool(reruns.followed) is ("may_run" in allowed)
+
+
+def test_ctrl_c_gives_a_mark_up_and_keeps_the_answer() -> None:
+    reruns = Follows(stopped=True)
+    debugging = Debugging(top_down(), reruns=reruns, may_run=True)
+    debugging.start()
+    outcome = debugging.send(MARKED)
+    assert reruns.given_up == {0: "that was stopped"}
+    assert debugging.state.facts.answers == MARKED.answers
+    assert isinstance(outcome, Ask)
+
+
+def test_a_session_that_goes_on_follows_its_marks_again_if_it_may(tmp_path: Path) -> None:
+    first = Debugging(top_down(), journal=Journal(tmp_path / "session", TREE, "tree"))
+    first.start()
+    first.send(MARKED)
+    assert first.journal is not None
+    first.journal.close()
+    for may_run in (False, True):
+        reruns, said = Follows(), list[str]()
+        journal = Journal(tmp_path / "session", TREE, "tree")
+        again = Debugging(
+            top_down(), journal=journal, reruns=reruns, may_run=may_run, notify=said.append
+        )
+        again.start()
+        journal.close()
+        assert bool(reruns.followed) is may_run
+        assert any("not allowed" in text for text in said) is not may_run

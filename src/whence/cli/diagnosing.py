@@ -74,9 +74,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     without.add_argument(
         "--rerun", action=argparse.BooleanOptionalAction, default=None,
-        help="run the program again, without asking, for the lines that the call at fault ran and "
-        "for what full and ran show (default: only this call is made again, where it can reach "
-        "nothing outside; --no-rerun: not even that)",
+        help="run the program again, without asking, for the lines that the call at fault ran, "
+        "for what full and ran show, and for where marked parts came from (default: one is asked "
+        "at a terminal, and a script that marks a part is taken to wish it; for the lines only "
+        "this call is made again, where it can reach nothing outside; --no-rerun: none of that)",
     )  # fmt: skip
     without.add_argument("--plain", action="store_true", help="no colours, no line editing")
 
@@ -142,9 +143,10 @@ def diagnose(
         journal=journal,
         notify=screen.note,
         sources=sources_of(tree),
-        reruns=reruns_of(tree, path),
+        reruns=reruns_of(provenance, waiting.far),
         marks_lines=options.rerun is not False,
         may_run=bool(options.rerun),
+        follows_unasked=options.rerun is None and not screen.interactive,
         waiting=waiting,
         keeper=oracles.keeper(options, tree, path, screen.note),
     )

@@ -13,8 +13,9 @@ from typing import Any
 from whence.cli.waiting import told_in_percent
 from whence.errors import WhenceError
 from whence.langs.python.failed_assertion import OperandProvenance
+from whence.langs.python.replay.following import FollowedProvenance
 from whence.langs.python.replay.materializing import NODE_BUDGET, Below, materializable
-from whence.langs.python.replay.rerun import ProgramReruns
+from whence.langs.python.replay.shadowing import ShadowedProvenance, Watch, unwatched
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import is_trace
@@ -37,7 +38,8 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
     start = _start(path)
     if is_trace(start):
         recorded = materializable(path, open_trace(path, progress=_by_pages(path)))
-        return recorded, OperandProvenance(TraceProvenance(recorded), recorded, path)
+        told = OperandProvenance(TraceProvenance(recorded), recorded, path)
+        return recorded, FollowedProvenance(told, ShadowedProvenance(path, recorded))
     if _is_art(start):
         art_tree = execution_tree(read_art(path))
         return art_tree.tree, ArtProvenance(art_tree)
@@ -71,10 +73,11 @@ def sources_of(tree: Tree) -> Sources:
     return Sources(folder, header.clock / 1e9 if header.clock else None)
 
 
-def reruns_of(tree: Tree, path: Path) -> Reruns | None:
+def reruns_of(provenance: Provenance | None, watch: Watch = unwatched) -> Reruns | None:
     """The program that a recording is of, to be run again when a person asks for it."""
-    if isinstance(tree, ColumnTree) and about(tree) is not None:
-        return ProgramReruns(path, tree)
+    if isinstance(provenance, FollowedProvenance):
+        provenance.reruns.watch = watch
+        return provenance.reruns
     return None
 
 

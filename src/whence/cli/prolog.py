@@ -32,7 +32,7 @@ from whence.langs.prolog.slice_picture import (
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Oracle, Provenance
-from whence.report.source import from_here
+from whence.report.source import Sources, from_here
 from whence.session.engine import apply, expansion
 from whence.session.events import Answered, Event, Expand
 from whence.session.reaction import EXPAND_LEVELS, hidden_origin
@@ -316,7 +316,10 @@ def _marking(
 
     def first(screen: Screen) -> list[Event]:
         event = Answered((answer,))
-        screen.note(telling.origin(_looked_into(apply(State(tree, provenance), event)), answer))
+        state = _looked_into(apply(State(tree, provenance), event))
+        note, *more = telling.origin(state, answer, Sources())
+        screen.note(note)
+        screen.say(*more)
         return [event]
 
     return first

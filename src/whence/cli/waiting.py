@@ -11,10 +11,32 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TextIO
 
 _QUIET_AT_FIRST, _TURN = 1.0, 0.5
 _WIPE = "\r\x1b[K"
+_BAR = 20
+
+
+@dataclass
+class _Doing:
+    """Something that is being done."""
+
+    what: str
+    since: float
+    done: int = 0
+    of: int = 0
+
+    def reach(self, done: int, of: int) -> None:
+        self.done, self.of = done, of
+
+    def text(self) -> str:
+        if not self.of:
+            return self.what
+        share = min(self.done / self.of, 1.0)
+        bar = "#" * round(share * _BAR)
+        return f"{self.what} [{bar:<{_BAR}}] {share:.0%} of {self.of:,} calls"
 
 
 def told_in_percent(doing: str, least: int = 0) -> Callable[[int, int], None] | None:
@@ -44,9 +66,19 @@ class Waiting:
         self._seen = self._stream is not None and self._stream.isatty()
         self._lock = threading.Lock()
         self._begun = threading.Event()
-        self._doing: list[tuple[str, float]] = []
+        self._doing: list[_Doing] = []
         self._thread: threading.Thread | None = None
         self._shown = False
+
+    @contextmanager
+    def far(self, doing: str) -> Iterator[Callable[[int, int], None]]:
+        """The same of what can say how far it is: so many of so many."""
+        with self(doing):
+            if self._doing:
+                told = self._doing[-1]
+                yield told.reach
+            else:
+                yield lambda done, of: None
 
     @contextmanager
     def __call__(self, doing: str) -> Iterator[None]:
@@ -55,7 +87,7 @@ class Waiting:
             yield
             return
         with self._lock:
-            self._doing.append((doing, time.monotonic()))
+            self._doing.append(_Doing(doing, time.monotonic()))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._tell, daemon=True)
                 self._thread.start()
@@ -74,11 +106,11 @@ class Waiting:
             self._begun.wait()
             with self._lock:
                 if self._doing:
-                    doing, since = self._doing[-1]
-                    seconds = time.monotonic() - since
+                    doing = self._doing[-1]
+                    seconds = time.monotonic() - doing.since
                     if seconds >= self._quiet:
                         self._shown = True
-                        self._write(f"{_WIPE}{doing}: {seconds:,.0f} s (Ctrl-C stops it)")
+                        self._write(f"{_WIPE}{doing.text()}: {seconds:,.0f} s (Ctrl-C stops it)")
             time.sleep(min(_TURN, self._quiet))
 
     def _wipe(self) -> None:

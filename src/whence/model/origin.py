@@ -22,6 +22,8 @@ class Origin:
     location: Location | None = None
     expression: str = ""
     unknown: str = ""
+    candidates: tuple[Origin, ...] = ()
+    """Where it is not known which of several it was: each of them, without a chain."""
     below: int | None = None
     """The implicit call below which it was made: when that was expanded, it can be asked again."""
 
@@ -30,9 +32,10 @@ class Origin:
 class Influence:
     """The calls that could have influenced a marked part.
 
-    `complete` says that a call outside cannot have: then a fault found inside needs no look
-    outside. Without it the calls outside are only set aside. `wider` are further slices, each of
-    which is taken when nothing is left to ask in the one before it, and then everything.
+    `wider` are further slices, each of which is taken when nothing is left to ask in the one before
+    it, and then everything. `complete` says that a call outside of the widest cannot have
+    influenced the part: then a fault found inside needs no look outside. Without it the calls
+    outside are only set aside.
     """
 
     nodes: frozenset[int]

@@ -116,8 +116,7 @@ class SearchSpace:
         if judged.influence is not None and self.switches.slicing:
             self._width = 0
             self._reset()
-        if not self.can_ask() and not self.slice_explains_top:
-            self._widen()
+        self._widen()
 
     def verdict(self, position: int) -> Verdict | None:
         """What was said of a call, or of one with an equal equation."""
@@ -319,7 +318,9 @@ class SearchSpace:
     def _widen(self) -> None:
         """Take back what a slice set aside: inside it there is nothing left to ask."""
         most = len(self._slices())
-        while self._width < most and (self._area() & ASIDE).any() and not self.can_ask():
+        while self._width < most and not self.can_ask() and not self.slice_explains_top:
+            if not (self._area() & ASIDE).any():
+                return
             self._width += 1
             self._reset()
 
@@ -342,12 +343,13 @@ class SearchSpace:
 
     @property
     def slice_explains_top(self) -> bool:
-        """Whether the last mark was made on the top itself and its slice misses nothing."""
+        """Whether the last mark was made on the top itself and the slice misses nothing."""
         marked = self._last_slice()
         return (
             marked is not None
             and marked.influence is not None
             and marked.influence.complete
+            and self._width == len(marked.influence.wider)
             and marked.position == self.top
             and not self.top_is_acquitted
         )

@@ -100,12 +100,12 @@ class SpaceCache:
             call = state.tree.call(position)
             inadmissible = answer.verdict is Verdict.INADMISSIBLE
             part = locate_mark(call, answer.mark, input_side=inadmissible)
-            self._origins[answer] = Judged(
-                position,
-                answer.verdict,
-                state.provenance.origin(answer.node, part),
-                state.provenance.influence(answer.node, part),
-            )
+            origin = state.provenance.origin(answer.node, part)
+            influence = state.provenance.influence(answer.node, part)
+            judged = Judged(position, answer.verdict, origin, influence)
+            if origin.node is None and influence is None:
+                return judged  # more may be known when it is said again
+            self._origins[answer] = judged
         return self._origins[answer]
 
 

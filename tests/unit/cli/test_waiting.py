@@ -71,3 +71,16 @@ def test_reading_a_large_trace_tells_how_far_it_is(
     )
     monkeypatch.setattr("sys.stderr", Terminal(seen=False))
     assert opening._by_pages(path) is None
+
+
+def test_what_can_say_how_far_it_is_shows_a_bar() -> None:
+    terminal = Terminal()
+    waiting = Waiting(terminal, quiet=0.0)
+    with waiting.far("following result[2] back") as reached:
+        reached(2500, 10_000)
+        terminal.written.clear()
+        assert terminal.written.wait(30)
+    bar = "#" * 5 + " " * 15
+    assert f"following result[2] back [{bar}] 25% of 10,000 calls: 0 s" in terminal.getvalue()
+    with Waiting(Terminal(seen=False)).far("following") as reached:
+        reached(1, 2)

@@ -400,6 +400,16 @@ def test_slices_are_taken_one_after_the_other_and_then_everything() -> None:
     assert asked(outcome) == 2, "undo goes back to the slice of then"
 
 
+def test_only_the_widest_of_the_slices_explains_the_marked_call() -> None:
+    provenance: Any = Marked(frozenset({1, 2, 3}), True, (frozenset({1, 2, 3, 4}),))
+    start = State(MARKED_TREE, provenance, facts=Facts(strategy="top-down"))
+    marked = said(1, Verdict.WRONG, Mark("result", ("[0]",)))
+    current, outcome = after(start, marked, said(2, Verdict.RIGHT))
+    assert asked(outcome) == 4, "the narrow slice may miss it"
+    _, outcome = step(current, said(4, Verdict.RIGHT))
+    assert outcome.diagnosis.node == 1
+
+
 def test_a_slice_that_has_nothing_to_ask_is_widened_at_once() -> None:
     provenance: Any = Marked(frozenset({1}), False, (frozenset({1}), frozenset({1, 4})))
     start = State(MARKED_TREE, provenance, facts=Facts(strategy="top-down"))

@@ -315,7 +315,8 @@ ANSWERS = (
         _judge(Verdict.WRONG),
         "Also no, wrong. The search goes on among the calls that this one made. With a part, as "
         "in `n result[2].name`, it says which part of the result (or of something that the call "
-        "changed) is wrong; if the tree knows where that part came from, the search follows it. "
+        "changed) is wrong; if it can be known where that part came from, the search follows it "
+        "(a recorded program is run again for it, if you allow that). "
         "With a value, as in `n = [1, 2, 4]`, `n result[2] = 7` or `n 14 = None`, it says what it "
         "should have been instead: as an expression of the program's language, or in words. The "
         "report repeats it.",

@@ -12,9 +12,11 @@ from itertools import islice
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
+from whence.model.call import MarkedPart
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import PERSON, Answer, Scope, Trust, Verdict
+from whence.ports import Following, Reruns
 from whence.report.regression_test import regression_test, write_test
 from whence.report.source import source_lines
 from whence.report.text import lines as report_lines
@@ -310,11 +312,15 @@ class _Conversation:
             raise UsageError("no question is open; name the calls that you mean, as in: n 14 18")
         mark = None
         if command.part:
-            mark = check_mark(question.call, command.part, command.verdict).mark
+            part = check_mark(question.call, command.part, command.verdict)
+            mark = part.mark
+            self._allow_following(question.node, part)
         answer = Answer(question.node, command.verdict, mark, expected=command.expected)
         self._send(Answered((answer,)))
         if mark is not None and not isinstance(self.outcome, Revise):
-            self.screen.note(telling.origin(self.debugging.state, answer))
+            note, *more = telling.origin(self.debugging.state, answer, self.debugging.sources)
+            self.screen.note(note)
+            self.screen.say(*more)
         self._tell_expected(answer)
 
     def _tell_expected(self, answer: Answer) -> None:
@@ -433,14 +439,9 @@ class _Conversation:
         if reruns is None:
             raise UsageError("how its program is run is not known of this tree")
         node, width = self._node(), self.screen.width
-        if not (self.debugging.may_run or reruns.is_harmless):
-            self.screen.say(*wrapped(f"This runs again: {reruns.command}", width))
-            self.screen.say("What it does to files, or to others, it does once more.")
-            said = self.screen.read("Run it? [y/N] ")
-            if said is None or said.strip().lower() not in ("y", "yes"):
-                self.screen.note("Not run.")
-                return
-            self.debugging.may_run = True
+        if not (reruns.is_harmless or self._may_run(reruns)):
+            self.screen.note("Not run.")
+            return
         self.screen.note("running it again …")
         tree = self.debugging.state.tree
         try:
@@ -465,6 +466,23 @@ class _Conversation:
         self.screen.note("running it again up to there …")
         reruns.debug(self._node(), at_end=at_end)
         self._fresh = True
+
+    def _may_run(self, reruns: Reruns) -> bool:
+        """Whether the program may be run again; a person is asked once."""
+        if not self.debugging.may_run:
+            self.screen.say(*wrapped(f"This runs again: {reruns.command}", self.screen.width))
+            self.screen.say("What it does to files, or to others, it does once more.")
+            said = self.screen.read("Run it? [y/N] ")
+            self.debugging.may_run = said is not None and said.strip().lower() in ("y", "yes")
+        return self.debugging.may_run
+
+    def _allow_following(self, node: int, part: MarkedPart) -> None:
+        """Where a part came from may take a run of the program, which a person has to allow."""
+        reruns = self.debugging.reruns
+        if not (self.screen.interactive and isinstance(reruns, Following)):
+            return
+        if reruns.needs_run(node, part) and not self._may_run(reruns):
+            self.screen.note("Not run.")
 
     def _test(self, file: str) -> list[str]:
         outcome = self.outcome

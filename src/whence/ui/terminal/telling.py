@@ -7,7 +7,10 @@ import warnings
 from collections.abc import Sequence
 from typing import TypeVar
 
+from whence.errors import WhenceError
+from whence.model.origin import Origin
 from whence.model.verdict import Answer, Trust, Verdict
+from whence.report.source import Sources
 from whence.session.events import Revise
 from whence.session.state import Facts, State
 from whence.tree.reading import readable_call
@@ -17,6 +20,7 @@ from whence.ui.terminal.listing import SAID
 from whence.ui.terminal.screen import Line, Tone
 
 _WIDTH = 100
+_MOST_CALLS = 8
 
 
 def contradiction(state: State, outcome: Revise) -> list[Line]:
@@ -84,26 +88,54 @@ def noted(answers: Sequence[Answer]) -> str:
     return f"Noted for {noun} {nodes}{more}: {SAID[answers[0].verdict]}."
 
 
-def origin(state: State, answer: Answer) -> str:
-    """What was marked with an answer, and where it came from."""
+def origin(state: State, answer: Answer, sources: Sources) -> list[str]:
+    """What was marked with an answer, where it came from, and through which calls."""
     said = "Wrong" if answer.verdict is Verdict.WRONG else "Never to be given"
     marked = f"{said}: {answer.mark}."
     if state.provenance is None:
-        return f"{marked} (This tree does not say where values came from.)"
+        return [f"{marked} (This tree does not say where values came from.)"]
     position = state.tree.position(answer.node)
     judged = next(
         (each for each in reversed(state.space().history) if each.position == position), None
     )
     if judged is None or judged.origin is None:
-        return marked
+        return [marked]
     found = judged.origin
     if found.node is None:
-        return f"{marked} Where it came from is not known: {found.unknown or 'nobody says why'}."
+        return [f"{marked} Where it came from is not known: {found.unknown or 'nobody says why'}."]
     call, _ = readable_call(state.tree, state.tree.position(found.node))
     where = found.location or call.where()
-    place = f", at {where}" if where else ""
+    place = f", at {sources.shown(where)}" if where else ""
     expression = f", as {found.expression}" if found.expression else ""
-    return f"{marked} It was made in call {found.node}: {brief(call, 60)}{place}{expression}."
+    made = f"It was made in call {found.node}: {brief(call, 60)}{place}{expression}."
+    return [f"{marked} {made}", *source_line(found, sources), *_chain(state, answer, found)]
+
+
+def source_line(found: Origin, sources: Sources) -> list[str]:
+    """The line of source in which a part was made, if it is there to be read."""
+    where = found.location
+    if where is None or where.line is None:
+        return []
+    try:
+        lines = sources.read(where.file).splitlines()
+    except WhenceError:
+        return []
+    if not 0 < where.line <= len(lines):
+        return []
+    return [f"    {where.line}  {lines[where.line - 1]}"]
+
+
+def _chain(state: State, answer: Answer, found: Origin) -> list[str]:
+    """The calls that a part came through, from where it was made to where it was marked."""
+    between = [node for node in found.chain if node not in (found.node, answer.node)]
+    if not between:
+        return []
+    names = []
+    for node in between[:_MOST_CALLS]:
+        function = int(state.tree.columns.function[state.tree.position(node)])
+        names.append(f"{state.tree.functions[function].short()} ({node})")
+    more = f", and {len(between) - _MOST_CALLS} more" if len(between) > _MOST_CALLS else ""
+    return [f"  It came through {', '.join(names)}{more}."]
 
 
 def expected(state: State, answer: Answer) -> str:

@@ -34,6 +34,9 @@ Finished = Callable[[int, object], None]
 """Told how the program ended, and with which exit status or exception; so is, in a child that was
 forked off and ends like the program, what it inherited."""
 
+Compiled = Callable[[bytes | str, str], CodeType]
+"""Makes code of the text of a module and its file name."""
+
 # The `__main__` that was there before: its namespace is still that of whence's own start.
 _displaced: list[ModuleType | None] = []
 
@@ -73,7 +76,13 @@ class Target:
             literals(self.arguments)
 
 
-def launch(target: Target, start: Callable[[], None], finished: Finished) -> NoReturn:
+def _as_it_is(source: bytes | str, file: str) -> CodeType:
+    return compile(source, file, "exec", dont_inherit=True)
+
+
+def launch(
+    target: Target, start: Callable[[], None], finished: Finished, compiled: Compiled = _as_it_is
+) -> NoReturn:
     """Run the program and leave the process as it does: by `SystemExit` or `KeyboardInterrupt`.
 
     `start` is called right before the program's first line. `finished` is called after its last
@@ -83,7 +92,7 @@ def launch(target: Target, start: Callable[[], None], finished: Finished) -> NoR
     outcome = _Outcome(finished)
     # The first to be registered is the last to be run.
     atexit.register(outcome.tell)
-    run = _prepare(target)
+    run = _prepare(target, compiled)
     start()
     try:
         run()
@@ -171,14 +180,14 @@ def _check_module(name: str) -> None:
 # --- as the interpreter prepares it --------------------------------------------------------------
 
 
-def _prepare(target: Target) -> Callable[[], None]:
+def _prepare(target: Target, compiled: Compiled) -> Callable[[], None]:
     """Make `sys` and `__main__` what they are when `python` starts this; what runs it then."""
     sys.orig_argv[:] = [*_interpreter_words(), *target.words]
     main = _fresh_main()
     if target.kind is Kind.CODE:
         _set_path(target, "")
         main.__dict__["__loader__"] = importlib.machinery.BuiltinImporter
-        return lambda: _run_text(target.name, main.__dict__)
+        return lambda: _run_text(target.name, main.__dict__, compiled)
     if target.kind is Kind.CALL:
         _set_path(target, os.getcwd())
         sys.argv[0] = target.name
@@ -191,7 +200,7 @@ def _prepare(target: Target) -> Callable[[], None]:
         _set_path(target, path, always=True)
         return lambda: _run_module("__main__", is_option=False)
     _set_path(target, os.path.dirname(os.path.realpath(path)))
-    return lambda: _run_file(path, main.__dict__)
+    return lambda: _run_file(path, main.__dict__, compiled)
 
 
 def _interpreter_words() -> list[str]:
@@ -226,13 +235,13 @@ def _fresh_main() -> ModuleType:
 # --- running -------------------------------------------------------------------------------------
 
 
-def _run_text(source: str, namespace: dict[str, Any]) -> None:
+def _run_text(source: str, namespace: dict[str, Any], compiled: Compiled) -> None:
     if sys.version_info >= (3, 13):  # whose tracebacks show the lines of `-c`
         import linecache
 
         lines = [f"{line}\n" for line in source.splitlines()]
         linecache.cache["<string>"] = (len(source), None, lines, "<string>")
-    _execute(compile(source, "<string>", "exec", dont_inherit=True), namespace)
+    _execute(compiled(source, "<string>"), namespace)
 
 
 def _run_module(name: str, is_option: bool) -> None:
@@ -241,7 +250,7 @@ def _run_module(name: str, is_option: bool) -> None:
     _at_bottom(runpy._run_module_as_main, name, is_option)  # type: ignore[attr-defined]
 
 
-def _run_file(path: str, namespace: dict[str, Any]) -> None:
+def _run_file(path: str, namespace: dict[str, Any], compiled: Compiled) -> None:
     with io.open_code(path) as file:
         source = file.read()
     loader: importlib.machinery.SourceFileLoader | importlib.machinery.SourcelessFileLoader
@@ -251,7 +260,7 @@ def _run_file(path: str, namespace: dict[str, Any]) -> None:
         assert code is not None
     else:
         loader = importlib.machinery.SourceFileLoader("__main__", path)
-        code = compile(source, path, "exec", dont_inherit=True)
+        code = compiled(source, path)
     namespace.update({"__loader__": loader, "__file__": path, "__cached__": None})
     _execute(code, namespace)
 

@@ -78,6 +78,10 @@ class UserCode:
             return False
         return self._passes(code, module)
 
+    def owns_module(self, name: str, file: str) -> bool:
+        """Whether a module is the user's, whatever is left out of it by a pattern."""
+        return self._owns_file(file, name, file)
+
     def _owns_file(self, file: str, module: str, module_file: str) -> bool:
         if any(module == name or module.startswith(f"{name}.") for name in self._added_packages):
             return True

@@ -108,15 +108,19 @@ class ProgramReruns:
             wanted = self._wanted(*self._windows.where(node))
             with self._windows.run(node, 1, lambda place: _line_options(wanted, place)) as (_, at):
                 return _lines_in(at)
-        tree = self._tree
-        position = tree.position(node)
-        function = tree.columns.function
-        before = all_ids(tree)[function == function[position]] <= node
-        wanted = self._wanted(tree, position, int(np.count_nonzero(before)))
+        wanted = self._wanted_of_all(node)
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
             place = Path(folder)
             with self._again(node, _line_options(wanted, place)):
                 return _lines_in(place)
+
+    def _wanted_of_all(self, node: int) -> Wanted:
+        """The call, told by which of the recorded calls of its function it is."""
+        tree = self._tree
+        position = tree.position(node)
+        function = tree.columns.function
+        before = all_ids(tree)[function == function[position]] <= node
+        return self._wanted(tree, position, int(np.count_nonzero(before)))
 
     def _wanted(self, tree: ColumnTree, position: int, count: int = 1) -> Wanted:
         function = tree.functions[int(tree.columns.function[position])]

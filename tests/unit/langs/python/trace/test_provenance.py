@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from recorded import environment
 
-from whence.cli.opening import open_any
 from whence.langs.python.record.choose import NATIVE, candidates
+from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.provenance import TraceProvenance
 from whence.model.call import find_mark
 from whence.model.origin import Origin
-from whence.tree.memory import ColumnTree
 
 if not any(each.name == NATIVE and each.can_be_used for each in candidates()):
     pytest.skip("the recorder in C is needed", allow_module_level=True)
@@ -28,9 +28,8 @@ class Recorded:
             [sys.executable, "-m", "whence", "record", "-q", "-o", "t.whence", "program.py"],
             cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
-        tree, self.provenance = open_any(folder / "t.whence")
-        assert isinstance(tree, ColumnTree)
-        self.tree = tree
+        self.tree = open_trace(folder / "t.whence")
+        self.provenance = TraceProvenance(self.tree)
 
     def origin(self, mark: str, node: int = 0) -> Origin:
         call = self.tree.call(self.tree.position(node))

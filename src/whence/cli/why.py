@@ -1,0 +1,183 @@
+"""`whence why RECORDING CALL PATH`: where a value of a recorded program came from.
+
+No session is held and nobody is asked: the command itself is the wish to run the program again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.cli.opening import open_any, reruns_of, sources_of
+from whence.cli.waiting import Waiting
+from whence.errors import UsageError
+from whence.langs.python.replay.following import FollowedProvenance
+from whence.model.call import MarkedPart, find_mark
+from whence.model.origin import Origin
+from whence.model.value import BRIEF, show
+from whence.ports import Provenance, Tree
+from whence.report.source import Sources
+from whence.tree.reading import readable_call
+from whence.ui.terminal.layout import brief
+from whence.ui.terminal.listing import find_function
+from whence.ui.terminal.telling import source_line
+
+_WIDTH = 90
+_MOST = 12
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "why",
+        help="where a value of a recorded program came from",
+        description="Tells which expression made a part of a value, the calls that it came "
+        "through, and the calls that could have influenced it (docs/marks.md). The program is run "
+        "again for it, with all that it does. Exit codes: 0 the origin was found, 1 it is not "
+        "known or one of several, 2 there is no such call or part.",
+    )
+    command.add_argument("recording", type=Path, metavar="RECORDING", help="a recording")
+    command.add_argument(
+        "call", metavar="CALL", help="the number of a call, or a function for its last call"
+    )
+    command.add_argument(
+        "path", metavar="PATH",
+        help="the part, as it is marked in a session: result[2].name, or xs[3] for what the call "
+        "was given or has changed",
+    )  # fmt: skip
+    command.add_argument(
+        "--format", choices=("text", "json"), default="text",
+        help="how the answer is written (default: text)",
+    )  # fmt: skip
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Find out, and tell."""
+    tree, provenance = open_any(options.recording)
+    node = _call(tree, options.call)
+    call, problem = readable_call(tree, tree.position(node))
+    if problem:
+        raise UsageError(problem)
+    part = find_mark(call, options.path, input_side=False)
+    reruns_of(provenance, Waiting().far)
+    origin, slices = _history(provenance, node, part)
+    if options.format == "json":
+        print(json.dumps(_record(tree, node, part, origin, slices), indent=1, ensure_ascii=False))
+    else:
+        print("\n".join(_text(tree, node, part, origin, slices, sources_of(tree))))
+    return 0 if origin.node is not None else 1
+
+
+def _call(tree: Tree, text: str) -> int:
+    if text.isascii() and text.isdecimal():
+        tree.position(int(text))
+        return int(text)
+    positions = np.flatnonzero(tree.columns.function == find_function(tree, text))
+    if not len(positions):
+        raise UsageError(f"{text} was not called")
+    return max(tree.id(int(position)) for position in positions)
+
+
+def _history(
+    provenance: Provenance, node: int, part: MarkedPart
+) -> tuple[Origin, tuple[frozenset[int], ...]]:
+    origin = None
+    if isinstance(provenance, FollowedProvenance):
+        if provenance.reruns.can_be_followed(node, part):
+            followed = provenance.reruns.history(node, part)
+            return followed.origin, followed.slices
+        origin = provenance.recorded.origin(node, part)
+    origin = origin or provenance.origin(node, part)
+    influence = provenance.influence(node, part)
+    return origin, () if influence is None else influence.slices()
+
+
+def _record(
+    tree: Tree, node: int, part: MarkedPart, origin: Origin, slices: Iterable[frozenset[int]]
+) -> dict[str, Any]:
+    told: dict[str, Any] = {"call": _named(tree, node), "path": str(part.mark)}
+    if origin.node is not None:
+        told["origin"] = _place(tree, origin)
+    elif origin.candidates:
+        told["candidates"] = [_place(tree, each) for each in origin.candidates]
+    else:
+        told["unknown"] = origin.unknown
+    told["chain"] = [_named(tree, each) for each in origin.chain]
+    told["slice"] = {
+        f"L{number}": [_named(tree, each) for each in sorted(one)]
+        for number, one in enumerate(slices, 1)
+    }
+    return told
+
+
+def _named(tree: Tree, node: int) -> dict[str, Any]:
+    function = tree.functions[int(tree.columns.function[tree.position(node)])]
+    return {"node": node, "qualname": function.short()}
+
+
+def _place(tree: Tree, origin: Origin) -> dict[str, Any]:
+    told: dict[str, Any] = {"node": origin.node, "function": None, "qualname": None}
+    if origin.node is not None:
+        function = tree.functions[int(tree.columns.function[tree.position(origin.node)])]
+        told |= {"function": function.name, "qualname": function.short()}
+    where = origin.location
+    return {
+        **told,
+        "file": where.file if where else None,
+        "line": where.line if where else None,
+        "expression": origin.expression,
+    }
+
+
+def _text(
+    tree: Tree, node: int, part: MarkedPart, origin: Origin, slices: Iterable[frozenset[int]],
+    sources: Sources,
+) -> list[str]:  # fmt: skip
+    value = show(part.value, BRIEF)
+    out = [f"{part.mark} = {value}  in call {node}: {_brief(tree, node)}"]
+    if origin.node is not None:
+        out += [f"was made in call {origin.node}: {_brief(tree, origin.node)}"]
+        out += _where(origin, sources)
+    elif origin.candidates:
+        out.append("was made in one of these places:")
+        for each in origin.candidates:
+            out += _where(each, sources)
+    else:
+        out.append(f"Where it came from is not known: {origin.unknown or 'nobody says why'}.")
+    through = [each for each in origin.chain if each not in (origin.node, node)]
+    if through:
+        out += ["and came through:", *(f"  {each:>6}  {_brief(tree, each)}" for each in through)]
+    widths = [frozenset[int](), *slices]
+    for number, (narrower, wider) in enumerate(pairwise(widths), 1):
+        more = sorted(wider - narrower)
+        if number == 1 or more:
+            out.append(f"L{number}: {_MEANING[number]} ({len(more)}):")
+            out += [f"  {each:>6}  {_brief(tree, each)}" for each in more[:_MOST]]
+            if len(more) > _MOST:
+                out.append(f"          … and {len(more) - _MOST} more (--format json has all)")
+    return out
+
+
+_MEANING = {
+    1: "calls that had a say in it",
+    2: "calls that could have written there and did not",
+    3: "calls from which it could be reached",
+}
+
+
+def _brief(tree: Tree, node: int) -> str:
+    call, _ = readable_call(tree, tree.position(node))
+    return brief(call, _WIDTH)
+
+
+def _where(origin: Origin, sources: Sources) -> list[str]:
+    where = origin.location
+    place = [f"  at {sources.shown(where)}, as {origin.expression}"] if where else []
+    return [*place, *source_line(origin, sources)]

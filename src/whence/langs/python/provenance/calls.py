@@ -1,0 +1,511 @@
+"""Calls: how tags cross from the caller to the callee and back.
+
+A call is prepared, made from the program's own frame, and finished. A rewritten function that is
+called so finds the tags of its arguments in the *pending* call, which names its code. One that is
+called by code out of sight (a key function, an `__eq__`) knows its arguments by identity among the
+operands of the operation that just runs, and what it returns feeds the operation.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+)
+from typing import Any
+
+from whence.langs.python.provenance.constructing import prepare_instance
+from whence.langs.python.provenance.finding import model_for
+from whence.langs.python.provenance.operations import note_failure
+from whence.langs.python.provenance.outside import Prepared, prepare_outside
+from whence.langs.python.provenance.shadows import (
+    Candidates,
+    of_mapping,
+    of_sequence,
+    scan,
+    shadow_for,
+)
+from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    ARG,
+    BOUND,
+    EXC,
+    FRAME,
+    FUNCTIONS,
+    INPUT,
+    NEW,
+    OP,
+    RET,
+    SCALARS,
+    Activation,
+    Control,
+    FunctionInfo,
+    Pair,
+    Run,
+    Tag,
+)
+
+CODES: dict[int, CodeType] = {}
+"""The code of rewritten functions, by its address."""
+
+_DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag]]] = {}
+_STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
+NO_KEYWORDS: dict[str, Pair] = {}
+
+
+def is_rewritten(function: Any) -> bool:
+    """Whether a function carries tags."""
+    return type(function) is FunctionType and id(function.__code__) in CODES
+
+
+# --- definitions ---------------------------------------------------------------------------------
+
+
+class _Definition:
+    """Collects the tags of a function's defaults, which are evaluated before there is one."""
+
+    def __init__(self, number: int, site: int, control: Control | None):
+        self.number = number
+        self.tags: list[Tag] = []
+        HERE.defining.append(self)
+
+    def __call__(self, function: Any) -> Any:
+        while HERE.defining and HERE.defining.pop() is not self:
+            pass
+        code = function.__code__
+        CODES[id(code)] = code
+        info = FUNCTIONS[self.number]
+        count = len(function.__defaults__ or ())
+        named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
+        if any(each is not None for each in self.tags):
+            address = id(function)
+            forget = weakref.ref(function, lambda _: _DEFAULTS.pop(address, None))
+            tags = dict(zip(named, self.tags[count:], strict=False))
+            _DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags)
+        return function
+
+
+def define(number: int, site: int, control: Control | None) -> _Definition:
+    """The innermost decorator of every function."""
+    return _Definition(number, site, control)
+
+
+def default(given: Pair) -> Any:
+    """A default of the function that is being defined."""
+    if HERE.defining:
+        HERE.defining[-1].tags.append(given[1])
+    return given[0]
+
+
+def define_lambda(site: int, control: Control, function: Any) -> Pair:
+    """A lambda expression's value."""
+    return function, (NEW, site, control, None, ())
+
+
+def defined(site: int, control: Control) -> Tag:
+    """The tag of a function that was just defined."""
+    return (NEW, site, control, None, ())
+
+
+# --- a call, from the caller ---------------------------------------------------------------------
+
+
+def prepare(
+    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
+    keywords: dict[str, Pair],
+) -> Prepared:  # fmt: skip
+    """All that is needed to make a call from the program's own frame."""
+    function, tag = called
+    if is_rewritten(function):
+        return _prepare_function(site, control, called, function, arguments, keywords)
+    if type(function) is MethodType and is_rewritten(function.__func__):
+        receiver = (function.__self__, receiver_tag(tag))
+        given = (receiver, *arguments)
+        prepared = _prepare_function(site, control, called, function.__func__, given, keywords)
+        prepared.function = function
+        del prepared.arguments[0]
+        return prepared
+    if type(function) is BuiltinFunctionType and _is_simple(function, arguments, keywords):
+        return _prepare_simple(site, control, called, arguments)
+    model = model_for(function)
+    if model is not None:
+        before = HERE.operation
+        receiver_pair = (getattr(function, "__self__", None), receiver_tag(tag))
+        made = model(site, control, receiver_pair, arguments, keywords)
+        if made is not NotImplemented:
+            return Prepared(_given, [made], {}, lambda _, value: value, before)
+    if isinstance(function, type):
+        return prepare_instance(site, control, called, arguments, keywords, is_rewritten)
+    receiver_operand: tuple[Pair, ...] = ()
+    if type(function) is MethodType or (
+        type(function) is BuiltinFunctionType and function.__self__ is not None
+    ):
+        receiver_operand = ((function.__self__, receiver_tag(tag)),)
+    return prepare_outside(
+        site, control, called, arguments, keywords, (*receiver_operand, *arguments)
+    )
+
+
+_COMPLEX = frozenset({"join", "format", "format_map", "split", "rsplit", "splitlines", "partition",
+                      "rpartition", "as_integer_ratio"})  # fmt: skip
+"""Methods of plain values that give or read containers."""
+
+
+def _is_simple(function: Any, arguments: tuple[Pair, ...], named: dict[str, Pair]) -> bool:
+    """Whether it is a method of a plain value with plain arguments, which gives a plain value."""
+    return (
+        type(function.__self__) in SCALARS
+        and function.__self__ is not None
+        and not named
+        and function.__name__ not in _COMPLEX
+        and all(type(each) in SCALARS for each, _ in arguments)
+    )
+
+
+def _prepare_simple(
+    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...]
+) -> Prepared:
+    function, tag = called
+    needs = (receiver_tag(tag), *(each for _, each in arguments))
+    prepared = Prepared(
+        function, [each for each, _ in arguments], {}, _finish_simple, HERE.operation
+    )
+    prepared.tag = (OP, site, control, None, needs)
+    # Should it fail, this is what the exception is known by.
+    prepared.operation = Operation(site, control, ((function.__self__, needs[0]), *arguments))
+    HERE.operation, HERE.pending = prepared.operation, None
+    return prepared
+
+
+def _finish_simple(prepared: Prepared, value: Any) -> Pair:
+    return value, prepared.tag
+
+
+def _given(value: Any) -> Any:
+    return value
+
+
+def receiver_tag(tag: Tag) -> Tag:
+    """The tag of the object that a method is bound to."""
+    while tag is not None and tag[0] not in {BOUND, AMBIG} and tag[0] >= ARG:
+        source = tag[3]
+        tag = source if isinstance(source, tuple) else None
+    if tag is not None and tag[0] == BOUND:
+        return tag[4][0]  # type: ignore[no-any-return]
+    return None
+
+
+def _prepare_function(
+    site: int, control: Control, called: Pair, function: Any, arguments: tuple[Pair, ...],
+    keywords: dict[str, Pair],
+) -> Prepared:  # fmt: skip
+    values = [each for each, _ in arguments]
+    tags = [tag for _, tag in arguments]
+    named = {name: tag for name, (_, tag) in keywords.items()}
+    pending = Pending(function, called[1], site, control, tags, list(values), named)
+    HERE.pending = pending
+    real = {name: value for name, (value, _) in keywords.items()}
+    prepared = Prepared(function, values, real, _finish_function, HERE.operation)
+    prepared.pending = pending
+    return prepared
+
+
+def _finish_function(prepared: Prepared, value: Any) -> Pair:
+    pending = prepared.pending
+    assert pending is not None
+    site, control = pending.site, pending.control
+    activation = pending.activation
+    if activation is not None:
+        return value, (RET, site, control, activation.result, (pending.tag,), activation)
+    needs = (*pending.tags, *pending.keyword_tags.values(), pending.tag)
+    if not isinstance(value, _STEPPED):
+        return value, (RET, site, control, None, needs)
+    run = pending.run = Run()
+    RUN.note_run(value, run)
+    frame = _frame_of(value)
+    if frame is not None and frame.f_code is pending.code:
+        RUN.starting[id(frame)] = (weakref.ref(value), pending)
+    return value, (NEW, site, control, None, needs, run)
+
+
+def _frame_of(value: Any) -> FrameType | None:
+    for name in ("gi_frame", "cr_frame", "ag_frame"):
+        if hasattr(type(value), name):
+            return getattr(value, name)  # type: ignore[no-any-return]
+    return None
+
+
+def result(prepared: Prepared, value: Any) -> Pair:
+    """What a call gave, with its tag."""
+    HERE.operation, HERE.pending = prepared.before, None
+    return prepared.finish(prepared, value)
+
+
+def call_here(
+    site: int, control: Control, called: Pair, arguments: Iterable[Pair],
+    keywords: dict[str, Pair],
+) -> Pair:  # fmt: skip
+    """A call where no variable may be bound, and by models: from here."""
+    prepared = prepare(site, control, called, tuple(arguments), keywords)
+    before = prepared.before
+    try:
+        value = prepared.function(*prepared.arguments, **prepared.keywords)
+    except BaseException as error:
+        if HERE.operation is not before and HERE.operation is not None:
+            note_failure(HERE.operation, error)
+        HERE.operation, HERE.pending = before, None
+        raise
+    return result(prepared, value)
+
+
+def keywords(
+    site: int, control: Control, entries: Iterable[tuple[str | None, Pair]]
+) -> dict[str, Pair]:
+    """`name=value, **more` of a call."""
+    from whence.langs.python.provenance.iteration import entry_pairs
+
+    made: dict[str, Pair] = {}
+    for name, given in entries:
+        if name is not None:
+            more: list[tuple[Pair, Pair]] = [((name, None), given)]
+        elif not hasattr(type(given[0]), "keys"):
+            kind = type(given[0]).__name__
+            raise TypeError(f"argument after ** must be a mapping, not {kind}")
+        else:
+            more = entry_pairs(site, control, given)
+        for (key, _), value in more:
+            if key in made:
+                raise TypeError(f"got multiple values for keyword argument {key!r}")
+            made[key] = value
+    return made
+
+
+# --- a call, from the callee ---------------------------------------------------------------------
+
+
+def enter(number: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The beginning of a function: its activation, control, and the tags of its arguments."""
+    return _enter(number, values, sys._getframe(1))
+
+
+def _enter(number: int, values: tuple[Any, ...], frame: FrameType) -> tuple[Any, ...]:
+    info = FUNCTIONS[number]
+    pending, HERE.pending = HERE.pending, None
+    operation = HERE.operation
+    is_direct = False
+    if info.is_stepped:
+        pending = _started(frame)
+    elif pending is not None and _is_this(pending, frame, values):
+        is_direct = True
+    else:
+        pending = _expected(operation, frame, values)
+    parent = pending.control[4] if pending is not None else _nearest(frame)
+    RUN.number += 1
+    RUN.time += 1
+    activation = Activation(RUN.number, info, parent)
+    RUN.activations.append(activation)
+    RUN.frames[id(frame)] = activation
+    activation.start = RUN.time
+    activation.values = values
+    activation.roots = _roots(info, frame)
+    activation.operation = None if is_direct else operation
+    HERE.operation = None
+    if pending is not None:
+        pending.activation = activation
+        if pending.run is not None:
+            pending.run.activation = activation
+        control = (FRAME, pending.site, pending.control, pending.tag, activation)
+        tags = _bind(info, pending, values, control)
+    elif operation is not None and operation.activation is parent:
+        control = (FRAME, operation.site, operation.control, None, activation)
+        known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
+        tags = [(ARG, operation.site, control, known.tag(each), ()) for each in values]
+    else:
+        control = (FRAME, 0, parent.control, RUN.passed, activation)
+        if activation.number == 1:
+            scan((*values, *activation.roots))
+        tags = [(INPUT, 0, control, None, (), name) for name in _names(info)]
+    activation.control = control
+    activation.arguments = tuple(tags)
+    if RUN.on_enter is not None:
+        RUN.on_enter(activation)
+    return (activation, control, *tags)
+
+
+def _is_this(pending: Pending, frame: FrameType, values: tuple[Any, ...]) -> bool:
+    """Whether a pending call is the one that begins: of this code, with these values."""
+    if pending.code is not frame.f_code:
+        return False
+    if not pending.values or not values:
+        return True
+    return values[0] is pending.values[0] or type(values[0]) is tuple  # perhaps `*rest`
+
+
+def _expected(
+    operation: Operation | None, frame: FrameType, values: tuple[Any, ...]
+) -> Pending | None:
+    """How an instance's `__new__` or `__init__` is called by the making of it."""
+    if operation is None or operation.expected is None:
+        return None
+    found = operation.expected.pop(id(frame.f_code), None)
+    if found is None:
+        return None
+    given = found.values[1:]
+    same = all(a is b for a, b in zip(given, values[1 : 1 + len(given)], strict=False))
+    return found if same or len(values) < len(found.values) else None
+
+
+def _started(frame: FrameType) -> Pending | None:
+    found = RUN.starting.pop(id(frame), None)
+    if found is None:
+        return None
+    thing, pending = found[0](), found[1]
+    return pending if thing is not None and _frame_of(thing) is frame else None
+
+
+def _nearest(frame: FrameType) -> Activation:
+    """The call that a call out of nowhere came from: the nearest on the interpreter's stack."""
+    outer = frame.f_back
+    while outer is not None:
+        found = RUN.frames.get(id(outer))
+        if found is not None:
+            return found
+        outer = outer.f_back
+    return RUN.root
+
+
+def _names(info: FunctionInfo) -> list[str]:
+    names = [*info.positional, *info.keyword_only]
+    return names + ["*"] * info.has_rest + ["**"] * info.has_named_rest
+
+
+def _roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
+    """What a function reaches without being given it."""
+    found = [frame.f_globals.get(name) for name in info.global_names]
+    if info.free_names:
+        known = frame.f_locals
+        found += [known.get(name) for name in info.free_names]
+    return tuple(found)
+
+
+def _bind(
+    info: FunctionInfo, pending: Pending, values: tuple[Any, ...], control: Control
+) -> list[Tag]:
+    """The tags of the arguments of a call, as the language binds them to parameters."""
+    site, given, named = pending.site, pending.tags, pending.keyword_tags
+    found = _DEFAULTS.get(id(pending.function))
+    defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
+    tags: list[Tag] = []
+    count = len(info.positional)
+    for number, name in enumerate(info.positional):
+        if number < len(given):
+            tag = given[number]
+        elif name in named:
+            tag = named[name]
+        else:
+            place = number - (count - len(defaults))
+            tag = defaults[place] if 0 <= place < len(defaults) else None
+        tags.append((ARG, site, control, tag, ()))
+    for name in info.keyword_only:
+        tag = named[name] if name in named else named_defaults.get(name)
+        tags.append((ARG, site, control, tag, ()))
+    rest = count + len(info.keyword_only)
+    if info.has_rest:
+        more: list[Tag] = [(ARG, site, control, tag, ()) for tag in given[count:]]
+        if len(more) == len(values[rest]) and more:
+            of_sequence(values[rest], more, None)
+        tags.append((NEW, site, control, None, ()))
+        rest += 1
+    if info.has_named_rest:
+        entries = [
+            (key, value, None, (ARG, site, control, named.get(key), ()))
+            for key, value in values[rest].items()
+        ]
+        of_mapping(values[rest], entries, None)
+        tags.append((NEW, site, control, None, ()))
+    return tags
+
+
+def returned(activation: Activation, control: Control, site: int, given: Pair) -> Any:
+    """Note what a function returns, and give it."""
+    activation.result = (RET, site, control, given[1], (), activation)
+    activation.value = given[0]
+    return given[0]
+
+
+def failed(activation: Activation, control: Control, error: BaseException) -> None:
+    """Note that a function ends with an exception."""
+    note_current(activation, error)
+    shadow = shadow_for(error)
+    if shadow.shape is None:
+        shadow.shape = (EXC, 0, control, None, ())
+    activation.result = None
+    activation.failure = (RET, 0, control, shadow.shape, (), activation)
+
+
+def note_current(activation: Activation, error: BaseException) -> None:
+    """If an operation of this call has just failed, that is where the exception comes from."""
+    operation = HERE.operation
+    if operation is not None and operation.activation is activation:
+        note_failure(operation, error)
+    HERE.pending = None
+
+
+def leave(activation: Activation) -> None:
+    """The end of a function."""
+    RUN.time += 1
+    activation.end = RUN.time
+    RUN.frames.pop(id(sys._getframe(1)), None)
+    left(activation)
+
+
+def left(activation: Activation) -> None:
+    """Back to whatever called."""
+    operation = HERE.operation = activation.operation
+    if operation is not None and activation.result is not None:
+        operation.callbacks.append((activation.value, activation.result))
+    elif activation.control[1] == 0:
+        RUN.loose = (OP, 0, None, None, (activation.result, RUN.loose))
+    if RUN.on_leave is not None:
+        RUN.on_leave(activation)
+
+
+def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[..., Pair]) -> Any:
+    """The body of a lambda expression."""
+    frame = sys._getframe(1)
+    activation, control, *tags = _enter(number, values, frame)
+    try:
+        return returned(activation, control, site, body(control, *tags))
+    except BaseException as error:
+        failed(activation, control, error)
+        raise
+    finally:
+        RUN.time += 1
+        activation.end = RUN.time
+        RUN.frames.pop(id(frame), None)
+        left(activation)
+
+
+# --- modules -------------------------------------------------------------------------------------
+
+
+def enter_module(module: int) -> tuple[Activation, Control]:
+    """The beginning of a module that carries tags: it counts as part of the run itself."""
+    RUN.namespaces[id(sys._getframe(1).f_globals)] = module
+    return RUN.root, RUN.root.control
+
+
+def leave_module(namespace: dict[str, Any]) -> None:
+    """The end of a module: the rewriter's own variables are gone."""
+    for name in [each for each in namespace if each.startswith(("_@", "$"))]:
+        del namespace[name]

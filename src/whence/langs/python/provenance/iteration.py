@@ -1,0 +1,419 @@
+"""Loops: the values that an iterable gives, each with its tag.
+
+Iterators are the program's own, or real ones of the interpreter: what is told of them here stands
+beside them, in a *source* that knows the tag of what an iterator gave last.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from operator import length_hint
+from types import FunctionType, GeneratorType
+from typing import Any
+
+from whence.langs.python.provenance.making import make_list
+from whence.langs.python.provenance.operations import (
+    natively,
+    note_failure,
+    shape_of,
+    told,
+)
+from whence.langs.python.provenance.shadows import (
+    Candidates,
+    key_of,
+    new_shadow,
+    of_sequence,
+    part_of,
+    shadow_for,
+    shadow_of,
+    synchronise,
+)
+from whence.langs.python.provenance.state import HERE, RUN, Operation
+from whence.langs.python.provenance.tags import (
+    CTL,
+    EXC,
+    LOAD,
+    NEW,
+    OP,
+    RET,
+    SCALARS,
+    STORE,
+    Control,
+    Pair,
+    Tag,
+)
+
+_NONE = object()
+_SIZES = ("__len__", "__length_hint__")
+Steps = tuple[int, int, tuple[Any, ...]]
+Step = tuple[str, Any]
+
+
+class Source:
+    """Knows the tag of what an iterator gave last."""
+
+    def __init__(self, iterator: Any):
+        self.iterator = iterator
+        RUN.sources[id(iterator)] = (iterator, self)
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        """The tag of the value that was just given."""
+        raise NotImplementedError
+
+
+def source_of(iterator: Any) -> Any:
+    """What is known of an iterator or a view."""
+    found = RUN.sources.get(id(iterator))
+    return found[1] if found is not None and found[0] is iterator else None
+
+
+class SequenceSource(Source):
+    """Of an iterator over a list or tuple, from either end."""
+
+    def __init__(self, iterator: Any, owner: Pair, *, backwards: bool = False):
+        super().__init__(iterator)
+        self._owner = owner
+        self._backwards = backwards
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        left = length_hint(self.iterator)
+        index = left if self._backwards else len(self._owner[0]) - left - 1
+        return place_tag(site, control, self._owner, index, value)
+
+
+class KeySource(Source):
+    """Of an iterator over a dict or a set."""
+
+    def __init__(self, iterator: Any, owner: Pair):
+        super().__init__(iterator)
+        self._owner = owner
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        return key_tag(site, control, self._owner, value)
+
+
+class ViewSource(Source):
+    """Of an iterator over the values or entries of a dict."""
+
+    def __init__(self, iterator: Any, owner: Pair, kind: str, keys: Iterator[Any]):
+        super().__init__(iterator)
+        self._owner = owner
+        self._kind = kind
+        self._keys = keys
+        """Goes in step: in the same order, over the same dict."""
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        if self._kind == "items":
+            key, part = value
+            tags = key_tag(site, control, self._owner, key)
+            entry = entry_tag(site, control, self._owner, key, part)
+            return tupled(site, control, value, (tags, entry))
+        key = next(self._keys, _NONE)
+        return entry_tag(site, control, self._owner, key, value)
+
+
+class View:
+    """What a view of a dict is of."""
+
+    def __init__(self, owner: Pair, kind: str):
+        self.owner = owner
+        self.kind = kind
+
+
+def tupled(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Tag:
+    """The tag of a tuple that an iterator made of values with these tags."""
+    RUN.time += 1
+    of_sequence(value, [(STORE, site, control, tag, (), RUN.time) for tag in tags], None)
+    return (NEW, site, control, None, ())
+
+
+def place_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> Tag:
+    """The tag of an item of a sequence."""
+    thing, tag = owner
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is None or type(shadow.items) is not list:
+        return part_of(site, control, owner, ("item", index), value)
+    if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+        if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
+            return Candidates(site, control, (owner,)).tag(value)
+    return (LOAD, site, control, shadow.items[index], (tag, shadow.shape), RUN.time, id(thing),
+            index)  # fmt: skip
+
+
+def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
+    """The tag of a key of a dict, or of an element of a set."""
+    thing, tag = owner
+    shadow = shadow_of(thing)
+    if shadow is None or type(shadow.items) is not dict:
+        return part_of(site, control, owner, ("key", key), key)
+    known = key_of(key)
+    tags = shadow.keys if isinstance(thing, dict) else shadow.items
+    return (LOAD, site, control, tags.get(known), (tag, shadow.shape), RUN.time, id(thing), key)
+
+
+def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) -> Tag:
+    """The tag of the value that a dict has for one of its keys."""
+    thing, tag = owner
+    shadow = shadow_of(thing)
+    if shadow is None or shadow.values is None:
+        return part_of(site, control, owner, ("item", key), value)
+    known = key_of(key)
+    if shadow.values.get(known, _NONE) is not value:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+    if shadow.values is None or shadow.values.get(known, _NONE) is not value:
+        return part_of(site, control, owner, ("item", key), value)
+    return (LOAD, site, control, shadow.items[known], (tag, shadow.shape, shadow.keys.get(known)),
+            RUN.time, id(thing), key)  # fmt: skip
+
+
+def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
+    """`iter(owner)`, which from then on is known by its source."""
+    thing, tag = owner
+    iterator, operation = natively(site, control, (owner,), iter, thing)
+    made: Tag = (NEW, site, control, None, (tag, shape_of(thing)))
+    if operation.callbacks:
+        return iterator, told(operation, iterator, (tag,))
+    if iterator is thing or source_of(iterator) is not None:
+        return iterator, tag
+    view = source_of(thing)
+    kind = type(thing)
+    if isinstance(view, View):
+        if view.kind == "keys":
+            KeySource(iterator, view.owner)
+        else:
+            ViewSource(iterator, view.owner, view.kind, dict.__iter__(view.owner[0]))
+    elif isinstance(thing, (list, tuple)) and kind.__iter__ in {list.__iter__, tuple.__iter__}:
+        SequenceSource(iterator, owner)
+    elif (isinstance(thing, dict) and kind.__iter__ is dict.__iter__) or kind in {set, frozenset}:
+        KeySource(iterator, owner)
+    return iterator, made
+
+
+def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
+    """What an iterator over `owner` gives next; `StopIteration` as always."""
+    thing = iterator[0]
+    operation = Operation(site, control, (iterator, owner))
+    before, HERE.operation, HERE.pending = HERE.operation, operation, None
+    try:
+        value = next(thing)
+    except BaseException as error:
+        if not isinstance(error, StopIteration):
+            note_failure(operation, error)
+        raise
+    finally:
+        HERE.operation = before
+    return value, given_tag(operation, thing, value, owner)
+
+
+def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> Tag:
+    """The tag of what an iterator has just given."""
+    site, control = operation.site, operation.control
+    source = source_of(iterator)
+    if isinstance(source, Source):
+        return source.tag(site, control, value)
+    if operation.callbacks:
+        return told(operation, value, (owner[1],))
+    if type(owner[0]) in SCALARS:
+        return (OP, site, control, None, (owner[1],))
+    return part_out_of_sight(operation, value, owner, ("next", ""))
+
+
+def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
+    """The tag of what an object gave of which only its own tag is known."""
+    candidates = Candidates(operation.site, operation.control, operation.operands)
+    tag = candidates.tag(value)
+    if tag is None or tag[0] != OP:
+        return tag
+    return part_of(operation.site, operation.control, owner, step, value, candidates.needs)
+
+
+def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
+    """All that an iterable gives, one by one."""
+    thing = owner[0]
+    kind = type(thing)
+    if kind is list or kind is tuple:
+        index = 0
+        while index < len(thing):
+            value = thing[index]
+            yield value, place_tag(site, control, owner, index, value)
+            index += 1
+        return
+    iterator = iterator_of(site, control, owner)
+    while True:
+        try:
+            given = next_pair(site, control, iterator, owner)
+        except StopIteration:
+            return
+        yield given
+
+
+def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
+    """All that an iterable gives."""
+    return list(pairs_of(site, control, owner))
+
+
+def entry_pairs(site: int, control: Control, owner: Pair) -> list[tuple[Pair, Pair]]:
+    """The entries of a mapping."""
+    thing = owner[0]
+    if isinstance(thing, dict):
+        return [
+            ((key, key_tag(site, control, owner, key)),
+             (value, entry_tag(site, control, owner, key, value)))
+            for key, value in list(dict.items(thing))
+        ]  # fmt: skip
+    read, operation = natively(
+        site,
+        control,
+        (owner,),
+        lambda: [(key, thing[key]) for key in thing.keys()],  # noqa: SIM118
+    )
+    made = told(operation, None, (owner[1],))
+    return [((key, made), (value, made)) for key, value in read]
+
+
+# --- loops ---------------------------------------------------------------------------------------
+
+
+def each(
+    site: int, control: Control, owner: Pair, dropped: list[Control] | None
+) -> Iterator[tuple[Pair, Control]]:
+    """What a loop goes over, each with the control of its round."""
+    if dropped is not None:
+        # A comprehension asks for the iterator at once, and begins when it likes.
+        iterator = iterator_of(site, control, owner)
+        return _rounds(site, control, owner, _stepped(site, control, iterator, owner), dropped)
+    return _rounds(site, control, owner, pairs_of(site, control, owner), None)
+
+
+def _stepped(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
+    while True:
+        try:
+            given = next_pair(site, control, iterator, owner)
+        except StopIteration:
+            return
+        yield given
+
+
+def _rounds(
+    site: int, control: Control, owner: Pair, pairs: Iterator[Pair], dropped: Any
+) -> Iterator[tuple[Pair, Control]]:
+    thing, tag = owner
+    has_places = isinstance(thing, (list, tuple, dict, set, frozenset, deque))
+    for given in pairs:
+        why = shape_of(thing) if has_places else given[1]
+        yield given, (CTL, site, control, (OP, site, control, None, (tag, why)), control[4], True,
+                      dropped)  # fmt: skip
+
+
+def nested(inner: Control, outer: Control) -> Control:
+    """A round of a loop that depends on how the rounds before went."""
+    return (*inner[:2], outer, *inner[3:])
+
+
+def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control:
+    """The control of what depends on when a loop ended."""
+    thing, tag = owner
+    run = RUN.run_of(thing) if type(thing) is GeneratorType else None
+    ended = run.activation.result if run is not None and run.activation is not None else None
+    needs = (tag, shape_of(thing), ended)
+    made = (CTL, site, control, (OP, site, control, None, needs), control[4], False)
+    if changes:
+        made[4].tests.append((RUN.time, made))
+    return made
+
+
+class _EachAwaited:
+    """What `async for` goes over."""
+
+    def __init__(self, site: int, control: Control, owner: Pair, dropped: Any):
+        self._where = site, control
+        self._owner = owner
+        self._dropped = dropped
+        self._iterator, _ = natively(site, control, (owner,), aiter, owner[0])
+
+    def __aiter__(self) -> AsyncIterator[tuple[Pair, Control]]:
+        return self
+
+    async def __anext__(self) -> tuple[Pair, Control]:
+        site, control = self._where
+        operation = Operation(site, control, (self._owner,))
+        iterator = self._iterator
+        run = RUN.run_of(iterator)
+        value = await anext(iterator)
+        tag: Tag
+        if run is not None and run.activation is not None and run.activation.outs:
+            tag = (RET, site, control, run.activation.outs[-1], (), run.activation)
+        else:
+            tag = told(operation, value, (self._owner[1],))
+        why = (OP, site, control, None, (self._owner[1], tag))
+        return (value, tag), (CTL, site, control, why, control[4], True, self._dropped)
+
+
+def each_awaited(site: int, control: Control, owner: Pair, dropped: Any) -> _EachAwaited:
+    """What `async for` goes over, each with the control of its round."""
+    return _EachAwaited(site, control, owner, dropped)
+
+
+# --- unpacking -----------------------------------------------------------------------------------
+
+
+def spread(site: int, control: Control, owner: Pair) -> list[Pair]:
+    """`*owner` in a display or a call, which asks a class of the program's own for its length."""
+    kind = type(owner[0])
+    if not any(type(getattr(kind, each, None)) is FunctionType for each in _SIZES):
+        return all_pairs(site, control, owner)
+    iterator = iterator_of(site, control, owner)
+    natively(site, control, (owner,), length_hint, owner[0])
+    return list(_stepped(site, control, iterator, owner))
+
+
+def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:
+    """`a, *b, c = owner`."""
+    thing = owner[0]
+    if not hasattr(type(thing), "__iter__") and not hasattr(type(thing), "__getitem__"):
+        raise _failed(
+            site, control, owner,
+            TypeError(f"cannot unpack non-iterable {type(thing).__name__} object"),
+        )  # fmt: skip
+    pairs: list[Pair] = []
+    needed = count if starred < 0 else count - 1
+    for given in pairs_of(site, control, owner):
+        pairs.append(given)
+        if starred < 0 and len(pairs) > count:
+            raise _failed(site, control, owner, ValueError(_too_many(count, thing)))
+    if len(pairs) < needed:
+        least = "" if starred < 0 else "at least "
+        message = f"not enough values to unpack (expected {least}{needed}, got {len(pairs)})"
+        raise _failed(site, control, owner, ValueError(message))
+    if starred < 0:
+        return pairs
+    end = len(pairs) - (count - 1 - starred)
+    rest = make_list(site, control, pairs[starred:end], (OP, site, control, None,
+                     (owner[1], shape_of(thing))))  # fmt: skip
+    return [*pairs[:starred], rest, *pairs[end:]]
+
+
+def _too_many(count: int, thing: Any) -> str:
+    if sys.version_info >= (3, 14) and type(thing) in {list, tuple, dict}:
+        return f"too many values to unpack (expected {count}, got {len(thing)})"
+    return f"too many values to unpack (expected {count})"
+
+
+def _failed(site: int, control: Control, owner: Pair, error: BaseException) -> BaseException:
+    new_shadow(error).shape = (EXC, site, control, None, (owner[1], shape_of(owner[0])))
+    return error
+
+
+def unpack_all(site: int, control: Control, owner: Pair, steps: Steps) -> list[Any]:
+    """The same at every level of a pattern."""
+    count, starred, below = steps
+    pairs = unpack(site, control, owner, count, starred)
+    return [
+        given if deeper is None else unpack_all(site, control, given, deeper)
+        for given, deeper in zip(pairs, below, strict=True)
+    ]

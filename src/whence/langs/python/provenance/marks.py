@@ -1,0 +1,118 @@
+"""A marked part of a call, at the moment when the call begins or ends.
+
+Containers change later, so a mark is followed into them there and then: to the tag of the part,
+and what its standing where it stands depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from whence.langs.python.provenance.shadows import everything, key_of, shadow_of
+from whence.langs.python.provenance.state import RUN, Operation
+from whence.langs.python.provenance.tags import OP, PART, SEL, STORE, Activation, Tag
+
+Step = tuple[str, Any]
+"""`("item", key)` or `("attribute", name)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that the way to the part led through: of which object, and when it was filled."""
+
+    tag: Tag
+    """Of the object."""
+    shape: Tag
+    thing: Any
+    """The address of the object."""
+    key: Any
+    written: int
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """The marked part of a call."""
+
+    activation: Activation
+    value: Any
+    tag: Tag
+    places: tuple[Place, ...]
+    parts: tuple[Tag, ...]
+    """Of all that the part holds itself."""
+
+
+def written(operations: Sequence[Operation]) -> Criterion:
+    """What was written by some operations: it depends on all that they were given.
+
+    If that was one value, it is this value that was written.
+    """
+    last = operations[-1]
+    operands = tuple(
+        pair
+        for each in operations
+        for pair in (*each.operands, *each.callbacks)
+        if not isinstance(pair[0], ModuleType)  # whose function it is
+    )
+    needs = everything(operands)
+    tag: Tag = (OP, last.site, last.control, None, needs)
+    if len(operands) == 1 and operands[0][1] is not None:
+        tag = (SEL, last.site, last.control, operands[0][1], needs)
+    return Criterion(last.activation, None, tag, (), tuple(each.control for each in operations))
+
+
+class NoSuchPart(LookupError):
+    """A mark leads nowhere; the text says where it ends."""
+
+
+def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step]) -> Criterion:
+    """Follow a mark from a value into its parts, as they are now."""
+    places: list[Place] = []
+    for kind, key in steps:
+        shadow = shadow_of(value)
+        part = _part(value, kind, key)
+        found: Tag = None
+        if shadow is not None:
+            found = _known(shadow, value, kind, key, part)
+        if found is None:
+            found = (PART, 0, activation.control, tag, (), (kind, key))
+        written = found[5] if found[0] == STORE else 0
+        shape = shadow.shape if shadow is not None else None
+        places.append(Place(tag, shape, id(value), key, written, RUN.time))
+        value, tag = part, found
+    # A part that is a container is marked with all that it holds, as it is now.
+    return Criterion(activation, value, tag, tuple(places), everything(((value, tag),)))
+
+
+def _part(value: Any, kind: str, key: Any) -> Any:
+    try:
+        if kind == "attribute":
+            return object.__getattribute__(value, key)
+        if isinstance(value, dict):
+            return dict.__getitem__(value, key)
+        if isinstance(value, list):
+            return list.__getitem__(value, key)
+        if isinstance(value, tuple):
+            return tuple.__getitem__(value, key)
+    except (AttributeError, KeyError, IndexError, TypeError):
+        pass
+    raise NoSuchPart(f"there is no {key!r} in a {type(value).__name__}")
+
+
+def _known(shadow: Any, value: Any, kind: str, key: Any, part: Any) -> Tag:
+    tag: Tag = None
+    if kind == "attribute":
+        if shadow.attribute_values.get(key, shadow) is part:
+            tag = shadow.attributes[key]
+        elif isinstance(value, tuple) and key in getattr(type(value), "_fields", ()):
+            return _known(shadow, value, "item", type(value)._fields.index(key), part)  # type: ignore[attr-defined]
+    elif type(shadow.items) is list:
+        place = key if key >= 0 else key + len(shadow.values)
+        if place < len(shadow.values) and shadow.values[place] is part:
+            tag = shadow.items[place]
+    elif shadow.values is not None and shadow.values.get(key_of(key), shadow) is part:
+        tag = shadow.items[key_of(key)]
+    return tag

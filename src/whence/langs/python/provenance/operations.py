@@ -1,0 +1,312 @@
+"""What rewritten expressions call: operators, tests and variables.
+
+Every operation does first what the program asked for, with the program's own values, and then
+works out the tag. So what the program sees, an exception too, is what it would see without.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from whence.langs.python.provenance.shadows import (
+    Candidates,
+    Shadow,
+    adopt,
+    contents,
+    everything,
+    is_container,
+    new_shadow,
+    of_sequence,
+    part_of,
+    shadow_for,
+    shadow_of,
+    synchronise,
+)
+from whence.langs.python.provenance.state import HERE, RUN, Operation
+from whence.langs.python.provenance.tags import (
+    CTL,
+    EXC,
+    LOAD,
+    NEW,
+    OP,
+    PHI,
+    RET,
+    SCALARS,
+    SEL,
+    STORE,
+    Control,
+    Pair,
+    Tag,
+)
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
+    "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow,
+    "LShift": operator.lshift, "RShift": operator.rshift, "BitOr": operator.or_,
+    "BitXor": operator.xor, "BitAnd": operator.and_, "MatMult": operator.matmul,
+}  # fmt: skip
+AUGMENTED: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Div": operator.itruediv,
+    "FloorDiv": operator.ifloordiv, "Mod": operator.imod, "Pow": operator.ipow,
+    "LShift": operator.ilshift, "RShift": operator.irshift, "BitOr": operator.ior,
+    "BitXor": operator.ixor, "BitAnd": operator.iand, "MatMult": operator.imatmul,
+}  # fmt: skip
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le,
+    "Gt": operator.gt, "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
+    "In": lambda left, right: left in right, "NotIn": lambda left, right: left not in right,
+}  # fmt: skip
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "USub": operator.neg, "UAdd": operator.pos, "Not": operator.not_, "Invert": operator.invert,
+}  # fmt: skip
+
+
+def natively(
+    site: int, control: Control, operands: tuple[Pair, ...], function: Callable[..., Any],
+    *arguments: Any,
+) -> tuple[Any, Operation]:  # fmt: skip
+    """Do what is out of sight; the program's code that it calls knows what it was given."""
+    operation = Operation(site, control, operands)
+    before, HERE.operation, HERE.pending = HERE.operation, operation, None
+    try:
+        return function(*arguments), operation
+    except BaseException as error:
+        note_failure(operation, error)
+        raise
+    finally:
+        HERE.operation = before
+
+
+def note_failure(operation: Operation, error: BaseException) -> None:
+    """An exception that came out of something out of sight needs all that this was given."""
+    if shadow_of(error) is None:
+        needs = everything((*operation.operands, *operation.callbacks))
+        new_shadow(error).shape = (EXC, operation.site, operation.control, None, needs)
+
+
+def told(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
+    """The tag of what an operation gave: what its last callback gave, or of its own making."""
+    site, control, callbacks = operation.site, operation.control, operation.callbacks
+    if not callbacks:
+        return (OP, site, control, None, needs)
+    others = tuple(tag for _, tag in callbacks)
+    if callbacks[-1][0] is value:
+        return (RET, site, control, callbacks[-1][1], (*others[:-1], *needs))
+    return (OP, site, control, None, (*needs, *others))
+
+
+def opaque(site: int, control: Control, *needs: Tag) -> Tag:
+    """The tag of what was evaluated as it is."""
+    return (OP, site, control, None, needs)
+
+
+def simply(
+    function: Callable[[Any, Any], Any], site: int, control: Control, left: Pair, right: Pair
+) -> Pair:
+    """An operation on values without parts, which calls no code of the program."""
+    try:
+        return function(left[0], right[0]), (OP, site, control, None, (left[1], right[1]))
+    except BaseException as error:
+        note_failure(Operation(site, control, (left, right)), error)
+        raise
+
+
+# --- operators -----------------------------------------------------------------------------------
+
+
+def binary(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
+    """`left + right` and so on."""
+    return binary_with(BINARY[name], site, control, left, right)
+
+
+def binary_with(
+    function: Callable[[Any, Any], Any], site: int, control: Control, left: Pair, right: Pair
+) -> Pair:
+    a, b = left[0], right[0]
+    if type(a) in SCALARS and type(b) in SCALARS:
+        return simply(function, site, control, left, right)
+    value, operation = natively(site, control, (left, right), function, a, b)
+    if operation.callbacks:
+        return value, told(operation, value, everything((left, right)))
+    kind = type(value)
+    made = (NEW, site, control, None, (left[1], right[1]))
+    if kind in {list, tuple} and value is not a and value is not b:
+        tags = _joined_tags(site, control, left, right, len(value))
+        if tags is not None:
+            shape = (OP, site, control, None, (left[1], right[1], shape_of(a), shape_of(b)))
+            of_sequence(value, tags, shape)
+            return value, made
+    if value is a:
+        synchronise(value, site, control, (left, right), selects=True)
+        return value, left[1]
+    if is_container(value):
+        candidates = Candidates(site, control, (left, right))
+        adopt(value, candidates, selects=kind in {dict, set, frozenset})
+        return value, (NEW, site, control, None, candidates.needs)
+    return value, (OP, site, control, None, everything((left, right)))
+
+
+def _joined_tags(
+    site: int, control: Control, left: Pair, right: Pair, length: int
+) -> list[Tag] | None:
+    """The tags of the items of `a + b` or `a * n`."""
+    a, b = left[0], right[0]
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        tags = item_tags(site, control, left) + item_tags(site, control, right)
+    elif isinstance(a, (list, tuple)) and type(b) is int:
+        tags = item_tags(site, control, left) * max(b, 0)
+    elif isinstance(b, (list, tuple)) and type(a) is int:
+        tags = item_tags(site, control, right) * max(a, 0)
+    else:
+        return None
+    return tags if len(tags) == length else None
+
+
+def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
+    """The tags of a sequence's items."""
+    thing = pair[0]
+    shadow = shadow_of(thing)
+    if shadow is not None:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+        if type(shadow.items) is list:
+            needs = (pair[1], shadow.shape)
+            return [
+                (LOAD, site, control, tag, needs, RUN.time, id(thing), number)
+                for number, tag in enumerate(shadow.items)
+            ]
+    values = contents(thing)
+    return [part_of(site, control, pair, ("item", i), value) for i, value in enumerate(values)]
+
+
+def shape_of(thing: Any) -> Tag:
+    """The tag of which places an object has."""
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is not None:
+        return shadow.shape
+    run = RUN.run_of(thing) if type(thing) not in SCALARS else None
+    if run is None or not run.dropped:
+        return None
+    return (OP, 0, RUN.root.control, None, tuple(run.dropped))
+
+
+def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
+    """`-given` and so on."""
+    value, operation = natively(site, control, (given,), UNARY[name], given[0])
+    if type(given[0]) in SCALARS:
+        return value, (OP, site, control, None, (given[1],))
+    return value, told(operation, value, (given[1], shape_of(given[0])))
+
+
+def compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
+    """`left < right` and so on."""
+    a, b = left[0], right[0]
+    if (type(a) in SCALARS and type(b) in SCALARS) or name in {"Is", "IsNot"}:
+        return simply(COMPARISONS[name], site, control, left, right)
+    value, operation = natively(site, control, (left, right), COMPARISONS[name], a, b)
+    if name in {"In", "NotIn"} and type(b) in {dict, set, frozenset}:
+        needs = (*everything((left,)), right[1], shape_of(b))
+        return value, told(operation, value, needs)
+    return value, told(operation, value, everything((left, right)))
+
+
+# --- tests ---------------------------------------------------------------------------------------
+
+
+def test(site: int, control: Control, given: Pair) -> Control:
+    """The control of what depends on whether a value is true."""
+    value, tag = given
+    if type(value) in SCALARS:
+        return (CTL, site, control, tag, control[4], bool(value))
+    truth, operation = natively(site, control, (given,), bool, value)
+    needs = (tag, shape_of(value), *(each for _, each in operation.callbacks))
+    return (CTL, site, control, (OP, site, control, None, needs), control[4], truth)
+
+
+def test_and_note(site: int, control: Control, given: Pair) -> Control:
+    """A test that decides whether something is changed."""
+    made = test(site, control, given)
+    made[4].tests.append((RUN.time, made))
+    return made
+
+
+def holds(control: Control) -> Any:
+    """What came out of a test."""
+    return control[5]
+
+
+def select(site: int, control: Control, given: Pair, decided: Control) -> Pair:
+    """A value that a test chose."""
+    return given[0], (SEL, site, control, given[1], (decided,))
+
+
+def shortcut(
+    site: int, control: Control, stops_when: bool, left: Pair, right: Callable[[], Pair]
+) -> Pair:
+    """`and` and `or` where no variable may be bound."""
+    decided = test(site, control, left)
+    return select(site, control, left if decided[5] is stops_when else right(), decided)
+
+
+def choose(
+    site: int, control: Control, given: Pair, body: Callable[[], Pair], other: Callable[[], Pair]
+) -> Pair:
+    """`body if given else other` where no variable may be bound."""
+    decided = test(site, control, given)
+    return select(site, control, body() if decided[5] else other(), decided)
+
+
+def first(given: Any, *_: Any) -> Any:
+    """The first of what was evaluated."""
+    return given
+
+
+def last(*given: Any) -> Any:
+    """The last of what was evaluated."""
+    return given[-1]
+
+
+# --- variables of modules ------------------------------------------------------------------------
+
+_NONE = object()
+
+
+def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:
+    """A variable of a module."""
+    shadow = RUN.modules.get(module)
+    if shadow is None or shadow.attribute_values.get(name, _NONE) is not value:
+        return value, None
+    return value, (LOAD, site, control, shadow.attributes[name], (), RUN.time, ("module", module),
+                   name)  # fmt: skip
+
+
+def store_global(site: int, control: Control, module: int, name: str, given: Pair) -> Any:
+    """Note what a variable of a module becomes, and give it."""
+    shadow = RUN.modules.get(module)
+    if shadow is None:
+        shadow = RUN.modules[module] = Shadow(("module", module))
+    RUN.time += 1
+    shadow.attributes[name] = (STORE, site, control, given[1], (), RUN.time)
+    shadow.attribute_values[name] = given[0]
+    return given[0]
+
+
+def join_global(site: int, control: Control, module: int, name: str, decided: Control) -> None:
+    """Where branches join that may have set a variable of a module."""
+    shadow = RUN.modules.get(module)
+    if shadow is not None and name in shadow.attributes:
+        before = shadow.attributes[name]
+        shadow.attributes[name] = (PHI, site, control, before, (decided,))
+
+
+def load_cell(site: int, control: Control, cell: str, value: Any, tag: Tag) -> Pair:
+    """A variable that more than one function sets."""
+    return value, (LOAD, site, control, tag, (), RUN.time, ("cell", cell), None)
+
+
+def store_cell(site: int, control: Control, given: Pair) -> Pair:
+    """What such a variable is set to."""
+    RUN.time += 1
+    return given[0], (STORE, site, control, given[1], (), RUN.time)

@@ -1,0 +1,145 @@
+"""The origin of a value: the expression that made it, and the calls that it came through.
+
+From the part that was marked, back through copies of the same value, to the tag that made it
+([M] section 5: down into the call that bound it, up into the caller that passed it). What cannot be
+told apart is a set of candidates; what was changed out of sight is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whence.langs.python.provenance.marks import Criterion, Step
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    ARG,
+    COPIES,
+    INPUT,
+    LOST,
+    PART,
+    RET,
+    SITES,
+    Activation,
+    Site,
+    Tag,
+    activation_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """What made a value: an expression of a call, or a parameter of the call that was shadowed."""
+
+    activation: Activation
+    site: Site
+    parameter: str = ""
+    path: tuple[Step, ...] = ()
+    """Of a parameter: the part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a marked part came from."""
+
+    makers: tuple[Maker, ...]
+    """More than one: it was one of these."""
+    chain: tuple[Activation, ...] = ()
+    """From the marked call to the origin."""
+    unknown: str = ""
+
+
+def origin(criterion: Criterion) -> Found:
+    """Where a marked part came from."""
+    ends, hops, unknown = _follow(criterion.tag)
+    makers = tuple(dict.fromkeys(ends))
+    if not makers:
+        return Found((), (), unknown or "nothing is known of it")
+    way = _Way(criterion.activation)
+    for place in criterion.places:
+        for hop in _copies(place.tag):
+            activation = hop[2][4] if hop[0] == ARG else hop[5] if _returned(hop) else None
+            if activation is not None and activation.start > place.written > 0:
+                way.to(activation)
+    for hop in hops:
+        way.to(activation_of(hop))
+        if hop[0] == ARG:
+            way.to(hop[2][4].parent)
+        elif _returned(hop):
+            way.to(hop[5])
+    if len(makers) == 1:
+        way.to(makers[0].activation)
+    return Found(makers, tuple(way.calls))
+
+
+def _returned(hop: Tag) -> bool:
+    return hop is not None and hop[0] == RET and len(hop) > 5
+
+
+def _copies(tag: Tag) -> list[tuple[Any, ...]]:
+    """The copies that a value went through, from the last to the first."""
+    hops = []
+    while tag is not None and tag[0] in COPIES:
+        hops.append(tag)
+        tag = tag[3]
+    return hops
+
+
+def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
+    """The makers of a value, the copies on the way, and why there is no maker."""
+    hops: list[tuple[Any, ...]] = []
+    path: tuple[Step, ...] = ()
+    while tag is not None:
+        if tag[0] in COPIES:
+            hops.append(tag)
+        elif tag[0] == PART:
+            hops.append(tag)
+            path = (tag[5], *path)
+        else:
+            break
+        tag = tag[3]
+    if tag is None:
+        return [], hops, "it came from code that was not followed"
+    if tag[0] == AMBIG:
+        makers: list[Maker] = []
+        for each in tag[3]:
+            found, _, unknown = _follow(each)
+            if not found:
+                return [], hops, unknown
+            makers += found
+        return makers, hops, ""
+    if tag[0] == LOST:
+        return [], hops, "it was changed by code that was not followed"
+    activation = activation_of(tag)
+    assert activation is not None
+    parameter = tag[5] if tag[0] == INPUT else ""
+    rest = path if tag[0] == INPUT else ()
+    return [Maker(activation, SITES[tag[1]], parameter, rest)], hops, ""
+
+
+class _Way:
+    """A way through the tree of calls."""
+
+    def __init__(self, start: Activation):
+        self.calls = [start]
+
+    def to(self, goal: Activation | None) -> None:
+        """Go on to a call, up to the nearest common caller and down."""
+        if goal is None or goal is self.calls[-1]:
+            return
+        up = _callers(self.calls[-1])
+        down = [goal]
+        while down[-1] not in up and down[-1].parent is not None:
+            down.append(down[-1].parent)
+        if down[-1] in up:
+            top = up.index(down[-1])
+            self.calls += up[1 : top + 1]
+            down.pop()
+        self.calls += reversed(down)
+
+
+def _callers(activation: Activation) -> list[Activation]:
+    found = [activation]
+    while found[-1].parent is not None:
+        found.append(found[-1].parent)
+    return found

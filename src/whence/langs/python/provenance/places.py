@@ -1,0 +1,330 @@
+"""Attributes and items: what stands where in an object, read, set and deleted."""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from types import BuiltinFunctionType, MethodType, MethodWrapperType, ModuleType
+from typing import Any
+
+from whence.langs.python.provenance.iteration import all_pairs, part_out_of_sight
+from whence.langs.python.provenance.operations import (
+    item_tags,
+    load_global,
+    natively,
+    shape_of,
+    simply,
+    store_global,
+    told,
+)
+from whence.langs.python.provenance.shadows import (
+    Candidates,
+    Shadow,
+    adopt,
+    held,
+    key_of,
+    of_parts,
+    of_sequence,
+    part_of,
+    shadow_for,
+    shadow_of,
+    synchronise,
+)
+from whence.langs.python.provenance.state import RUN, Operation
+from whence.langs.python.provenance.tags import (
+    BOUND,
+    LOAD,
+    NEW,
+    OP,
+    PART,
+    SCALARS,
+    STORE,
+    Control,
+    Pair,
+    Tag,
+)
+
+_NONE = object()
+
+# --- attributes ----------------------------------------------------------------------------------
+
+_MRO = type.__dict__["__mro__"]
+_METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
+
+
+def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
+    """`owner.name`."""
+    thing, tag = owner
+    if type(thing) in SCALARS:
+        return getattr(thing, name), (BOUND, site, control, None, (tag,))
+    value, operation = natively(site, control, (owner,), getattr, thing, name)
+    if operation.callbacks:
+        return value, told(operation, value, (tag,))
+    if isinstance(value, _METHODS) and not isinstance(thing, ModuleType):
+        return value, (BOUND, site, control, None, (tag,))
+    return value, _attribute_tag(site, control, owner, name, value)
+
+
+def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: Any) -> Tag:
+    thing, tag = owner
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is not None and name in shadow.attributes:
+        if shadow.attribute_values[name] is not value:
+            synchronise(thing, site, control)
+            shadow = shadow_for(thing)
+        if shadow.attribute_values.get(name, _NONE) is value:
+            return (LOAD, site, control, shadow.attributes[name], (tag,), RUN.time, id(thing), name)
+    if isinstance(thing, ModuleType):
+        module = RUN.namespaces.get(id(thing.__dict__), -1)
+        return load_global(site, control, module, name, value)[1]
+    if isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ()):
+        index = type(thing)._fields.index(name)  # type: ignore[attr-defined]
+        return _place_tag(site, control, owner, index, (), value)
+    kinds = _MRO.__get__(thing) if isinstance(thing, type) else type(thing).__mro__
+    for kind in kinds:
+        if name in kind.__dict__:
+            found = RUN.shadows.get(id(kind))
+            if found is not None and found.attribute_values.get(name, _NONE) is value:
+                return (LOAD, site, control, found.attributes[name], (tag,), RUN.time, id(kind),
+                        name)  # fmt: skip
+            source = found.shape if found is not None else None
+            return (PART, site, control, source, (tag,), ("attribute", name))
+    return part_of(site, control, owner, ("attribute", name), value)
+
+
+def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
+    """`owner.name = given`."""
+    thing = owner[0]
+    _, operation = natively(site, control, (owner, given), setattr, thing, name, given[0])
+    if operation.callbacks:
+        return  # a setter of the program's own, which has done what it does
+    store_attribute(site, control, given, owner, name)
+
+
+def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
+    """Note that an attribute was set."""
+    thing = owner[0]
+    RUN.time += 1
+    if isinstance(thing, ModuleType):
+        module = RUN.namespaces.get(id(thing.__dict__))
+        if module is not None:
+            store_global(site, control, module, name, given)
+        return
+    shadow = shadow_of(thing) or of_parts(site, control, owner)
+    shadow.attributes[name] = (STORE, site, control, given[1], (owner[1],), RUN.time)
+    shadow.attribute_values[name] = given[0]
+    held(thing, given[0])
+
+
+def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> None:
+    """`del owner.name`."""
+    natively(site, control, (owner,), delattr, owner[0], name)
+    shadow = shadow_of(owner[0])
+    RUN.time += 1
+    if shadow is not None:
+        shadow.attributes.pop(name, None)
+        shadow.attribute_values.pop(name, None)
+
+
+# --- items ---------------------------------------------------------------------------------------
+
+
+def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
+    """`owner[key]`."""
+    thing = owner[0]
+    if type(thing) in SCALARS and type(key[0]) in {int, slice}:
+        return simply(operator.getitem, site, control, owner, key)
+    value, operation = natively(site, control, (owner, key), operator.getitem, thing, key[0])
+    if operation.callbacks and not isinstance(thing, dict):
+        return value, told(operation, value, (owner[1], key[1]))
+    if isinstance(thing, (list, tuple, deque)):
+        if type(key[0]) is int or type(key[0]) is bool:
+            return value, _place_tag(site, control, owner, int(key[0]), (key[1],), value)
+        return _part_of_sequence(site, control, owner, key, value)
+    if isinstance(thing, dict):
+        return value, value_tag(operation, owner, key, value)
+    if type(thing) in SCALARS:
+        return value, (OP, site, control, None, (owner[1], key[1]))
+    return value, part_out_of_sight(operation, value, owner, ("item", key[0]))
+
+
+def _place_tag(
+    site: int, control: Control, owner: Pair, index: int, needs: tuple[Tag, ...], value: Any
+) -> Tag:
+    """The tag of an item of a sequence."""
+    thing, tag = owner
+    if index < 0:
+        index += len(thing)
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is None or type(shadow.items) is not list:
+        return part_of(site, control, owner, ("item", index), value, needs)
+    if index >= len(shadow.values) or shadow.values[index] is not value:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+        if index >= len(shadow.values):
+            return part_of(site, control, owner, ("item", index), value, needs)
+    return (LOAD, site, control, shadow.items[index], (tag, *needs, shadow.shape), RUN.time,
+            id(thing), index)  # fmt: skip
+
+
+def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value: Any) -> Pair:
+    """`owner[a:b]`."""
+    thing = owner[0]
+    if type(key[0]) is not slice or not isinstance(value, (list, tuple)):
+        return value, Candidates(site, control, (owner, key)).tag(value)
+    if value is thing:
+        return value, owner[1]
+    tags = item_tags(site, control, owner)
+    try:
+        picked = tags[key[0]]
+    except (TypeError, ValueError):
+        picked = []
+    shape = (OP, site, control, None, (shape_of(thing), owner[1], key[1]))
+    if len(picked) == len(value):
+        of_sequence(value, picked, shape)
+    else:
+        adopt(value, Candidates(site, control, (owner, key)))
+    return value, (NEW, site, control, None, (owner[1], key[1]))
+
+
+def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
+    """The tag of what a dict has for a key; it may just have made it."""
+    site, control = operation.site, operation.control
+    thing, tag = owner
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is None or shadow.values is None:
+        if operation.callbacks:
+            return told(operation, value, (tag, key[1]))
+        return part_of(site, control, owner, ("item", key[0]), value, (key[1],))
+    known = key_of(key[0])
+    if shadow.values.get(known, _NONE) is not value:
+        known = _entry_with(shadow, value) if known not in shadow.values else known
+        if known is None or shadow.values[known] is not value:
+            made = told(operation, value, (tag, key[1], shadow.shape))
+            if len(thing) == len(shadow.values) + 1:  # made for the key that was missing
+                note_entry(site, control, owner, key, (value, made))
+                return made
+            synchronise(thing, site, control, (owner, key, *operation.callbacks))
+            shadow, known = shadow_for(thing), key_of(key[0])
+            if shadow.values is None or shadow.values.get(known, _NONE) is not value:
+                return made
+    return (LOAD, site, control, shadow.items[known],
+            (tag, key[1], shadow.shape, shadow.keys.get(known)), RUN.time, id(thing), key[0],
+            )  # fmt: skip
+
+
+def _entry_with(shadow: Shadow, value: Any) -> Any:
+    """The only key whose value it is: how an entry is known whose key was only equal."""
+    found = [known for known, each in shadow.values.items() if each is value]
+    return found[0] if len(found) == 1 else None
+
+
+def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair) -> None:
+    """Note that a dict has an entry now."""
+    thing = owner[0]
+    shadow = shadow_of(thing)
+    if shadow is None or shadow.values is None:
+        shadow = of_parts(site, control, owner)
+    known = key_of(key[0])
+    RUN.time += 1
+    assert shadow.values is not None
+    if known not in shadow.values and len(shadow.values) == len(thing):
+        same = [each for each in shadow.values if type(each) is tuple]
+        if len(same) == 1:  # an equal key of a type of the program's own
+            known = same[0]
+        else:
+            synchronise(thing, site, control, (owner, key, given))
+            return
+    if known not in shadow.values:
+        shadow.shape = (OP, site, control, None, (shadow.shape, key[1]))
+        shadow.keys[known] = key[1]
+    shadow.items[known] = (STORE, site, control, given[1], (owner[1], key[1]), RUN.time)
+    shadow.values[known] = given[0]
+    held(thing, given[0])
+    held(thing, key[0])
+
+
+def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
+    """`owner[key] = given`."""
+    thing = owner[0]
+    if isinstance(thing, list) and type(key[0]) is slice:
+        _set_slice(site, control, given, owner, key)
+        return
+    _, operation = natively(
+        site, control, (owner, key, given), operator.setitem, thing, key[0], given[0]
+    )
+    if operation.callbacks:
+        if not isinstance(thing, (dict, list, deque)):
+            return
+        synchronise(thing, site, control, (owner, key, given), selects=True)
+    if isinstance(thing, dict):
+        note_entry(site, control, owner, key, given)
+    elif isinstance(thing, (list, deque)):
+        _set_place(site, control, given, owner, key)
+    else:
+        synchronise(thing, site, control, (owner, key, given))
+
+
+def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
+    thing = owner[0]
+    shadow = sequence_shadow(site, control, owner)
+    RUN.time += 1
+    if type(key[0]) is not int:
+        synchronise(thing, site, control, (owner, key, given))
+        return
+    # Which place was set depends on the key: so do all that could have been set instead.
+    shadow.shape = (OP, site, control, None, (shadow.shape, key[1]))
+    shadow.items[key[0]] = (STORE, site, control, given[1], (owner[1], key[1]), RUN.time)
+    shadow.values[key[0]] = given[0]
+    held(thing, given[0])
+
+
+def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
+    thing = owner[0]
+    pairs = all_pairs(site, control, given)
+    shadow = sequence_shadow(site, control, owner)
+    natively(site, control, (owner, key, given), operator.setitem, thing, key[0],
+             [each for each, _ in pairs])  # fmt: skip
+    RUN.time += 1
+    tags = [(STORE, site, control, tag, (owner[1], key[1]), RUN.time) for _, tag in pairs]
+    shadow.items[key[0]] = tags
+    shadow.values[key[0]] = [each for each, _ in pairs]
+    shadow.shape = (OP, site, control, None, (shadow.shape, key[1], given[1], shape_of(given[0])))
+    for value, _ in pairs:
+        held(thing, value)
+
+
+def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = False) -> Shadow:
+    """The shadow of a sequence, made if need be: then its items are parts of what is known.
+
+    `check` compares all items; else only how many there are.
+    """
+    thing = owner[0]
+    shadow = shadow_of(thing)
+    if shadow is None or type(shadow.items) is not list:
+        return of_parts(site, control, owner)
+    if check or len(shadow.items) != len(thing):
+        synchronise(thing, site, control)
+    return shadow_for(thing)
+
+
+def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
+    """`del owner[key]`."""
+    thing = owner[0]
+    shadow = shadow_of(thing)
+    natively(site, control, (owner, key), operator.delitem, thing, key[0])
+    RUN.time += 1
+    if shadow is None or shadow.items is None:
+        return
+    known = key[0] if type(shadow.items) is list else key_of(key[0])
+    if type(known) in {int, slice} or type(shadow.items) is dict:
+        try:
+            del shadow.items[known], shadow.values[known]
+            if type(shadow.items) is dict:
+                shadow.keys.pop(known, None)
+        except (KeyError, IndexError):
+            pass
+    if len(shadow.values) != len(thing):
+        synchronise(thing, site, control, (owner, key))
+        shadow = shadow_for(thing)
+    shadow.shape = (OP, site, control, None, (shadow.shape, key[1], owner[1]))

@@ -1,0 +1,287 @@
+"""Runs a program as `python` would, with one call of it and all that this calls shadowed.
+
+In a process of its own: `python -m whence.langs.python.provenance.shadow_run REQUEST ANSWER
+PROGRESS`, two files of JSON, and one in which the number of calls is that were shadowed so far.
+When the call has ended the answer is written, and the process ends too: what the program would do
+after that is of no interest. Calls are told by their place in `calls`, which stand in the order in
+which they began, the wanted one first.
+
+Invariant: an answer holds what the tags say, and nothing is written but an answer and the progress.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from whence.langs.python.provenance.importing import Modules, rewrite_imports
+from whence.langs.python.provenance.marks import (
+    Criterion,
+    NoSuchPart,
+    Step,
+    criterion,
+    written,
+)
+from whence.langs.python.provenance.origin import Found, Maker, origin
+from whence.langs.python.provenance.runtime import SWITCH
+from whence.langs.python.provenance.slices import influencing
+from whence.langs.python.provenance.state import RUN, Operation
+from whence.langs.python.provenance.tags import Activation, Tag
+from whence.langs.python.record.executed_lines import Wanted
+from whence.langs.python.record.launch import Kind, Target, launch
+from whence.langs.python.record.user_code import UserCode, UserCodeRules
+
+RESULT = "result"
+PRINTED = "printed"
+WHOLE = "<module>"
+"""The name of the wanted call if everything is to be shadowed from the start."""
+_TOLD_EVERY = 200
+_SHORT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which call of which program, and which part of it."""
+
+    words: tuple[str, ...]
+    """What follows `python` on the command line."""
+    wanted: Wanted
+    root: str
+    """`result`, or the name of a parameter or of a variable of the function's module; `printed`:
+    a line of the program's output, whose number is the only step."""
+    steps: tuple[Step, ...]
+    is_input: bool
+    """Of a parameter: as it was given, not as it was left."""
+    marked: Wanted
+    """The call that the part is of: the wanted one, or one below it, counted from there."""
+    rules: UserCodeRules = UserCodeRules()
+
+    def text(self) -> str:
+        """As JSON."""
+        rules = self.rules
+        return json.dumps({
+            "words": self.words, "wanted": self.wanted.text(), "marked": self.marked.text(),
+            "root": self.root, "steps": self.steps, "is_input": self.is_input,
+            "rules": [rules.added, rules.only, rules.left_out],
+        })  # fmt: skip
+
+    @classmethod
+    def from_text(cls, text: str) -> Request:
+        """What `text` made."""
+        told = json.loads(text)
+        return cls(
+            words=tuple(told["words"]),
+            wanted=Wanted.from_text(told["wanted"]),
+            marked=Wanted.from_text(told["marked"]),
+            root=told["root"],
+            steps=tuple((kind, key) for kind, key in told["steps"]),
+            is_input=told["is_input"],
+            rules=UserCodeRules(*(tuple(each) for each in told["rules"])),
+        )
+
+
+def target_of(words: Sequence[str]) -> Target:
+    """The program that the words after `python` name."""
+    for kind in (Kind.MODULE, Kind.CODE, Kind.CALL):
+        if words[0] == kind.value:
+            return Target(kind, words[1], tuple(words[2:]))
+    return Target(Kind.SCRIPT, words[0], tuple(words[1:]))
+
+
+class _Answering:
+    """Waits for the marked call, and answers when the wanted one has ended."""
+
+    def __init__(self, request: Request, output: str, progress: str):
+        self._request = request
+        self._output = output
+        self._progress = os.open(progress, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
+        self._count = 0
+        self._seen = 0
+        self._marked: Activation | None = None
+        self._given: dict[str, str] = {}
+        self._output_file, self._size, self._lines = -1, 0, 0
+        self._writers: list[Operation] = []
+        self._found: Criterion | None = None
+        self._why = "the call was not reached"
+
+    def entered(self, activation: Activation) -> None:
+        self._count += 1
+        if self._count % _TOLD_EVERY == 0:
+            os.pwrite(self._progress, b"%d" % self._count, 0)
+        info, marked = activation.function, self._request.marked
+        assert info is not None
+        if (info.file, info.line, info.name) != (marked.file, marked.first_line, marked.name):
+            return
+        self._seen += 1
+        if self._seen == marked.count:
+            self._marked = activation
+            names = (*info.positional, *info.keyword_only)
+            self._given = _plain(dict(zip(names, activation.values, strict=False)))
+            if self._request.is_input:
+                self._mark(activation)
+
+    def left(self, activation: Activation) -> None:
+        if activation is self._marked and not self._request.is_input:
+            self._mark(activation)
+
+    def ended(self, activation: Activation) -> None:
+        self.answer(activation)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
+
+    def watch_output(self, printed: str) -> None:
+        """Wait for the line of output that is marked, which goes to a file."""
+        self._output_file = os.open(printed, os.O_RDONLY | os.O_CLOEXEC)
+        RUN.on_outside = self._wrote
+
+    def _wrote(self, operation: Operation) -> None:
+        """Something out of sight has ended: did it write to the marked line?"""
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            sys.stdout.flush()
+        size = os.fstat(self._output_file).st_size
+        if size == self._size:
+            return
+        wanted = self._request.steps[0][1]
+        first = self._lines
+        self._lines += os.pread(self._output_file, size - self._size, self._size).count(b"\n")
+        ended = os.pread(self._output_file, 1, size - 1) == b"\n"
+        self._size = size
+        if first <= wanted and (self._lines > wanted or (self._lines == wanted and not ended)):
+            self._writers.append(operation)
+            self._found = written(self._writers)
+        if self._lines > wanted:
+            RUN.on_outside = None
+
+    def _mark(self, activation: Activation) -> None:
+        request = self._request
+        assert activation.function is not None
+        tag: Tag
+        names = [*activation.function.positional, *activation.function.keyword_only]
+        if request.root == RESULT:
+            if activation.result is None:
+                self._why = "the call did not return"
+                return
+            value, tag = activation.value, activation.result
+        elif request.root in names:
+            place = names.index(request.root)
+            value, tag = activation.values[place], activation.arguments[place]
+        else:
+            known = RUN.modules.get(activation.function.module)
+            if known is None or request.root not in known.attribute_values:
+                self._why = f"{request.root} is no parameter, and was not set while it was followed"
+                return
+            value, tag = known.attribute_values[request.root], known.attributes[request.root]
+        try:
+            self._found = criterion(activation, value, tag, request.steps)
+        except NoSuchPart as problem:
+            self._why = str(problem)
+
+    def answer(self, top: Activation) -> None:
+        found = self._found
+        if found is None:
+            self._write({"unknown": self._why})
+            return
+        value = _plain({"": found.value}).get("")
+        self._write({**_told(found, top), "given": self._given, "value": value})
+
+    def _write(self, answer: dict[str, Any]) -> None:
+        with open(self._output, "w", encoding="utf-8") as file:  # noqa: PTH123
+            json.dump(answer, file)
+
+    def finished(self, _how: int, _value: object) -> None:
+        self.answer(RUN.root)
+
+
+def _plain(values: dict[str, Any]) -> dict[str, str]:
+    """Those that are as their text: by them a call is known to be the one that was recorded."""
+    return {
+        name: repr(value)
+        for name, value in values.items()
+        if type(value) in {int, float, bool, type(None)}
+        or (type(value) is str and len(value) <= _SHORT)
+    }
+
+
+def _told(found: Criterion, top: Activation) -> dict[str, Any]:
+    calls = RUN.activations[RUN.activations.index(top) :]
+    places = {each: place for place, each in enumerate(calls)}
+
+    def numbers(activations: Sequence[Activation] | frozenset[Activation]) -> list[int]:
+        return [places[each] for each in activations if each in places]
+
+    origins = origin(found)
+    return {
+        "marked": places[found.activation],
+        "is_complete": RUN.is_scanned,
+        "calls": [_call(each, places) for each in calls],
+        "origin": _origin(origins, places),
+        "chain": numbers(origins.chain),
+        "slices": {f"L{width}": sorted(numbers(influencing(found, width))) for width in (1, 2, 3)},
+    }
+
+
+def _call(activation: Activation, places: dict[Activation, int]) -> dict[str, Any]:
+    info = activation.function
+    if info is None:
+        return {"name": WHOLE, "file": "", "line": 0, "parent": -1, "is_stepped": False}
+    parent = places.get(activation.parent, -1) if activation.parent is not None else -1
+    return {
+        "name": info.name, "file": info.file, "line": info.line, "parent": parent,
+        "is_stepped": info.is_stepped,
+    }  # fmt: skip
+
+
+def _origin(found: Found, places: dict[Activation, int]) -> dict[str, Any]:
+    if found.unknown:
+        return {"unknown": found.unknown}
+    return {"makers": [_maker(each, places) for each in found.makers]}
+
+
+def _maker(maker: Maker, places: dict[Activation, int]) -> dict[str, Any]:
+    site = maker.site
+    made: dict[str, Any] = {"call": places.get(maker.activation, -1)}
+    if maker.parameter:
+        path = [[kind, key if type(key) in {int, str} else repr(type(key))]
+                for kind, key in maker.path]  # fmt: skip
+        return {**made, "parameter": maker.parameter, "path": path}
+    return {**made, "file": site.file, "line": site.line, "expression": site.text}
+
+
+def main(request_file: str, output: str, progress: str) -> NoReturn:
+    """Run what a request says, and write the answer."""
+    with open(request_file, encoding="utf-8") as file:  # noqa: PTH123
+        request = Request.from_text(file.read())
+    answering = _Answering(request, os.path.abspath(output), progress)  # noqa: PTH100
+    user_code = UserCode(request.rules)
+    wanted = request.wanted
+    whole = wanted.name == WHOLE
+    modules = Modules(dual=not whole, wanted=(wanted.file, wanted.first_line, wanted.name))
+
+    def start() -> None:
+        rewrite_imports(user_code.owns_module, modules)
+        if whole:
+            SWITCH.start()
+            RUN.on_enter, RUN.on_leave = answering.entered, answering.left
+            if request.root == PRINTED:
+                answering.watch_output(str(Path(progress).with_name(PRINTED)))
+            return
+        SWITCH.wait_for(wanted.count)
+        SWITCH.on_enter, SWITCH.on_leave = answering.entered, answering.left
+        SWITCH.on_end = answering.ended
+
+    def compiled(source: bytes | str, file: str) -> Any:
+        SWITCH.install()
+        return modules.code(source, file)
+
+    launch(target_of(request.words), start, answering.finished, compiled)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

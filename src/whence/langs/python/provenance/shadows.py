@@ -1,0 +1,403 @@
+"""The tags of what objects hold: one for each item, key and attribute, and one for the shape.
+
+The *shape* of a container is which places it has: appending, deleting, sorting change it, and what
+stands at a place depends on it. A shadow is never believed: it keeps the values that its tags are
+for, and a tag is given out only if the object still holds that very value. Where it does not, code
+that is not rewritten has changed the object; it is read anew, by identity.
+
+No code of the program runs here: contents are read past overridden methods, and keys of the
+program's own types are told apart by identity.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, ModuleType
+from typing import Any
+
+from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    LOAD,
+    LOST,
+    OP,
+    PART,
+    SCALARS,
+    SEL,
+    STORE,
+    Control,
+    Pair,
+    Tag,
+)
+
+_SEQUENCES = (list, tuple, deque)
+_SETS = (set, frozenset)
+_SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
+_BY_IDENTITY = object()
+_DEEP = 4
+
+
+class Shadow:
+    """What is known of an object's parts. `items` is a list of tags, or a dict of them by key."""
+
+    __slots__ = ("attribute_values", "attributes", "items", "keys", "object", "shape", "values")
+
+    def __init__(self, thing: Any):
+        self.object = thing
+        self.items: Any = None
+        self.values: Any = None
+        self.keys: dict[Any, Tag] = {}
+        self.attributes: dict[str, Tag] = {}
+        self.attribute_values: dict[str, Any] = {}
+        self.shape: Tag = None
+
+    def tags(self) -> Iterator[Tag]:
+        """Of all that is known of the object."""
+        yield self.shape
+        if self.items is not None:
+            yield from self.items if type(self.items) is list else self.items.values()
+            yield from self.keys.values()
+        yield from self.attributes.values()
+
+    def parts(self) -> Iterator[Pair]:
+        """The object's parts."""
+        if type(self.items) is list:
+            yield from zip(self.values, self.items, strict=False)
+        elif self.items is not None:
+            for key, value in self.values.items():
+                yield value, self.items[key]
+        for name, value in self.attribute_values.items():
+            yield value, self.attributes[name]
+
+
+def shadow_of(thing: Any) -> Shadow | None:
+    """What is known of an object."""
+    return RUN.shadows.get(id(thing))
+
+
+def new_shadow(thing: Any) -> Shadow:
+    """A blank one, in place of any other."""
+    made = RUN.shadows[id(thing)] = Shadow(thing)
+    return made
+
+
+def shadow_for(thing: Any) -> Shadow:
+    """The shadow of an object, made if it has none."""
+    return RUN.shadows.get(id(thing)) or new_shadow(thing)
+
+
+def key_of(key: Any) -> Any:
+    """What a key is known by: itself if comparing it runs no code of the program."""
+    return key if is_plain(key) else (_BY_IDENTITY, id(key))
+
+
+def is_plain(key: Any) -> bool:
+    """Whether comparing a key, or taking its hash, runs no code of the program."""
+    kind = type(key)
+    return kind in SCALARS or (kind is tuple and all(is_plain(each) for each in key))
+
+
+def is_container(value: Any) -> bool:
+    """Whether a value can have parts."""
+    return type(value) not in SCALARS
+
+
+def held(holder: Any, value: Any) -> None:
+    """Note that an object came to hold another: what reaches the one reaches the other."""
+    if type(value) not in SCALARS:
+        RUN.edges.append((RUN.time, id(holder), id(value)))
+
+
+def part_of(
+    site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
+    needs: tuple[Tag, ...] = (),
+) -> Tag:  # fmt: skip
+    """The tag of a part, read just now, of an object of which only its own tag is known."""
+    thing, tag = owner
+    held(thing, value)
+    RUN.kept[id(thing)] = thing
+    part = (PART, site, control, tag, (), step)
+    return (LOAD, site, control, part, (tag, *needs), RUN.time, id(thing), step[1])
+
+
+_MOST = 200_000
+
+
+def scan(roots: Iterable[Any]) -> None:
+    """Note what holds what among objects that were there before anything was shadowed."""
+    pending = [each for each in roots if type(each) not in SCALARS]
+    seen = {id(each) for each in pending}
+    while pending:
+        thing = pending.pop()
+        for each in gc.get_referents(thing):
+            if type(each) in SCALARS or isinstance(each, _SHARED):
+                continue
+            RUN.edges.append((RUN.time, id(thing), id(each)))
+            if id(each) not in seen:
+                if len(seen) > _MOST:
+                    RUN.is_scanned = False
+                    return
+                seen.add(id(each))
+                RUN.kept[id(each)] = each
+                pending.append(each)
+
+
+# --- reading objects past their methods ----------------------------------------------------------
+
+
+def contents(thing: Any) -> list[Any]:
+    """The items of a sequence."""
+    if isinstance(thing, list):
+        return list.__getitem__(thing, slice(None))
+    if isinstance(thing, tuple):
+        return list(tuple.__iter__(thing))
+    return list(deque.__iter__(thing))
+
+
+def attributes_of(thing: Any) -> dict[str, Any]:
+    """What an instance holds in its dictionary and its slots."""
+    try:
+        found = object.__getattribute__(thing, "__dict__")
+    except (AttributeError, TypeError):
+        found = {}
+    held_here = dict(found) if type(found) is dict else {}
+    for kind in type(thing).__mro__:
+        for name, descriptor in kind.__dict__.items():
+            if type(descriptor) is MemberDescriptorType and kind.__module__ != "builtins":
+                try:
+                    held_here[name] = descriptor.__get__(thing)
+                except AttributeError:
+                    continue
+    return held_here
+
+
+# --- making shadows ------------------------------------------------------------------------------
+
+
+def of_sequence(thing: Any, tags: list[Tag], shape: Tag) -> Shadow:
+    """The shadow of a sequence whose items have these tags."""
+    made = new_shadow(thing)
+    made.values = contents(thing)
+    made.items = tags
+    made.shape = shape
+    for value in made.values:
+        held(thing, value)
+    return made
+
+
+def of_mapping(thing: Any, entries: Iterable[tuple[Any, Any, Tag, Tag]], shape: Tag) -> Shadow:
+    """The shadow of a dict; an entry is a key, a value, and the tags of both."""
+    made = new_shadow(thing)
+    made.items, made.values = {}, {}
+    made.shape = shape
+    for key, value, key_tag, tag in entries:
+        known = key_of(key)
+        made.items[known], made.values[known] = tag, value
+        made.keys[known] = key_tag
+        held(thing, value)
+        held(thing, key)
+    return made
+
+
+def of_set(thing: Any, entries: Iterable[Pair], shape: Tag) -> Shadow:
+    """The shadow of a set."""
+    made = new_shadow(thing)
+    made.items, made.values = {}, {}
+    made.shape = shape
+    for value, tag in entries:
+        known = key_of(value)
+        made.items[known], made.values[known] = tag, value
+        held(thing, value)
+    return made
+
+
+def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
+    """The shadow of an object that was there before: all it holds are parts of what is known."""
+    thing, tag = owner
+
+    def part(kind: str, key: Any) -> Tag:
+        return (PART, site, control, tag, (), (kind, key))
+
+    if isinstance(thing, _SEQUENCES):
+        count = len(contents(thing))
+        made = of_sequence(thing, [part("item", number) for number in range(count)], tag)
+    elif isinstance(thing, dict):
+        entries = list(dict.items(thing))
+        made = of_mapping(thing, [(k, v, part("key", k), part("item", k)) for k, v in entries], tag)
+    elif isinstance(thing, _SETS):
+        values = list(set.__iter__(thing) if isinstance(thing, set) else frozenset.__iter__(thing))
+        made = of_set(thing, [(each, part("key", each)) for each in values], tag)
+    else:
+        made = new_shadow(thing)
+    for name, value in attributes_of(thing).items():
+        made.attributes[name] = part("attribute", name)
+        made.attribute_values[name] = value
+        held(thing, value)
+    return made
+
+
+# --- what code that is not rewritten made or changed ---------------------------------------------
+
+
+class Candidates:
+    """Where a value may come from that code out of sight gave back."""
+
+    def __init__(self, site: int, control: Control, operands: Iterable[Pair],
+                 needs: tuple[Tag, ...] | None = None):  # fmt: skip
+        self.site, self.control = site, control
+        self.operands = tuple(operands)
+        self.needs = needs if needs is not None else everything(self.operands)
+        self._found: dict[int, list[Tag]] | None = None
+
+    def _by_identity(self) -> dict[int, list[Tag]]:
+        if self._found is None:
+            self._found = {}
+            for value, tag in self.operands:
+                self._add(value, tag, 2, set())
+        return self._found
+
+    def _add(self, value: Any, tag: Tag, depth: int, seen: set[int]) -> None:
+        assert self._found is not None
+        self._found.setdefault(id(value), []).append(tag)
+        shadow = shadow_of(value) if type(value) not in SCALARS else None
+        if shadow is None or not depth or id(value) in seen:
+            return
+        seen.add(id(value))
+        for part, part_tag in list(shadow.parts()):
+            self._add(part, part_tag, depth - 1, seen)
+
+    def tag(self, value: Any, *, selects: bool = False) -> Tag:
+        """The tag of a value: a copy of the one it is identical to, if that says anything."""
+        made = (OP, self.site, self.control, None, self.needs)
+        hits = list({id(each): each for each in self._by_identity().get(id(value), ())}.values())
+        if not hits:
+            return made
+        # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
+        shared = type(value) in SCALARS or isinstance(value, _SHARED)
+        telling = not shared and not (type(value) is tuple and not value)
+        if len(hits) == 1 and (telling or selects):
+            return (SEL, self.site, self.control, hits[0], self.needs)
+        choices = tuple(hits) if telling or selects else (*hits, made)
+        return (AMBIG, self.site, self.control, choices, self.needs)
+
+
+def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
+    """The tags of operands and of all they hold."""
+    found: list[Tag] = []
+    seen: set[int] = set()
+    for value, tag in operands:
+        found.append(tag)
+        if type(value) not in SCALARS:
+            _collect(value, found, seen, _DEEP)
+    return tuple(each for each in found if each is not None)
+
+
+def whole(shadow: Shadow) -> Tag:
+    """The tag of having read all that an object holds, now."""
+    tags = tuple(each for each in shadow.tags() if each is not None)
+    since = min((each[5] for each in tags if each[0] == STORE), default=0)
+    return (LOAD, 0, None, None, tags, RUN.time, id(shadow.object), None, since)
+
+
+def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
+    shadow = shadow_of(value)
+    if shadow is None or id(value) in seen:
+        return
+    seen.add(id(value))
+    found.append(whole(shadow))
+    if depth:
+        for part, _ in list(shadow.parts()):
+            if type(part) not in SCALARS:
+                _collect(part, found, seen, depth - 1)
+
+
+def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: int = 2) -> bool:
+    """Make the shadow of an object that code out of sight made or changed; whether it has one."""
+    site, control = candidates.site, candidates.control
+    shape = (OP, site, control, None, candidates.needs)
+
+    def stored(value: Any) -> Tag:
+        source = candidates.tag(value, selects=selects)
+        return (STORE, site, control, source, (), RUN.time)
+
+    if isinstance(thing, _SHARED):
+        return False
+    RUN.time += 1
+    if isinstance(thing, _SEQUENCES):
+        of_sequence(thing, [stored(each) for each in contents(thing)], shape)
+    elif isinstance(thing, dict):
+        entries = list(dict.items(thing))
+        of_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], shape)
+    elif isinstance(thing, _SETS):
+        values = list(set.__iter__(thing) if isinstance(thing, set) else frozenset.__iter__(thing))
+        of_set(thing, [(each, stored(each)) for each in values], shape)
+    else:
+        held_here = attributes_of(thing)
+        if not held_here:
+            return False
+        new_shadow(thing)
+    shadow = shadow_for(thing)
+    for name, value in attributes_of(thing).items():
+        shadow.attributes[name] = stored(value)
+        shadow.attribute_values[name] = value
+        held(thing, value)
+    if depth:
+        for value, _ in list(shadow.parts()):
+            if type(value) not in SCALARS and shadow_of(value) is None:
+                adopt(value, candidates, selects=selects, depth=depth - 1)
+    return True
+
+
+def in_step(shadow: Shadow) -> bool:
+    """Whether an object holds what its shadow says."""
+    thing = shadow.object
+    if isinstance(thing, _SEQUENCES):
+        if not _same(contents(thing), shadow.values or ()):
+            return False
+    elif isinstance(thing, dict):
+        known = shadow.values
+        if known is None or len(thing) != len(known):
+            return False
+        for key, value in dict.items(thing):
+            found = known.get(key_of(key), _BY_IDENTITY)
+            if found is not value:
+                return False
+    elif isinstance(thing, _SETS):
+        known = shadow.values
+        return known is not None and len(known) == len(thing)
+    if shadow.attributes and not isinstance(thing, _SHARED):
+        now = attributes_of(thing)
+        known = shadow.attribute_values
+        return len(now) == len(known) and all(
+            name in known and known[name] is value for name, value in now.items()
+        )
+    return True
+
+
+def _same(left: Iterable[Any], right: Iterable[Any]) -> bool:
+    left, right = list(left), list(right)
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+
+
+def synchronise(
+    thing: Any, site: int, control: Control, operands: Iterable[Pair] = (), *,
+    selects: bool = False,
+) -> None:  # fmt: skip
+    """Read an object anew if it no longer holds what its shadow says."""
+    shadow = shadow_of(thing)
+    if shadow is None or in_step(shadow):
+        return
+    RUN.lost += 1
+    before = tuple(shadow.tags())
+    old = list(shadow.parts())
+    operands = tuple(operands)
+    needs = everything((*operands, (thing, None)))
+    candidates = Candidates(site, control, (*old, *operands), needs)
+    adopt(thing, candidates, selects=selects, depth=0)
+    fresh = shadow_for(thing)
+    if not operands:
+        fresh.shape = (LOST, site, control, None, before)
+    else:
+        fresh.shape = (OP, site, control, None, (shadow.shape, fresh.shape))

@@ -1,0 +1,218 @@
+"""The calls that could have influenced a marked part, in three widths.
+
+- L1: those that the part's tags lead to, by data and by control: assignments that a test left out
+  are among them (`PHI`).
+- L2: also calls that could have written to an object that was read, and did not: from which it
+  could be reached, and whose code writes to such places at all.
+- L3: also those whose code does not: any call from which the object could be reached. What a call
+  outside does cannot reach the part.
+
+Reachability is over-estimated: an object that once held another counts as holding it ever since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from whence.langs.python.provenance.marks import Criterion
+from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    CTL,
+    LOAD,
+    SCALARS,
+    STORE,
+    Activation,
+    Tag,
+    activation_of,
+)
+
+Interval = tuple[int, int, Any, Any]
+"""From when to when, of which object, which key."""
+
+Span = tuple[int, int]
+
+_FOREVER = 1 << 62
+
+
+def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
+    """The calls that could have influenced a marked part: L1, L2 or L3."""
+    collected = _Slice(width)
+    for place in criterion.places:
+        collected.start(place.tag, place.shape)
+        collected.read.add((place.written, place.seen, place.thing, place.key))
+    collected.start(criterion.tag, *criterion.parts)
+    return frozenset(collected.complete())
+
+
+class _Slice:
+    def __init__(self, width: int):
+        self.calls: set[Activation] = set()
+        self.read: set[Interval] = set()
+        self._width = width
+        self._pending: list[Tag] = []
+        self._seen: set[int] = set()
+        self._looked_at: set[Interval] = set()
+        self._entered: set[Activation] = set()
+        self._heap = _Heap() if width > 1 else None
+
+    def start(self, *tags: Tag) -> None:
+        self._pending += tags
+
+    def complete(self) -> set[Activation]:
+        while True:
+            self._follow()
+            if self._heap is None:
+                break
+            fresh = self.read - self._looked_at
+            if not fresh:
+                break
+            self._looked_at |= fresh
+            for (thing, key), spans in _by_place(fresh, self._width).items():
+                for activation in self._heap.reaching(thing, key, self._width):
+                    self._could_write(activation, spans)
+        self.calls.discard(RUN.root)
+        return self.calls
+
+    def _follow(self) -> None:
+        pending, seen = self._pending, self._seen
+        while pending:
+            tag = pending.pop()
+            if tag is None or id(tag) in seen:
+                continue
+            seen.add(id(tag))
+            made_by = activation_of(tag)
+            if made_by is not None:
+                self.calls.add(made_by)
+            kind = tag[0]
+            pending.append(tag[2])
+            if len(tag) > 3:
+                pending += tag[3] if kind == AMBIG else (tag[3],)
+            if kind >= CTL or len(tag) < 5:
+                continue
+            pending += tag[4]
+            if kind == LOAD:
+                self._note_read(tag)
+            elif len(tag) > 5 and hasattr(tag[5], "activation"):
+                self._run(tag[5].activation)
+
+    def _run(self, activation: Activation | None) -> None:
+        """Whoever has a generator or coroutine may have what it gave."""
+        if activation is not None:
+            self._pending += (activation.result, activation.failure, *activation.outs)
+
+    def _note_read(self, tag: Any) -> None:
+        source = tag[3]
+        if len(tag) > 8:
+            written = tag[8]
+        else:
+            written = source[5] if source is not None and source[0] == STORE else 0
+        self.read.add((written, tag[5], tag[6], _hashable(tag[7])))
+
+    def _could_write(self, activation: Activation, spans: list[Span]) -> None:
+        """A call from which an object could be reached that was not to change in these spans."""
+        end = activation.end if activation.end >= 0 else _FOREVER
+        met = [span for span in spans if activation.start <= span[1] and end >= span[0]]
+        if not met:
+            return
+        if activation not in self._entered:
+            self._entered.add(activation)
+            self.calls.add(activation)
+            self._pending.append(activation.control)
+            self._pending += activation.arguments
+        self._pending += (
+            test
+            for time, test in activation.tests
+            if any(since <= time <= until for since, until in met)
+        )
+
+
+def _by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], list[Span]]:
+    """For each place the spans in which it was not to change, those that overlap as one."""
+    found: dict[tuple[Any, Any], list[Span]] = {}
+    for since, until, thing, key in intervals:
+        matters = width == 2 or isinstance(thing, tuple)
+        found.setdefault((thing, key if matters else None), []).append((since, until))
+    for place, spans in found.items():
+        merged: list[Span] = []
+        for since, until in sorted(spans):
+            if merged and since <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(until, merged[-1][1]))
+            else:
+                merged.append((since, until))
+        found[place] = merged
+    return found
+
+
+def _hashable(key: Any) -> Any:
+    return key if type(key) in SCALARS else None
+
+
+class _Heap:
+    """Which calls could reach which objects, by what was ever stored where."""
+
+    def __init__(self) -> None:
+        self._holders: dict[int, set[int]] = {}
+        for _, holder, value in RUN.edges:
+            self._holders.setdefault(value, set()).add(holder)
+        self._given: dict[int, list[Activation]] = {}
+        for activation in RUN.activations[1:]:
+            for address in {id(each) for each in _reached_by(activation)}:
+                self._given.setdefault(address, []).append(activation)
+        self._found: dict[tuple[Any, Any], list[Activation]] = {}
+
+    def reaching(self, thing: Any, key: Any, width: int) -> list[Activation]:
+        """The calls that could write to a place, whenever they ran."""
+        place = (thing, key)
+        if place not in self._found:
+            if isinstance(thing, tuple):
+                calls = RUN.activations[1:]
+                found = [each for each in calls if _sets_variable(each, thing, key)]
+            else:
+                found = [
+                    each for each in self._reaching(thing) if width > 2 or _may_write(each, key)
+                ]
+            self._found[place] = found
+        return self._found[place]
+
+    def _reaching(self, thing: int) -> set[Activation]:
+        """The calls that were given an object, or something that held it."""
+        seen = {thing}
+        pending = [thing]
+        calls: set[Activation] = set()
+        while pending:
+            address = pending.pop()
+            calls.update(self._given.get(address, ()))
+            for holder in self._holders.get(address, ()):
+                if holder not in seen:
+                    seen.add(holder)
+                    pending.append(holder)
+        return calls
+
+
+def _reached_by(activation: Activation) -> Iterable[Any]:
+    for value in (*activation.values, *activation.roots):
+        if type(value) not in SCALARS:
+            yield value
+            if type(value) in {tuple, dict}:  # `*rest` and `**more` are made at the call
+                yield from value if type(value) is tuple else value.values()
+
+
+def _may_write(activation: Activation, key: Any) -> bool:
+    info = activation.function
+    assert info is not None
+    if info.sets_anything or info.sets_items:
+        return True
+    return type(key) is str and key in info.attributes
+
+
+def _sets_variable(activation: Activation, variable: tuple[str, Any], name: str) -> bool:
+    info = activation.function
+    assert info is not None
+    kind, owner = variable
+    if kind == "cell":
+        return variable in info.sets_cells
+    if info.sets_anything or name in info.attributes:
+        return True
+    return info.module == owner and name in info.sets_globals

@@ -1,0 +1,129 @@
+"""What a shadow run knows while it runs, and the operation that a thread is just doing.
+
+Invariant: nothing here is seen by the program. Objects with shadows are kept alive until the run
+is forgotten, so that an address stays what it is.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from whence.langs.python.provenance.tags import (
+    FRAME,
+    Activation,
+    Control,
+    Pair,
+    Run,
+    Tag,
+)
+
+if TYPE_CHECKING:
+    from whence.langs.python.provenance.shadows import Shadow
+
+
+class Operation:
+    """Something out of sight that runs: what it was given, and what it was told by callbacks."""
+
+    __slots__ = ("activation", "callbacks", "control", "expected", "operands", "site")
+
+    def __init__(self, site: int, control: Control, operands: tuple[Pair, ...]):
+        self.site = site
+        self.control = control
+        self.operands = operands
+        self.callbacks: list[Pair] = []
+        self.activation: Activation = control[4]
+        self.expected: dict[int, Pending] | None = None
+        """Of making an instance: how its `__new__` and `__init__` are called, by their code."""
+
+
+class Pending:
+    """A call of a rewritten function that is about to begin."""
+
+    __slots__ = (
+        "activation", "code", "control", "function", "keyword_tags", "run", "site", "tag", "tags",
+        "values",
+    )  # fmt: skip
+
+    def __init__(
+        self, function: Any, tag: Tag, site: int, control: Control, tags: list[Tag],
+        values: list[Any], keyword_tags: dict[str, Tag],
+    ):  # fmt: skip
+        self.function = function
+        self.code = function.__code__
+        self.tag = tag
+        self.site = site
+        self.control = control
+        self.tags = tags
+        self.values = values
+        self.keyword_tags = keyword_tags
+        self.activation: Activation | None = None
+        self.run: Run | None = None
+
+
+class ThreadState(threading.local):
+    """What a thread is about to do, or just did."""
+
+    def __init__(self) -> None:
+        self.pending: Pending | None = None
+        self.operation: Operation | None = None
+        self.defining: list[Any] = []
+
+
+class ShadowRun:
+    """All that a run has left: the tags of what objects hold, and the calls."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.time = 0
+        self.number = 0
+        self.lost = 0
+        """How often an object held something else than its shadow said."""
+        self.shadows: dict[int, Shadow] = {}
+        self.edges: list[tuple[int, int, int]] = []
+        self.frames: dict[int, Activation] = {}
+        self.starting: dict[int, tuple[Any, Pending]] = {}
+        """Generators and coroutines that have not begun, by their frame."""
+        self.runs: dict[int, tuple[Any, Run]] = {}
+        """Generators and coroutines, by their address."""
+        self.sources: dict[int, tuple[Any, Any]] = {}
+        """Iterators and views, with what they are of."""
+        self.modules: dict[int, Shadow] = {}
+        """The variables of rewritten modules, by their number."""
+        self.namespaces: dict[int, int] = {}
+        """The numbers of modules, by the address of their dictionary."""
+        self.kept: dict[int, Any] = {}
+        """Objects without a shadow that were read: kept too, for the sake of their address."""
+        self.is_scanned = True
+        """Whether all that the shadowed call was given could be looked at."""
+        self.passed: Tag = None
+        """What code out of sight was given so far: it may hand it to others later."""
+        self.loose: Tag = None
+        """What calls returned that came out of nowhere, in other threads: whoever has it."""
+        self.on_enter: Callable[[Activation], None] | None = None
+        self.on_leave: Callable[[Activation], None] | None = None
+        self.on_outside: Callable[[Operation], None] | None = None
+        """Called when something out of sight has ended, which may have written output."""
+        self.root = Activation(0, None, None)
+        self.root.control = (FRAME, 0, None, None, self.root)
+        self.activations: list[Activation] = [self.root]
+
+    def note_run(self, thing: Any, run: Run) -> None:
+        """Remember whose a generator or coroutine is, for as long as it lives."""
+        address = id(thing)
+        runs = self.runs
+        runs[address] = (weakref.ref(thing, lambda _: runs.pop(address, None)), run)
+
+    def run_of(self, thing: Any) -> Run | None:
+        """The run of a generator or coroutine."""
+        found = self.runs.get(id(thing))
+        return found[1] if found is not None and found[0]() is thing else None
+
+
+RUN = ShadowRun()
+HERE = ThreadState()

@@ -1,0 +1,97 @@
+"""Generators and coroutines: what they give out and are sent, each time they go on."""
+
+from __future__ import annotations
+
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any
+
+from whence.langs.python.provenance.iteration import pairs_of
+from whence.langs.python.provenance.shadows import Candidates
+from whence.langs.python.provenance.state import HERE, RUN
+from whence.langs.python.provenance.tags import (
+    ARG,
+    CONST,
+    RET,
+    Activation,
+    Control,
+    Pair,
+    Tag,
+)
+
+_STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
+
+
+def out(activation: Activation, site: int, control: Control, given: Pair) -> Any:
+    """What a generator yields."""
+    value, tag = given
+    made = (RET, site, control, tag, (), activation)
+    activation.outs.append(made)
+    RUN.time += 1
+    operation = HERE.operation = activation.operation
+    if operation is not None:
+        operation.callbacks.append((value, made))
+    return value
+
+
+def resumed(activation: Activation, site: int, control: Control, sent: Any) -> Pair:
+    """What a generator is sent when it goes on."""
+    activation.operation, HERE.operation = HERE.operation, None
+    tag, activation.sent = activation.sent, None
+    if sent is None and tag is None:
+        return sent, (CONST, site, control)
+    if tag is None and activation.operation is not None:
+        operation = activation.operation
+        tag = Candidates(site, control, operation.operands).tag(sent)
+    return sent, (ARG, site, control, tag, ())
+
+
+class _Delegate:
+    """What `yield from` goes over: a container, whose items are given out with their tags."""
+
+    def __init__(self, activation: Activation, pairs: Any, site: int, control: Control):
+        self._activation = activation
+        self._pairs = pairs
+        self._where = site, control
+
+    def __iter__(self) -> _Delegate:
+        return self
+
+    def __next__(self) -> Any:
+        given = next(self._pairs)
+        if self._activation.operation is not HERE.operation:
+            self._activation.operation = HERE.operation
+        return out(self._activation, *self._where, given)
+
+
+def delegate(activation: Activation, site: int, control: Control, given: Pair) -> Any:
+    """What `yield from` really goes over."""
+    HERE.operation = activation.operation
+    if type(given[0]) in {list, tuple, dict, set}:
+        return _Delegate(activation, pairs_of(site, control, given), site, control)
+    return given[0]
+
+
+def delegated(activation: Activation, site: int, control: Control, given: Pair, value: Any) -> Pair:
+    """What `yield from` gives in the end."""
+    activation.operation, HERE.operation = HERE.operation, None
+    return value, _run_tag(site, control, given, value)
+
+
+def _run_tag(site: int, control: Control, given: Pair, value: Any) -> Tag:
+    run = RUN.run_of(given[0]) if type(given[0]) in _STEPPED else None
+    if run is not None and run.activation is not None:
+        return (RET, site, control, run.activation.result, (given[1],), run.activation)
+    if value is None:
+        return (CONST, site, control)
+    return Candidates(site, control, (given,)).tag(value)
+
+
+def waiting(given: Pair) -> Any:
+    """What is awaited."""
+    return given[0]
+
+
+def awaited(site: int, control: Control, given: Pair, value: Any) -> Pair:
+    """What came of it."""
+    HERE.operation, HERE.pending = None, None
+    return value, _run_tag(site, control, given, value)

@@ -1,0 +1,194 @@
+"""Small makers of syntax trees, and questions that the rewriter asks of them.
+
+No program can write the names that are made here: `__@__` is the run time (elsewhere `@` for
+short), `_@…` are the rewriter's own variables (with an underscore first, so that `import *` and
+`dir` filters pass over them) and `$x` is the shadow of the variable `x`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from whence.langs.python.provenance.scopes import FUNCTIONS, own_nodes, walk
+from whence.langs.python.provenance.tags import CONST
+
+RUNTIME = "__@__"
+CONTROL = "_@C"
+FRAME = "_@F"
+
+_LOAD = ast.Load()
+_STORE = ast.Store()
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def read(name: str) -> ast.expr:
+    """A variable's value."""
+    return ast.Name(name, _LOAD)
+
+
+def write(name: str) -> ast.expr:
+    """A variable as a target."""
+    return ast.Name(name, _STORE)
+
+
+def constant(value: object) -> ast.expr:
+    """A constant."""
+    return ast.Constant(value)  # type: ignore[arg-type]
+
+
+def several(*elements: ast.expr) -> ast.expr:
+    """A tuple."""
+    return ast.Tuple(list(elements), _LOAD)
+
+
+def targets(*elements: ast.expr) -> ast.expr:
+    """A tuple as a target."""
+    return ast.Tuple(list(elements), _STORE)
+
+
+def item(value: ast.expr, index: int) -> ast.expr:
+    """A part of a tuple."""
+    return ast.Subscript(value, constant(index), _LOAD)
+
+
+def helper(name: str) -> ast.expr:
+    """Something of the run time."""
+    return ast.Attribute(read(RUNTIME), name, _LOAD)
+
+
+def call(name: str, *arguments: ast.expr) -> ast.expr:
+    """A call of the run time."""
+    return ast.Call(helper(name), list(arguments), [])
+
+
+def bind(name: str, value: ast.expr) -> ast.expr:
+    """`(name := value)`."""
+    return ast.NamedExpr(write(name), value)  # type: ignore[arg-type]
+
+
+def assign(name: str, value: ast.expr) -> ast.stmt:
+    """`name = value`."""
+    return ast.Assign([write(name)], value)
+
+
+def thunk(value: ast.expr, *parameters: str) -> ast.expr:
+    """`lambda: value`."""
+    arguments = [ast.arg(each) for each in parameters]
+    return ast.Lambda(ast.arguments([], arguments, None, [], [], None, []), value)
+
+
+def fixed(site: ast.expr, control: ast.expr) -> ast.expr:
+    """The tag of a constant."""
+    return several(constant(CONST), site, control)
+
+
+def shadow(name: str) -> str:
+    """The variable that holds the tag of another."""
+    return "$" + name
+
+
+def located(node: Node, like: ast.AST) -> Node:
+    """The node, and all of it that has no place yet, at the place of another."""
+    place = {name: getattr(like, name, None) for name in ast.expr._attributes}
+    pending: list[ast.AST] = [node]
+    while pending:
+        each = pending.pop()
+        if "lineno" in each._attributes:
+            if hasattr(each, "lineno"):
+                continue
+            vars(each).update(place)
+        for name in each._fields:
+            value = getattr(each, name, None)
+            if isinstance(value, list):
+                pending += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST):
+                pending.append(value)
+    return node
+
+
+# --- questions -----------------------------------------------------------------------------------
+
+_LEAVING = (ast.Return, ast.Raise, ast.Assert)
+_CHANGES = {
+    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update",
+    "setdefault", "popitem", "add", "discard", "appendleft", "popleft", "extendleft", "rotate",
+    "push", "write",
+}  # fmt: skip
+_WILD = frozenset({"setattr", "delattr", "exec", "eval", "vars", "globals", "locals"})
+
+
+def leaves(statements: Sequence[ast.stmt], *, of_loop: bool = False) -> bool:
+    """Whether control may leave the statements otherwise than at their end.
+
+    `of_loop`: they are the body of a loop, so `break` and `continue` stay within it.
+    """
+    return any(_leaves(each, of_loop) for each in statements)
+
+
+def _leaves(statement: ast.stmt, in_loop: bool) -> bool:
+    if isinstance(statement, _LEAVING):
+        return True
+    if isinstance(statement, (ast.Break, ast.Continue)):
+        return not in_loop
+    if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+        return False
+    is_loop = isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
+    for name in ("body", "orelse", "finalbody"):
+        inside = in_loop or (is_loop and name == "body")
+        if leaves(getattr(statement, name, []), of_loop=inside):
+            return True
+    branches = [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
+    return any(leaves(each.body, of_loop=in_loop) for each in branches)
+
+
+def changes(statements: Iterable[ast.AST]) -> bool:
+    """Whether running the statements, or not, may make a difference beyond their variables."""
+    return any(_is_change(node) for each in statements for node in own_nodes(each))
+
+
+def _is_change(node: ast.AST) -> bool:
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return not isinstance(node.ctx, ast.Load)
+    return isinstance(
+        node, (ast.Call, ast.Yield, ast.YieldFrom, ast.Await, ast.AugAssign, ast.Global)
+    )
+
+
+def is_stepped(node: ast.AST) -> bool:
+    """Whether a function is a generator."""
+    body = node.body  # type: ignore[attr-defined]
+    roots = body if isinstance(body, list) else [body]
+    return any(
+        isinstance(each, (ast.Yield, ast.YieldFrom)) for root in roots for each in own_nodes(root)
+    )
+
+
+def suspends(node: ast.AST) -> bool:
+    """Whether evaluating it may suspend the function around, or needs its very frame."""
+    return any(
+        isinstance(each, (ast.Yield, ast.YieldFrom, ast.Await))
+        or (isinstance(each, ast.Name) and each.id in {"super", "__class__"})
+        or (isinstance(each, ast.comprehension) and each.is_async)
+        for each in walk(node)
+    )
+
+
+def may_set(body: Iterable[ast.AST]) -> tuple[frozenset[str], bool, bool]:
+    """What code may change: which attributes, whether items, whether just anything."""
+    attributes: set[str] = set()
+    items = anything = False
+    for root in body:
+        for node in walk(root):
+            if isinstance(node, ast.Attribute):
+                if not isinstance(node.ctx, ast.Load):
+                    attributes.add(node.attr)
+                anything |= node.attr == "__dict__"
+            elif isinstance(node, (ast.Subscript, ast.AugAssign)):
+                items |= isinstance(node, ast.AugAssign) or not isinstance(node.ctx, ast.Load)
+            elif isinstance(node, ast.Call):
+                called = node.func
+                items |= isinstance(called, ast.Attribute) and called.attr in _CHANGES
+                anything |= isinstance(called, ast.Name) and called.id in _WILD
+    return frozenset(attributes), items, anything

@@ -1,0 +1,162 @@
+"""Tags: what is remembered of how a value came to be. Activations: the calls that made them.
+
+A tag is an immutable tuple `(kind, site, control, source, needs, ...)`, so that a tag once made
+never changes and millions of them are cheap:
+
+- *creators* (CONST, OP, NEW, INPUT, EXC, and LOST: changed by code out of sight) are where a
+  value begins;
+- *copies* (ARG, RET, LOAD, STORE, PHI, SEL) hold the tag of the same value, a step earlier, as
+  their `source`; an AMBIG holds several, of which one is it;
+- PART is the part, named last, of the value that its `source` is of: nothing nearer is known;
+- BOUND is a method of a value, whose tag is the first of its needs;
+- `needs` are the tags of what else had a say.
+
+`control` is the innermost test that the tag's making depended on: `(CTL, site, outer, predicate,
+activation)`, or the call itself, `(FRAME, site, control of the caller, callee, activation)`.
+None as a tag means that nothing is known of the value.
+
+LOAD ends with `time, object, key` and, of a whole object, the time of its first write; STORE with
+`time`; RET with the activation that returned; NEW may end with the `Run` of a generator or
+coroutine; INPUT with a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Tag = tuple[Any, ...] | None
+Control = tuple[Any, ...]
+Pair = tuple[Any, Tag]
+
+CONST, OP, NEW, INPUT, EXC, LOST, BOUND = range(7)
+ARG, RET, LOAD, STORE, PHI, SEL, PART, AMBIG = range(7, 15)
+CTL, FRAME = 15, 16
+COPIES = frozenset({ARG, RET, LOAD, STORE, PHI, SEL})
+CONTROLS = frozenset({CTL, FRAME})
+
+SCALARS = frozenset({int, float, bool, str, type(None), complex, bytes, type(...), range})
+"""Types whose values have no parts that could change or be marked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in the program: an expression or statement of one of its functions."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str
+    source: Sequence[str] = field(repr=False, compare=False)
+    """The lines of the file."""
+
+    @property
+    def text(self) -> str:
+        """The expression as it is written; of one over several lines, its lines."""
+        lines = [each.encode() for each in self.source[self.line - 1 : self.end_line]]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: self.end_column]
+        lines[0] = lines[0][self.column :]
+        return "\n".join(each.decode(errors="replace") for each in lines)
+
+
+@dataclass(slots=True)
+class FunctionInfo:
+    """What the rewriter knows of a function: its parameters, and what its code may change."""
+
+    name: str
+    file: str
+    line: int
+    positional: tuple[str, ...]
+    keyword_only: tuple[str, ...]
+    has_rest: bool
+    has_named_rest: bool
+    is_stepped: bool
+    attributes: frozenset[str]
+    """The attributes that it may set or delete."""
+    sets_items: bool
+    sets_anything: bool
+    global_names: frozenset[str]
+    """The module variables that it names, in its own body."""
+    sets_globals: frozenset[str]
+    sets_cells: frozenset[tuple[str, str]]
+    """The variables of functions around it that it sets."""
+    free_names: frozenset[str]
+    module: int = 0
+
+    @property
+    def parameters(self) -> int:
+        """How many values a call of it is given."""
+        named = len(self.positional) + len(self.keyword_only)
+        return named + self.has_rest + self.has_named_rest
+
+
+class Activation:
+    """A call that ran, from `start` to `end` in the time of the shadow run (-1: not yet)."""
+
+    __slots__ = (
+        "arguments", "calls", "control", "end", "failure", "function", "number", "operation",
+        "outs", "parent", "result", "roots", "sent", "start", "tests", "value", "values",
+    )  # fmt: skip
+
+    def __init__(self, number: int, function: FunctionInfo | None, parent: Activation | None):
+        self.number = number
+        self.function = function
+        self.parent = parent
+        self.start = 0
+        self.end = -1
+        self.control: Control = ()
+        self.arguments: tuple[Tag, ...] = ()
+        self.values: tuple[Any, ...] = ()
+        self.roots: tuple[Any, ...] = ()
+        """What its code reaches besides its arguments: closure cells and module variables."""
+        self.result: Tag = None
+        self.value: Any = None
+        self.failure: Tag = None
+        self.tests: list[tuple[int, Control]] = []
+        """When and how it decided whether to change something."""
+        self.calls: list[Activation] = []
+        self.outs: list[Tag] = []
+        """Of a generator: what it has yielded."""
+        self.sent: Tag = None
+        self.operation: Any = None
+        """What is out of sight and called it, or resumed it last."""
+        if parent is not None:
+            parent.calls.append(self)
+
+    @property
+    def name(self) -> str:
+        """The qualified name of what was called."""
+        return self.function.name if self.function is not None else "<run>"
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.number}>"
+
+
+class Run:
+    """A generator or coroutine object that was made: the activation that it becomes."""
+
+    __slots__ = ("activation", "dropped")
+
+    def __init__(self) -> None:
+        self.activation: Activation | None = None
+        self.dropped: list[Control] = []
+        """Of a generator expression: the tests that left something out."""
+
+
+SITES: list[Site] = [Site("", 0, 0, 0, 0, "", ())]
+FUNCTIONS: list[FunctionInfo] = []
+
+
+def activation_of(tag: Tag) -> Activation | None:
+    """The call in which a tag was made."""
+    if tag is None:
+        return None
+    if tag[0] >= CTL:
+        return tag[4]  # type: ignore[no-any-return]
+    control = tag[2]
+    return control[4] if control else None

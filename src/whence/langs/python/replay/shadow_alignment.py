@@ -1,0 +1,102 @@
+"""Which recorded call each call of a run with tags is.
+
+The tree of calls below the shadowed call must be the recorded one: of each function a call makes as
+many calls as it did, in the order in which they began. Bodies of modules and classes are calls of
+the recording only, and what they call is held to be called by who ran them. Generators begin later
+than they are made, so where a call makes several of one kind, which is which is not known.
+
+Invariant: a run in which any call makes others than it did is a `Difference`, and not believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from whence.langs.python.oracles.versions import is_body
+from whence.langs.python.provenance.shadow_run import WHOLE
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.tables import CodeEntry
+from whence.tree.memory import ColumnTree
+
+Key = tuple[str, int]
+"""A function: its qualified name and first line."""
+
+
+class Difference(Exception):
+    """How two runs differ, or why they cannot be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """The recorded calls of a shadowed subtree."""
+
+    ids: Mapping[int, int]
+    """The recorded call of each call of the run with tags, by its place there."""
+    others: frozenset[int]
+    """Recorded calls of the subtree of which it is not known which they are there."""
+
+
+def code_at(tree: ColumnTree, position: int) -> CodeEntry:
+    """The code of a recorded call."""
+    source: Any = tree.sources[int(tree.source_of[position])]
+    if not isinstance(source, TraceSource):
+        raise Difference("it lies in a process that the program started")
+    return source.code(int(tree.details[position]))
+
+
+def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> Aligned:
+    """The calls below `top` (its id), given what a run with tags says of its calls."""
+    below: dict[int, list[int]] = {}
+    for place, call in enumerate(calls[1:], 1):
+        below.setdefault(call["parent"], []).append(place)
+    ids = {0: top}
+    pending = [0]
+    while pending:
+        place = pending.pop()
+        recorded = _callees(tree, ids[place])
+        theirs: dict[Key, list[int]] = {}
+        for each in below.get(place, ()):
+            theirs.setdefault((calls[each]["name"], calls[each]["line"]), []).append(each)
+        for key in theirs.keys() | recorded.keys():
+            ours, again = recorded.get(key, []), theirs.get(key, [])
+            if len(ours) != len(again):
+                raise Difference(
+                    f"call {ids[place]} called {key[0]} {_times(len(ours))}, "
+                    f"now {_times(len(again))}"
+                )
+            if len(again) > 1 and calls[again[0]]["is_stepped"]:
+                continue  # in which order they began is not in which they were made
+            ids.update(zip(again, ours, strict=True))
+            pending += again
+    position = tree.position(top)
+    everything = {tree.id(each) for each in range(position, int(tree.columns.end[position]))}
+    return Aligned(ids, frozenset(everything.difference(ids.values())))
+
+
+def _times(count: int) -> str:
+    return {0: "not at all", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _callees(tree: ColumnTree, node: int) -> dict[Key, list[int]]:
+    """What a call called, bodies of modules and classes looked through, by function."""
+    columns = tree.columns
+    position = tree.position(node)
+    found: dict[Key, list[int]] = {}
+    below, end = position + 1, int(columns.end[position])
+    while below < end:
+        if columns.implicit[below]:
+            raise Difference("calls below it were left out of the recording")
+        code = code_at(tree, below)
+        if is_body(code):
+            below += 1
+            continue
+        found.setdefault((code.qualname, code.first_line), []).append(tree.id(below))
+        below = int(columns.end[below])
+    return {key: sorted(ids) for key, ids in found.items()}
+
+
+def is_whole(code: CodeEntry) -> bool:
+    """Whether code is the body of a module."""
+    return code.qualname == WHOLE

@@ -1,0 +1,67 @@
+"""Sessions in which the wrong part is marked: the twin tells which part, and the fault is found.
+
+A slice sets calls aside that seem not to matter. Whatever it sets aside wrongly is found all the
+same, because it is widened before anybody is blamed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import twins
+from twins import Bug
+
+from whence.app import Debugging
+from whence.cli.opening import open_any, reruns_of
+from whence.model.diagnosis import Status
+from whence.model.verdict import Answer, Verdict
+from whence.session.events import Answered, Ask, Found
+from whence.session.state import State
+
+FEW = {"property_temperature", "typed_routes"}
+"""In these a slice leaves little of the tree."""
+
+pytestmark = [
+    pytest.mark.skipif(sys.version_info < (3, 12), reason="what was intended needs monitoring"),
+    pytest.mark.timeout(300),
+]
+
+
+def located(bug: Bug, path: Path) -> tuple[bool, int]:
+    """Whether the function at fault is blamed, and how many marks led to a call that made them."""
+    twins.record(bug, "buggy", path, whole=False)
+    tree, provenance = open_any(path)
+    verdicts, wrong = twins.intended(bug, tree)  # type: ignore[arg-type]
+    debugging = Debugging(State(tree, provenance), reruns=reruns_of(provenance), may_run=True)
+    symptom = Answer(tree.id(0), Verdict.WRONG, by="symptom")
+    outcome = debugging.start([Answered((symptom,))])
+    while isinstance(outcome, Ask):
+        node = outcome.question.node
+        marked = wrong.get(node, ()) if verdicts[node] is Verdict.WRONG else ()
+        mark = marked[0].mark if marked else None
+        outcome = debugging.send(Answered((Answer(node, verdicts[node], mark),)))
+    assert isinstance(outcome, Found) and outcome.diagnosis.status is Status.FOUND
+    assert outcome.diagnosis.node is not None
+    position = tree.position(outcome.diagnosis.node)
+    blamed = tree.functions[int(tree.columns.function[position])].short()
+    history = debugging.state.space().history
+    led = sum(each.origin is not None and each.origin.node is not None for each in history)
+    return bug.is_at_fault(blamed), led
+
+
+@pytest.mark.parametrize("name", sorted(FEW))
+def test_marks_lead_to_the_fault(name: str, tmp_path: Path) -> None:
+    [bug] = [each for each in twins.corpus() if each.name == name]
+    found, led = located(bug, tmp_path / "run.whence")
+    assert found
+    assert led
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("bug", [
+    pytest.param(bug, id=bug.name) for bug in twins.corpus() if bug.can_run and bug.name not in FEW
+])  # fmt: skip
+def test_no_slice_ever_loses_the_fault(bug: Bug, tmp_path: Path) -> None:
+    assert located(bug, tmp_path / "run.whence")[0]

@@ -1,0 +1,43 @@
+"""Runs a test suite with some modules rewritten whole: `python rewritten.py MODULE,… TEST…`.
+
+Every test begins with nothing known of earlier ones, so that memory stays within bounds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unittest
+
+from whence.langs.python.provenance.importing import Modules, rewrite_imports
+from whence.langs.python.provenance.runtime import SWITCH
+from whence.langs.python.provenance.state import RUN
+
+
+def main() -> None:
+    names = frozenset(sys.argv[1].split(","))
+
+    def chosen(name: str, _: str) -> bool:
+        return any(name == each or name.startswith(each + ".") for each in names)
+
+    for name in [each for each in sys.modules if chosen(each, "")]:
+        del sys.modules[name]
+    SWITCH.start()
+    rewrite_imports(chosen, Modules(dual=False))
+
+    class Result(unittest.TextTestResult):
+        def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+            if not RUN.frames:  # else it is a test of a test
+                RUN.reset()
+            super().startTest(test)
+
+    runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
+    program = unittest.main(
+        module=None, argv=["unittest", *sys.argv[2:]], testRunner=runner, exit=False
+    )
+    sys.stderr.flush()
+    # Generators that were left suspended would run on in an interpreter that is taken apart.
+    os._exit(not program.result.wasSuccessful())
+
+
+main()

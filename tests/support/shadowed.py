@@ -1,0 +1,78 @@
+"""Programs that are run with tags in this process, and marks on their calls."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+
+from whence.langs.python.provenance.importing import run_source
+from whence.langs.python.provenance.marks import Criterion, Step, criterion
+from whence.langs.python.provenance.origin import Found, origin
+from whence.langs.python.provenance.slices import influencing
+from whence.langs.python.provenance.tags import Activation
+
+
+def steps(text: str) -> tuple[Step, ...]:
+    """`[2].name` as steps."""
+    import ast
+
+    node = ast.parse("x" + text, mode="eval").body
+    found: list[Step] = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            found.append(("attribute", node.attr))
+        else:
+            assert isinstance(node, ast.Subscript)
+            found.append(("item", ast.literal_eval(node.slice)))
+        node = node.value
+    return tuple(reversed(found))
+
+
+@dataclass
+class Marked:
+    """A mark on the `count`th call of a function, and what is known of it."""
+
+    function: str
+    path: str
+    argument: str = ""
+    count: int = 1
+    found: Criterion | None = field(default=None)
+
+    def on_enter(self, activation: Activation) -> None:
+        if self.argument and activation.name == self.function:
+            self.count -= 1
+            if not self.count:
+                assert activation.function is not None
+                place = activation.function.positional.index(self.argument)
+                self._mark(activation, activation.values[place], activation.arguments[place])
+
+    def on_leave(self, activation: Activation) -> None:
+        if not self.argument and activation.name == self.function:
+            self.count -= 1
+            if not self.count and activation.result is not None:
+                self._mark(activation, activation.value, activation.result)
+
+    def _mark(self, activation: Activation, value: object, tag: object) -> None:
+        self.found = criterion(activation, value, tag, steps(self.path))  # type: ignore[arg-type]
+
+    @property
+    def criterion(self) -> Criterion:
+        assert self.found is not None, "the marked call ran"
+        return self.found
+
+    @property
+    def origin(self) -> Found:
+        return origin(self.criterion)
+
+    def calls(self, width: int) -> set[str]:
+        return {each.name for each in influencing(self.criterion, width)}
+
+
+def mark(source: str, function: str, path: str, argument: str = "", count: int = 1) -> Marked:
+    """Run a program with a mark on one of its calls."""
+    made = Marked(function, path, argument, count)
+    run_source(
+        textwrap.dedent(source).lstrip("\n"), "program.py", on_enter=made.on_enter,
+        on_leave=made.on_leave,
+    )  # fmt: skip
+    return made

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from whence.langs.python.record.repeatable import pinned
+from whence.langs.python.replay.shadowing import ShadowedProvenance
+from whence.langs.python.running import launcher
+from whence.langs.python.trace.opening import open_trace
+from whence.model.call import Mark, MarkedPart, find_mark
+from whence.model.origin import Influence, Origin
+from whence.model.value import atom
+from whence.tree.memory import ColumnTree
+
+PROGRAM = """
+def read(text):
+    return [int(word) for word in text.split()]
+def scale(n, by):
+    return n * by
+def scaled(numbers, by):
+    return [scale(n, by) for n in numbers]
+def log(x):
+    return len(x)
+def report(numbers):
+    log(numbers)
+    return {"all": numbers, "first": numbers[0]}
+def main(text, by):
+    numbers = read(text)
+    big = scaled(numbers, by)
+    return report(big)
+main("1 2", 3)
+main("4 5 6", 2)
+"""
+
+
+class Recorded:
+    """A program that was recorded, and marks on its calls."""
+
+    def __init__(self, folder: Path, source: str = PROGRAM):
+        (folder / "program.py").write_text(textwrap.dedent(source))
+        path = folder / "run.whence"
+        environment, seed_by = pinned(os.environ)
+        subprocess.run(
+            [*launcher(), "--output", str(path), "--repeatable", seed_by, "program.py"],
+            env=environment, cwd=folder, capture_output=True, check=True, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.path = path
+        self.tree: ColumnTree = open_trace(path)
+        self.provenance = ShadowedProvenance(path, self.tree)
+
+    def nodes(self, name: str) -> list[int]:
+        columns = self.tree.columns
+        return sorted(
+            self.tree.id(place)
+            for place in range(len(columns))
+            if columns.function[place] >= 0
+            and self.tree.functions[columns.function[place]].short() == name
+        )
+
+    def origin(self, node: int, mark: str, *, is_input: bool = False) -> Origin:
+        call = self.tree.call(self.tree.position(node))
+        return self.provenance.origin(node, find_mark(call, mark, input_side=is_input))
+
+    def influence(self, node: int, mark: str, *, is_input: bool = False) -> Influence | None:
+        call = self.tree.call(self.tree.position(node))
+        return self.provenance.influence(node, find_mark(call, mark, input_side=is_input))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("recorded"))
+
+
+def test_a_marked_part_of_a_result_leads_to_the_recorded_call_that_made_it(run: Recorded) -> None:
+    found = run.origin(run.nodes("main")[1], "result['all'][2]")
+    assert found.node == run.nodes("scale")[4]
+    assert found.expression == "n * by"
+    assert found.location is not None
+    assert found.location.line == 5
+    assert set(found.chain) == {run.nodes("scale")[4], run.nodes("scaled")[1],
+                                run.nodes("report")[1]}  # fmt: skip
+    assert found.passed_through == {run.nodes("report")[1]}
+
+
+def test_a_part_that_was_given_to_a_call_is_followed_up_to_its_callers(run: Recorded) -> None:
+    found = run.origin(run.nodes("scale")[3], "n", is_input=True)
+    assert found.node == run.nodes("read")[1]
+    assert found.expression == "int(word)"
+    influence = run.influence(run.nodes("scale")[3], "n", is_input=True)
+    assert influence is not None
+    assert run.nodes("read")[1] in influence.nodes
+    assert run.nodes("main")[0] in influence.nodes, "what was not followed is not set aside"
+    assert run.nodes("scale")[2] not in influence.nodes
+
+
+def test_a_part_that_no_function_made_leads_to_the_statements_of_the_program(
+    run: Recorded,
+) -> None:
+    found = run.origin(run.nodes("main")[0], "by", is_input=True)
+    assert found.node in run.nodes("<module>")
+    assert found.expression == "3"
+
+
+def test_a_part_of_a_variable_of_the_module_is_followed_to_its_statement(tmp_path: Path) -> None:
+    run = Recorded(tmp_path, """
+        SHOP = {"prices": [1, 2 + 3]}
+        def prices(): return SHOP["prices"]
+        def main(): return prices()
+        main()
+    """)  # fmt: skip
+    found = run.origin(run.nodes("main")[0], "result[1]")
+    assert found.node in run.nodes("<module>")
+    assert found.expression == "2 + 3"
+
+
+def test_what_the_program_was_given_is_said_to_be_unknown(tmp_path: Path) -> None:
+    run = Recorded(tmp_path, """
+        import sys
+        def first(words): return words[0]
+        first(sys.argv)
+    """)  # fmt: skip
+    found = run.origin(run.nodes("first")[0], "result")
+    assert found.node is None
+    assert found.unknown
+
+
+def test_calls_that_could_not_have_mattered_are_outside_the_slices(run: Recorded) -> None:
+    found = run.influence(run.nodes("scaled")[1], "result[1]")
+    assert found is not None
+    for each in found.slices():
+        assert run.nodes("scale")[3] in each
+        assert run.nodes("scale")[2] not in each
+    assert len(found.slices()) == 3
+    assert not found.complete, "a call that should have raised something is in none of them"
+
+
+def test_what_a_method_changed_is_followed_and_so_are_variables_of_the_module(
+    tmp_path: Path,
+) -> None:
+    run = Recorded(tmp_path, """
+        class Shelf:
+            def __init__(self): self.items = []
+            def put(self, item): self.items.append(mended(item))
+        LAST = None
+        def mended(item): return item + "!"
+        def remember(item):
+            global LAST
+            LAST = mended(item)
+        def main():
+            shelf = Shelf()
+            shelf.put("a")
+            remember("b")
+            return len(shelf.items)
+        main()
+    """)  # fmt: skip
+    changed = run.origin(run.nodes("Shelf.put")[0], "self.items[0]")
+    assert (changed.node, changed.expression) == (run.nodes("mended")[0], 'item + "!"')
+    variable = run.origin(run.nodes("remember")[0], "LAST")
+    assert (variable.node, variable.expression) == (run.nodes("mended")[1], 'item + "!"')
+    older = run.origin(run.nodes("Shelf.put")[0], "item", is_input=True)
+    assert (older.node, older.expression) == (run.nodes("main")[0], '"a"')
+
+
+def test_a_run_is_made_once_for_a_part_and_not_if_it_was_given_up(run: Recorded) -> None:
+    provenance = ShadowedProvenance(run.path, run.tree)
+    node = run.nodes("scaled")[0]
+    part = find_mark(run.tree.call(run.tree.position(node)), "result[0]", input_side=False)
+    runs: list[str] = []
+
+    @contextmanager
+    def watch(doing: str) -> Iterator[Callable[[int, int], None]]:
+        runs.append(doing)
+        yield lambda done, of: None
+
+    provenance.watch = watch
+    assert provenance.needs_run(node, part)
+    provenance.give_up(node, part, "that was stopped")
+    assert provenance.origin(node, part).unknown == "that was stopped"
+    assert provenance.influence(node, part) is None
+    assert not runs
+    provenance.follow(node, part)
+    assert provenance.origin(node, part).expression == "n * by"
+    assert provenance.influence(node, part) is not None
+    assert runs == ["following result[0] back"]
+    assert not provenance.needs_run(node, part)
+
+
+def test_a_call_that_was_given_something_else_is_not_believed(tmp_path: Path) -> None:
+    source = """
+        import os
+        from pathlib import Path
+        def pick(number): return [number * 2]
+        def main():
+            seen = Path("seen.txt")
+            pick(len(seen.read_text()) if seen.exists() else 0)
+            seen.write_text("seen")
+        main()
+    """
+    run = Recorded(tmp_path, source)
+    found = run.origin(run.nodes("pick")[0], "result[0]")
+    assert found.node is None
+    assert "number of call" in found.unknown
+    assert "was 0, now 4" in found.unknown
+
+
+def test_a_line_of_the_output_is_followed_to_what_made_its_text(tmp_path: Path) -> None:
+    run = Recorded(tmp_path, """
+        import sys
+        def line(name, amount): return f"{name}: {amount}"
+        def amount(text): return int(text) * 2
+        def log(text): return len(text)
+        def main():
+            print("begins")
+            log("x")
+            print(line("a", amount("1")))
+            sys.stdout.write("b")
+            print(":", amount("2"))
+            print("ends")
+        main()
+    """)  # fmt: skip
+    marks = [MarkedPart(Mark("printed", (f"[{n}]",)), atom("''"), is_input=False) for n in range(3)]
+    made = run.provenance.origin(0, marks[1])
+    assert (made.node, made.expression) == (run.nodes("line")[0], 'f"{name}: {amount}"')
+    influence = run.provenance.influence(0, marks[1])
+    assert influence is not None
+    assert run.nodes("amount")[0] in influence.nodes
+    assert not {run.nodes("amount")[1], run.nodes("log")[0]} & influence.nodes
+    pieces = run.provenance.origin(0, marks[2])
+    assert (pieces.node, pieces.expression) == (run.nodes("main")[0], 'print(":", amount("2"))')
+    assert not run.provenance.needs_run(run.nodes("main")[0], marks[0]), "the recording knows it"
+
+
+def test_a_program_that_goes_another_way_is_not_believed(tmp_path: Path) -> None:
+    run = Recorded(tmp_path)
+    (tmp_path / "program.py").write_text(PROGRAM.replace("    log(numbers)\n", "    pass\n"))
+    found = run.origin(run.nodes("main")[1], "result['all'][2]")
+    assert found.node is None
+    assert "went another way" in found.unknown
+    assert "called log once, now not at all" in found.unknown
+    assert run.influence(run.nodes("main")[1], "result['all'][2]") is None
