@@ -188,6 +188,13 @@ def tried(good: str, mutant: Mutant, folder: Path) -> str:
         oracle.close()
 
 
+def is_sound(ended: str, mutant: Mutant) -> bool:
+    """The changed function was named, alone or among others, or nobody was blamed."""
+    if ended.startswith("? one of"):
+        return repr(mutant.function) in ended
+    return ended in ("same", "endless", mutant.function) or ended.startswith("?")
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_changed_function_is_found_or_it_is_said_why_not(name: str, tmp_path: Path) -> None:
@@ -195,10 +202,7 @@ def test_a_changed_function_is_found_or_it_is_said_why_not(name: str, tmp_path: 
     some = [mutant for mutant in mutants(good) if mutant.function not in ("<module>", "Cart")]
     for number, mutant in enumerate(random.Random(name).sample(some, 2)):
         ended = tried(good, mutant, tmp_path / str(number))
-        assert ended in ("same", "endless", mutant.function) or ended.startswith("?"), (
-            mutant,
-            ended,
-        )
+        assert is_sound(ended, mutant), (mutant, ended)
 
 
 @pytest.mark.soak
@@ -209,10 +213,7 @@ def test_every_changed_function_is_found(name: str, tmp_path: Path) -> None:
     ends: list[str] = []
     for number, mutant in enumerate(mutants(good)):
         ended = tried(good, mutant, tmp_path / str(number))
-        assert ended in ("same", "endless", mutant.function) or ended.startswith("?"), (
-            mutant,
-            ended,
-        )
+        assert is_sound(ended, mutant), (mutant, ended)
         ends.append(
             ended if ended in ("same", "endless") else "?" if ended.startswith("?") else "found"
         )

@@ -50,11 +50,15 @@ def judged(tree: ColumnTree, oracle: ReferenceOracle) -> list[Judged]:
 
 
 def blamed(tree: ColumnTree, oracle: ReferenceOracle) -> str:
-    """The function that a session without a person ends in; else in which question it ends."""
+    """The function that a session without a person ends in; else in which question it ends.
+
+    Where it is one of several, as in a recursion without end: "? one of", and their functions.
+    """
     debugging = Debugging(State(tree, None), [oracle])
     outcome = debugging.start()
     if isinstance(outcome, Found):
-        node = outcome.diagnosis.node
-        assert node is not None
-        return tree.call(tree.position(node)).function.qualname
+        found = outcome.diagnosis
+        nodes = found.candidates if found.node is None else (found.node,)
+        functions = {tree.call(tree.position(node)).function.qualname for node in nodes}
+        return ", ".join(sorted(functions)) if found.node is not None else f"? one of {functions}"
     return f"? {outcome}"
