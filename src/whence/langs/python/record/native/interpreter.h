@@ -214,6 +214,16 @@ static inline bool is_thrown_into(const Frame *frame)
 }
 #endif
 
+/* ---- exceptions ---- */
+
+#if !PYTHON_312
+/* The class of an exception in flight of which only the arguments exist so far; or NULL. */
+static inline PyObject *unmade_class(PyObject *type, PyObject *value)
+{
+    return value != NULL && PyExceptionInstance_Check(value) ? NULL : type;
+}
+#endif
+
 /* ---- recursion ---- */
 
 /* Lets the thread go deeper by this many frames, whatever the limit: whence's own do not count. */
