@@ -66,14 +66,18 @@ _READ_BY_EVERY_CLASS = "__name__"
 class PythonCodeReader:
     """Tells user code from other code, and describes it."""
 
-    def __init__(self, user_code: UserCode):
+    def __init__(self, user_code: UserCode, *, with_reads: bool = True):
+        """`with_reads`: also what it reads besides its arguments, closure and module variables."""
         self._user_code = user_code
+        self._with_reads = with_reads
 
     def describe(self, code: CodeType, namespace: dict[str, Any]) -> CodeDescription | None:
         """The description of user code that runs in a namespace; None for all other code."""
         if not self._user_code.owns(code, namespace):
             return None
         flags = _flags(code)
+        # A module's variables are its own: it makes them all, and reads none from elsewhere.
+        reads_variables = self._with_reads and not flags & MODULE_BODY
         return CodeDescription(
             flags=flags,
             file=code.co_filename,
@@ -81,9 +85,8 @@ class PythonCodeReader:
             qualname=code.co_qualname,
             first_line=code.co_firstlineno,
             parameters=_parameters(code),
-            free_variables=code.co_freevars,
-            # A module's variables are its own: it makes them all, and reads none from elsewhere.
-            global_names=() if flags & MODULE_BODY else global_names(code),
+            free_variables=code.co_freevars if self._with_reads else (),
+            global_names=global_names(code) if reads_variables else (),
             line_table=code.co_linetable,
             transparent=is_transparent(code),
         )

@@ -98,7 +98,7 @@ class Recording:
         self._output = os.path.abspath(settings.output)
         self._family: Family | None = None
         self._backend_name = chosen(settings.backend).name
-        self._reader: CodeReader = PythonCodeReader(UserCode(settings.rules))
+        self._reader: CodeReader = _reader(settings)
         self._summaries: Mapping[type, Summary] = SUMMARIES
         self._repeatable: dict[str, Any] = {}
         if settings.repeatable is not None:
@@ -119,7 +119,7 @@ class Recording:
         self._settings = _settings(told)
         self._command = tuple(command)
         self._backend_name = chosen(self._settings.backend).name
-        self._reader = PythonCodeReader(UserCode(self._settings.rules))
+        self._reader = _reader(self._settings)
         self._summaries = SUMMARIES
         self._repeatable = {}
         self._run = family.run
@@ -269,6 +269,11 @@ class Recording:
     _ended = False
     _root = ""
     _processes: tuple[object, bool] = (None, False)
+
+
+def _reader(settings: Settings) -> PythonCodeReader:
+    with_reads = settings.options.detail is Detail.FULL
+    return PythonCodeReader(UserCode(settings.rules), with_reads=with_reads)
 
 
 def _processes() -> tuple[object, bool]:

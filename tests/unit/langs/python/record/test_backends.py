@@ -493,6 +493,23 @@ def test_detail_ids_records_no_values_and_shallow_no_changes(run: Run) -> None:
     assert shallow.effects == {}
 
 
+def test_shallow_records_nothing_that_a_call_reads_besides_its_arguments(run: Run) -> None:
+    source = (
+        "LIMIT = [9]\n"
+        "def make(limit):\n"
+        "    def f(x):\n        return x, limit, LIMIT\n"
+        "    return f\n"
+        "make([8])([0])"
+    )
+    full, shallow = (
+        run(source, RecordOptions(detail=detail)).find("make.<locals>.f")
+        for detail in (Detail.FULL, Detail.SHALLOW)
+    )
+    assert full.reads == {"limit": "[8]", "LIMIT": "[9]"}
+    assert shallow.reads == {}
+    assert shallow.arguments == full.arguments == {"x": "[0]"}
+
+
 FIB = "def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(10)"
 
 

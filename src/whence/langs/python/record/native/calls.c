@@ -17,10 +17,11 @@ enum {
 
 static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code)
 {
-    put_byte(&recorder.page, record);
-    put_number(&recorder.page, recorder.next_call - parent->call);
-    put_number(&recorder.page, code->number);
-    put_number(&recorder.page, parent->site);
+    uint8_t *at = buffer_end(&recorder.page);
+    *at++ = record;
+    at = number_at(at, recorder.next_call - parent->call);
+    at = number_at(at, code->number);
+    buffer_ends(&recorder.page, number_at(at, parent->site));
 }
 
 /* Not that of first calls for a generator: each of its steps is compared with the one before. */

@@ -151,7 +151,7 @@ static bool write_code(CodeEntry *entry, PyObject *description)
     user_module(module);
     number_names(parameters);
     number_names(free_variables);
-    Py_ssize_t count = recorder.detail == DETAIL_FULL ? length_of(globals) : 0;
+    Py_ssize_t count = length_of(globals);
     if (done && count > 0) {
         entry->globals = PyMem_RawCalloc((size_t)count, sizeof *entry->globals);
         done = entry->globals != NULL;

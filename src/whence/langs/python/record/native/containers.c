@@ -5,11 +5,19 @@
 
 static long write_value(Snapshot *s, PyObject *value, long depth, long budget);
 static long write_compound(Snapshot *s, PyObject *value, long depth, long budget);
+static long write_flat(Snapshot *s, PyObject *value);
 
 static inline long shared_out(long parts, long width, long left)
 {
     long most = parts < width ? parts : width;
     return most < left ? most : left < 0 ? 0 : left;
+}
+
+/* With no level below it a part uses the same whatever its share: no need to divide. */
+static inline long write_part_apart(Snapshot *s, PyObject *part, long depth, long left, long parts)
+{
+    long used = depth > 0 ? write_compound(s, part, depth, left / parts) : write_flat(s, part);
+    return left > used ? left - used : 0;
 }
 
 /* One part of a container, in the room that the caller made, with its share of what is left;
@@ -30,9 +38,7 @@ static inline long write_part_here(Snapshot *s, PyObject *part, bool missing, lo
         buffer_ends(s->out, end);
         return left - 1;
     }
-    /* With no level below it a part uses the same whatever its share: no need to divide. */
-    long used = write_compound(s, part, depth, depth > 0 ? left / parts : 1);
-    return left > used ? left - used : 0;
+    return write_part_apart(s, part, depth, left, parts);
 }
 
 static long write_part(Snapshot *s, PyObject *part, bool missing, long depth, long left, long parts)
@@ -52,9 +58,10 @@ static long write_sequence(Snapshot *s, PyObject *sequence, uint8_t kind, long d
     long left = budget - 1;
     long stored = depth <= 0 ? 0 : shared_out(count, s->bound->width, left);
     s->mutable |= is_list;
-    put_byte(s->out, kind);
-    put_number(s->out, (uint64_t)count);
-    put_number(s->out, (uint64_t)stored);
+    put_head(s->out, kind, (uint64_t)count, (uint64_t)stored);
+    if (stored == 0) {
+        return 1;
+    }
     enter(s, sequence);
     PyObject **items = is_list ? ((PyListObject *)sequence)->ob_item
                                : ((PyTupleObject *)sequence)->ob_item;
@@ -83,9 +90,7 @@ static long write_set(Snapshot *s, PyObject *set, uint8_t kind, long depth, long
     long left = budget - 1;
     long stored = depth <= 0 ? 0 : shared_out(raw->used, s->bound->width, left);
     s->mutable |= kind == V_SET;
-    put_byte(s->out, kind);
-    put_number(s->out, (uint64_t)raw->used);
-    put_number(s->out, (uint64_t)stored);
+    put_head(s->out, kind, (uint64_t)raw->used, (uint64_t)stored);
     enter(s, set);
     Py_ssize_t at = 0;
     for (long i = 0; i < stored; i++) {
@@ -109,9 +114,7 @@ static inline long begin_dict(Snapshot *s, PyObject *dict, long depth, long left
     Py_ssize_t count = PyDict_GET_SIZE(dict);
     long stored = depth <= 0 ? 0 : shared_out(count, s->bound->width, left / 2);
     s->mutable = true;
-    put_byte(s->out, V_DICT);
-    put_number(s->out, (uint64_t)count);
-    put_number(s->out, (uint64_t)stored);
+    put_head(s->out, V_DICT, (uint64_t)count, (uint64_t)stored);
     enter(s, dict);
     return stored;
 }

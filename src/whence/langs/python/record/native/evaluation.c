@@ -43,8 +43,7 @@ static void thrown_into(Thread *thread, Frame *frame, CodeEntry *code)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    bool made = value != NULL && PyExceptionInstance_Check(value);
-    thread->unmade = made ? NULL : type;
+    thread->unmade = unmade_class(type, value);
     call_resumed(thread, frame, code, value);
     thread->unmade = NULL;
     PyErr_Restore(type, value, traceback);
@@ -73,8 +72,7 @@ static void frame_raised(Thread *thread, Frame *frame)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    bool made = value != NULL && PyExceptionInstance_Check(value);
-    thread->unmade = made ? NULL : type;
+    thread->unmade = unmade_class(type, value);
     call_raised(thread, frame, value);
     thread->unmade = NULL;
     PyErr_Restore(type, value, traceback);

@@ -121,6 +121,7 @@ static void watch_ends(bool on)
 
 static int function_watcher = -1;
 static vectorcallfunc usual_vectorcall; /* not exported by 3.13: taken from a new function */
+static Map watched; /* the functions that have ours, until they are gone */
 
 static bool find_usual_vectorcall(void)
 {
@@ -172,6 +173,10 @@ static void watch_function(PyFunctionObject *function, PyObject *code)
     }
     CodeEntry *entry = code_entry((PyCodeObject *)code, function->func_globals, thread);
     if (entry != NULL && entry->user) {
+        if (!map_put(&watched, function, function)) {
+            recorder_fail(ENOMEM);
+            return;
+        }
         PyFunction_SetVectorcall(function, watched_vectorcall);
         /* A `def` gives its new function the version of its code, after this event: with one, calls
          * would be specialised, and go past the vectorcall. */
@@ -181,6 +186,12 @@ static void watch_function(PyFunctionObject *function, PyObject *code)
 
 static int function_event(PyFunction_WatchEvent event, PyFunctionObject *function, PyObject *value)
 {
+    if (event == PyFunction_EVENT_DESTROY) {
+        if (function->vectorcall == watched_vectorcall) {
+            map_remove(&watched, function);
+        }
+        return 0;
+    }
     if (!recorder.on) {
         return 0;
     }
@@ -198,20 +209,12 @@ static int function_event(PyFunction_WatchEvent event, PyFunctionObject *functio
 typedef struct {
     PyObject **functions;
     size_t count, capacity;
-    bool on;
 } Gathered;
 
 static int gather_function(PyObject *object, void *data)
 {
     Gathered *gathered = data;
     if (!PyFunction_Check(object) || !makes_generators(((PyFunctionObject *)object)->func_code)) {
-        return 1;
-    }
-    PyFunctionObject *function = (PyFunctionObject *)object;
-    if (!gathered->on) {
-        if (function->vectorcall == watched_vectorcall) {
-            PyFunction_SetVectorcall(function, usual_vectorcall);
-        }
         return 1;
     }
     if (gathered->count == gathered->capacity) {
@@ -228,12 +231,9 @@ static int gather_function(PyObject *object, void *data)
     return 1;
 }
 
-static bool watch_creations(bool on)
+static void watch_functions_there_are(void)
 {
-    if (usual_vectorcall == NULL && !find_usual_vectorcall()) {
-        return false;
-    }
-    Gathered gathered = {NULL, 0, 0, on};
+    Gathered gathered = {NULL, 0, 0};
     PyUnstable_GC_VisitObjects(gather_function, &gathered);
     for (size_t i = 0; i < gathered.count; i++) {
         PyFunctionObject *function = (PyFunctionObject *)gathered.functions[i];
@@ -241,14 +241,37 @@ static bool watch_creations(bool on)
         Py_DECREF(function);
     }
     PyMem_RawFree(gathered.functions);
-    if (on && function_watcher < 0) {
-        function_watcher = PyFunction_AddWatcher(function_event);
-        return function_watcher >= 0;
+}
+
+static void watch_no_function(void)
+{
+    for (size_t i = 0; watched.keys != NULL && i <= watched.mask; i++) {
+        if (watched.keys[i] != NULL) {
+            PyFunction_SetVectorcall(watched.keys[i], usual_vectorcall);
+        }
     }
-    if (!on && function_watcher >= 0) {
-        PyFunction_ClearWatcher(function_watcher);
-        function_watcher = -1;
+    map_clear(&watched);
+}
+
+static bool watch_creations(bool on)
+{
+    if (!on) {
+        watch_no_function();
+        if (function_watcher >= 0) {
+            PyFunction_ClearWatcher(function_watcher);
+            function_watcher = -1;
+        }
+        return true;
     }
+    if (usual_vectorcall == NULL && !find_usual_vectorcall()) {
+        return false;
+    }
+    /* First of all: it is told of those that are gone. */
+    function_watcher = PyFunction_AddWatcher(function_event);
+    if (function_watcher < 0) {
+        return false;
+    }
+    watch_functions_there_are();
     return true;
 }
 

@@ -12,7 +12,7 @@ static inline PyObject *slot_value(PyObject *object, const SlotEntry *slot)
     return unlikely(slot->none_is_nothing) && value == Py_None ? NULL : value;
 }
 
-static inline long write_attribute(Snapshot *s, uint32_t name, PyObject *value, bool missing, long depth,
+static long write_attribute(Snapshot *s, uint32_t name, PyObject *value, bool missing, long depth,
                             long left, long parts)
 {
     if (!room(s, ATOM_ROOM)) {
@@ -20,6 +20,23 @@ static inline long write_attribute(Snapshot *s, uint32_t name, PyObject *value, 
     }
     put_number(s->out, name);
     return write_part_here(s, value, missing, depth, left, parts);
+}
+
+/* The same for one that is there and has a share. */
+static inline long write_present(Snapshot *s, uint32_t name, PyObject *value, long depth, long left,
+                                 long parts)
+{
+    if (unlikely(!room(s, ATOM_ROOM))) {
+        return left;
+    }
+    uint8_t *at = number_at(buffer_end(s->out), name);
+    const uint8_t *end = atom_at(at, value, s->bound);
+    if (likely(end != NULL)) {
+        buffer_ends(s->out, end);
+        return left - 1;
+    }
+    buffer_ends(s->out, at);
+    return write_part_apart(s, value, depth, left, parts);
 }
 
 /* The first `count` of the attributes that an instance keeps without a dict, whose names are known.
@@ -33,20 +50,10 @@ static inline long write_values(Snapshot *s, PyObject *object, TypeEntry *entry,
     for (; i < count && likely(s->runs == runs && left >= stored - i); i++) {
         Py_ssize_t index = values_index(values, i);
         PyObject *value = values->values[index];
-        if (unlikely(value == NULL || !room(s, ATOM_ROOM))) {
+        if (unlikely(value == NULL)) {
             break;
         }
-        uint8_t *at = number_at(buffer_end(s->out), entry->key_names[index]);
-        const uint8_t *end = atom_at(at, value, s->bound);
-        if (likely(end != NULL)) {
-            buffer_ends(s->out, end);
-            left--;
-        }
-        else {
-            buffer_ends(s->out, at);
-            long used = write_compound(s, value, depth - 1, depth > 1 ? left / (stored - i) : 1);
-            left = left > used ? left - used : 0;
-        }
+        left = write_present(s, entry->key_names[index], value, depth - 1, left, stored - i);
     }
     for (; i < count; i++) {
         values = s->aborted ? NULL : instance_state(object, entry->type).values;
@@ -60,16 +67,33 @@ static inline long write_values(Snapshot *s, PyObject *object, TypeEntry *entry,
     return left;
 }
 
-static inline Py_ssize_t attribute_count(PyObject *object, const TypeEntry *entry,
-                                         const InstanceState *state, bool with_slots)
+static inline Py_ssize_t state_count(const InstanceState *state)
 {
-    Py_ssize_t count = state->values != NULL ? values_count(state->values)
-                       : state->dict != NULL ? PyDict_GET_SIZE(state->dict)
-                                             : 0;
-    for (uint32_t i = 0; with_slots && i < entry->slot_count; i++) {
+    return state->values != NULL ? values_count(state->values)
+           : state->dict != NULL ? PyDict_GET_SIZE(state->dict)
+                                 : 0;
+}
+
+static inline Py_ssize_t slots_set(PyObject *object, const TypeEntry *entry)
+{
+    Py_ssize_t count = 0;
+    PyObject *const *row = (PyObject *const *)((const char *)object + entry->row);
+    if (entry->row > 0) {
+        for (uint32_t i = 0; i < entry->slot_count; i++) {
+            count += row[i] != NULL;
+        }
+        return count;
+    }
+    for (uint32_t i = 0; i < entry->slot_count; i++) {
         count += slot_value(object, &entry->slots[i]) != NULL;
     }
     return count;
+}
+
+static inline Py_ssize_t attribute_count(PyObject *object, const TypeEntry *entry)
+{
+    InstanceState state = instance_state(object, entry->type);
+    return state_count(&state) + slots_set(object, entry);
 }
 
 /* `__dict__` in its order, then slots. Writes the counts and parts; returns what is left. */
@@ -77,16 +101,14 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
                              long depth, long left)
 {
     InstanceState state = instance_state(object, entry->type);
-    Py_ssize_t in_state = state.values != NULL ? values_count(state.values)
-                          : state.dict != NULL ? PyDict_GET_SIZE(state.dict)
-                                               : 0;
-    Py_ssize_t count = attribute_count(object, entry, &state, with_slots);
+    Py_ssize_t in_state = state_count(&state);
+    Py_ssize_t count = in_state + (with_slots ? slots_set(object, entry) : 0);
     long stored = depth <= 0 ? 0 : shared_out(count, s->bound->attributes, left);
     if (!room(s, ATOM_ROOM)) {
         return left;
     }
-    put_number(s->out, (uint64_t)count + entry->unseen);
-    put_number(s->out, (uint64_t)stored);
+    uint8_t *head = number_at(buffer_end(s->out), (uint64_t)count + entry->unseen);
+    buffer_ends(s->out, number_at(head, (uint64_t)stored));
     if (stored == 0) {
         return left;
     }
@@ -108,15 +130,19 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
             }
             PyObject *key = NULL, *value = NULL;
             bool missing = gone || !PyDict_Next(state.dict, &at, &key, &value);
-            left = write_attribute(s, name_number(key), value, missing, depth - 1, left,
-                                   stored - i);
+            uint32_t name = name_number(key);
+            left = likely(!missing && left >= stored - i)
+                       ? write_present(s, name, value, depth - 1, left, stored - i)
+                       : write_attribute(s, name, value, missing, depth - 1, left, stored - i);
         }
     }
     for (uint32_t slot = 0; i < stored && !s->aborted && slot < entry->slot_count; slot++) {
         PyObject *value = slot_value(object, &entry->slots[slot]);
         if (value != NULL) {
-            left = write_attribute(s, entry->slots[slot].name, value, false, depth - 1, left,
-                                   stored - i);
+            uint32_t name = entry->slots[slot].name;
+            left = likely(left >= stored - i)
+                       ? write_present(s, name, value, depth - 1, left, stored - i)
+                       : write_attribute(s, name, value, false, depth - 1, left, stored - i);
             i++;
         }
     }
@@ -192,12 +218,6 @@ static long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long 
         s->mutable |= entry->has_dict || entry->slot_count > 0;
         put_byte(s->out, V_OBJECT);
         put_number(s->out, entry->number);
-        if (depth <= 0) { /* as write_attributes has it, at the bound */
-            InstanceState state = instance_state(value, entry->type);
-            put_number(s->out, (uint64_t)attribute_count(value, entry, &state, true));
-            put_byte(s->out, 0);
-            return 1;
-        }
         left = write_attributes(s, value, entry, true, depth, left);
         return budget - left;
     case TYPE_SUMMARY:
@@ -247,6 +267,45 @@ static long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long 
     }
     long rest = write_attributes(s, value, entry, entry->kind != TYPE_EXCEPTION, depth, left);
     return total + left - rest;
+}
+
+/* A compound value with no level left below it: what it is and how many parts it has. This is the
+ * way of most; what is not here is written by write_compound, in the same way. */
+static __attribute__((noinline)) long write_flat(Snapshot *s, PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    if (type == &PyList_Type || type == &PyTuple_Type) {
+        if (!write_known(s, value)) {
+            s->mutable |= type == &PyList_Type;
+            put_head(s->out, type == &PyList_Type ? V_LIST : V_TUPLE, (uint64_t)Py_SIZE(value), 0);
+        }
+        return 1;
+    }
+    TypeEntry *entry =
+        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(value) ? type_known(type) : NULL;
+    bool is_object = entry != NULL && entry->kind == TYPE_OBJECT;
+    bool is_tuple =
+        entry != NULL && entry->kind == TYPE_SUBCLASS && entry->builtin == V_TUPLE;
+    if ((!is_object && !is_tuple) || s->foreign_opaque) {
+        return write_compound(s, value, 0, 1);
+    }
+    if (write_known(s, value)) {
+        return 1;
+    }
+    s->mutable |= entry->has_dict || entry->slot_count > 0;
+    uint8_t *at = buffer_end(s->out);
+    *at++ = is_object ? V_OBJECT : V_SUBCLASS;
+    at = number_at(at, entry->number);
+    if (is_tuple) {
+        *at++ = V_TUPLE;
+        at = number_at(at, (uint64_t)Py_SIZE(value));
+        *at++ = 0;
+        remember(s, NULL);
+    }
+    at = number_at(at, (uint64_t)attribute_count(value, entry) + entry->unseen);
+    *at++ = 0;
+    buffer_ends(s->out, at);
+    return is_object ? 1 : 2;
 }
 
 #else

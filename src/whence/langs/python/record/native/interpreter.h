@@ -257,6 +257,16 @@ static inline bool collector_is_on(const PyThreadState *tstate)
     return tstate->interp->gc.enabled && tstate->interp->gc.generations[0].threshold != 0;
 }
 
+/* ---- exceptions ---- */
+
+#if !PYTHON_312
+/* The class of an exception in flight of which only the arguments exist so far; or NULL. */
+static inline PyObject *unmade_class(PyObject *type, PyObject *value)
+{
+    return value != NULL && PyExceptionInstance_Check(value) ? NULL : type;
+}
+#endif
+
 /* ---- recursion ---- */
 
 /* Lets the thread go deeper by this many frames, whatever the limit: whence's own do not count. */

@@ -136,8 +136,7 @@ static void on_unwind(Thread *thread, Frame *frame, const uintptr_t *words, PyFr
         call_raised(thread, frame, NULL);
         return;
     }
-    bool made = raised.value != NULL && PyExceptionInstance_Check(raised.value);
-    thread->unmade = made ? NULL : raised.type;
+    thread->unmade = unmade_class(raised.type, raised.value);
     call_raised(thread, frame, raised.value);
     thread->unmade = NULL;
 }

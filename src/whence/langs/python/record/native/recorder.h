@@ -82,6 +82,7 @@ typedef struct {
     bool mutable_summary;
     uint32_t opaque;    /* TYPE_OPAQUE_ATTRIBUTES: number of the nearest base not seen through */
     uint32_t slot_count;
+    Py_ssize_t row;     /* where its slots begin, if they stand in a row and NULL is nothing; or 0 */
     SlotEntry *slots;
     const void *keys;   /* the shared keys that key_names are of */
     uint32_t *key_names;

@@ -143,6 +143,16 @@ static inline void buffer_ends(Buffer *buffer, const uint8_t *at)
     buffer->length = (size_t)(at - buffer->bytes);
 }
 
+/* What stands before the parts of a container: what it is, how many there are, how many follow. In
+ * registers, like an atom: a byte that is written could be anything, the buffer's length too. */
+static inline void put_head(Buffer *out, uint8_t kind, uint64_t count, uint64_t stored)
+{
+    uint8_t *at = buffer_end(out);
+    *at++ = kind;
+    at = number_at(at, count);
+    buffer_ends(out, number_at(at, stored));
+}
+
 static inline bool is_container(PyObject *value)
 {
     if (value == NULL || value == Py_None) {

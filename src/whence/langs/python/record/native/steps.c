@@ -20,11 +20,13 @@ static inline void put_end(Thread *thread, Activation *activation, uint8_t recor
     if (unlikely(skipped > 0)) {
         put_skipped(activation->call, skipped);
     }
-    put_byte(&recorder.page, bare ? record + 1 : record);
-    put_number(&recorder.page, recorder.next_call - activation->call);
+    uint8_t *at = buffer_end(&recorder.page);
+    *at++ = bare ? record + 1 : record;
+    at = number_at(at, recorder.next_call - activation->call);
     if (record == R_RAISE) {
-        put_number(&recorder.page, place);
+        at = number_at(at, place);
     }
+    buffer_ends(&recorder.page, at);
 }
 
 static void skips_written(Activation *activation)

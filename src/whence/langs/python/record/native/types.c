@@ -106,6 +106,19 @@ static PyTypeObject *first_opaque(PyTypeObject *type)
     return NULL;
 }
 
+static void find_row(TypeEntry *entry)
+{
+    Py_ssize_t first = entry->slots[0].offset, last = first;
+    bool plain = true;
+    for (uint32_t i = 0; i < entry->slot_count; i++) {
+        first = Py_MIN(first, entry->slots[i].offset);
+        last = Py_MAX(last, entry->slots[i].offset);
+        plain = plain && !entry->slots[i].none_is_nothing;
+    }
+    Py_ssize_t words = (last - first) / (Py_ssize_t)sizeof(PyObject *) + 1;
+    entry->row = plain && words == (Py_ssize_t)entry->slot_count ? first : 0;
+}
+
 static bool collect_slots(TypeEntry *entry)
 {
     PyObject *mro = entry->type->tp_mro;
@@ -131,6 +144,7 @@ static bool collect_slots(TypeEntry *entry)
             }
         }
     }
+    find_row(entry);
     return true;
 }
 
