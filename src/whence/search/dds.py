@@ -1,0 +1,175 @@
+"""DDS (Takahashi & Ono): first a function, by the text of the program, then one of its calls.
+
+Two spaces are searched. S_F holds the functions that can be at fault, with edges from
+`function_graph`; S_I the suspects. The function is chosen of which either answer, right or wrong,
+is expected to leave the fewest functions: wrong leaves what it can reach, right takes away what is
+reached through it alone. Equals come in the order of the text, the function of the top last.
+
+- *Folding*: a function of which one call was judged right is passed over, with all that is reached
+  through it alone, until one of its calls is wrong or nothing else is left: then it is *unfolded*.
+- *Expansion*: calls of the top's own function are two groups, those that called it again and those
+  that did not, and are asked about from the leaves upwards; each group is folded like a function.
+- Of another function the call nearest to the top is asked about; if the top raised or did not end,
+  the one nearest to where that happened. (The paper prints the first rule alone; the second is
+  what its sessions do.) A call that was stopped gives way to one with the same inputs that ended.
+- Going round: of a run that did not end, a call that led to one with the same inputs comes first
+  among those of the top's function.
+
+All calls of the function are shown with the question (`instances`). Folding is a guess about the
+order only: a folded function stays suspect, so nothing is lost by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.model.call import OutcomeKind
+from whence.model.verdict import Verdict
+from whence.ports import Choice, Int64s, Suspects
+from whence.search.function_graph import FunctionGraph
+from whence.search.instances import ended_twin, failing_path
+from whence.tree.cycles import find_cycle
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Dds:
+    """Chooses a function, then the call of it that is asked about."""
+
+    name: str = "dds"
+    asks_top: bool = False
+
+    def choose(self, suspects: Suspects) -> Choice | None:
+        """The next call, with the function whose calls are to be shown."""
+        still_open = suspects.open_calls.positions()
+        if not len(still_open):
+            return None
+        functions = suspects.columns.function[still_open]
+        own = int(suspects.columns.function[suspects.top])
+        function, why = _function(suspects, np.unique(functions).tolist())
+        calls = still_open[functions == function]
+        if function != own:
+            chosen, which = _nearest(suspects, calls)
+        else:
+            chosen, which = _from_the_leaves(suspects, calls, function)
+        return Choice(chosen, f"{why}; {which}", function)
+
+
+# --- the function ------------------------------------------------------------------------------
+
+
+def _function(suspects: Suspects, known: list[int]) -> tuple[int, str]:
+    """The function to look at, among those that have open calls, and why."""
+    graph = FunctionGraph(suspects)
+    folded = _folded(suspects) - {graph.root}
+    names = suspects.tree.functions
+    through = sum(1 << each for each in folded)
+    space = graph.reached(graph.root, through) & sum(1 << each for each in known)
+    fresh = [each for each in graph.order if space >> each & 1 and each != graph.root]
+    if fresh:
+        space |= 1 << graph.root
+        left = {each: _expected(graph, space, through, each) for each in fresh}
+        best = min(fresh, key=left.__getitem__)
+        passed = [names[each].short() for each in sorted(folded) if each in known]
+        why = f"{names[best].short()} leaves the fewest functions, whichever the answer"
+        if passed:
+            why += f"; {', '.join(passed)} gave something right and {_is(passed)} folded"
+        return best, why
+    if graph.root in known:
+        return graph.root, "of the other functions something was right, so its own calls follow"
+    again = [each for each in graph.order if each in known]
+    first = again[0] if again else known[0]
+    return first, f"nothing else is left, so {names[first].short()} is unfolded"
+
+
+def _is(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _expected(graph: FunctionGraph, space: int, folded: int, function: int) -> int:
+    """How many functions the two answers leave together: half of it is to be expected."""
+    if_wrong = graph.reached(function, folded) & space
+    if_right = graph.reached(graph.root, folded | 1 << function) & space
+    return if_wrong.bit_count() + if_right.bit_count()
+
+
+def _folded(suspects: Suspects) -> set[int]:
+    """The functions of which one call was right, and since then none was wrong."""
+    folded: set[int] = set()
+    for judged in suspects.history:
+        function = int(suspects.columns.function[judged.position])
+        if judged.verdict is Verdict.RIGHT:
+            folded.add(function)
+        elif judged.verdict is Verdict.WRONG:
+            folded.discard(function)
+    return folded
+
+
+# --- the call ----------------------------------------------------------------------------------
+
+
+def _nearest(suspects: Suspects, calls: Int64s) -> tuple[int, str]:
+    """The call nearest to the top, or to where a run was broken off."""
+    columns = suspects.columns
+    path = failing_path(suspects.columns, suspects.top)
+    if len(path) == 1:
+        return int(
+            calls[np.argmin(columns.depth[calls])]
+        ), "of its calls this is nearest to the top"
+    # Intervals of callers are nested, so how many of them hold a call tells the lowest that does.
+    begun = np.searchsorted(path, calls, side="right")
+    running = len(path) - np.searchsorted(columns.end[path][::-1], calls, side="right")
+    common = np.minimum(begun, running) - 1
+    distance = columns.depth[calls] - 2 * columns.depth[path[common]]
+    found = int(calls[np.argmin(distance)])
+    ended = calls[columns.outcome[calls] != OutcomeKind.NOT_TERMINATED]
+    return (
+        ended_twin(suspects.tree, found, ended),
+        "of its calls this is nearest to where the run was broken off",
+    )
+
+
+def _from_the_leaves(suspects: Suspects, calls: Int64s, function: int) -> tuple[int, str]:
+    """The lowest of the calls that end the recursion, then of those that go on with it."""
+    columns = suspects.columns
+    cyclic = _going_round(suspects, calls)
+    if cyclic is not None:
+        return cyclic, "it led to a call of itself with the same inputs"
+    lasts = _is_last(suspects, function, calls)
+    judged = [each for each in suspects.history if columns.function[each.position] == function]
+    below = [each for each in judged if suspects.top < each.position < suspects.stop]
+    positions = np.array([each.position for each in below], dtype=np.int64)
+    right = np.array([each.verdict is Verdict.RIGHT for each in below], dtype=bool)
+    one_was_right = bool((_is_last(suspects, function, positions) & right).any())
+    part = calls[~lasts] if one_was_right or not lasts.any() else calls[lasts]
+    if not len(part):
+        part = calls
+    words = "goes on with" if not _is_last(suspects, function, part[:1])[0] else "ends"
+    return int(
+        part[np.argmax(columns.depth[part])]
+    ), f"it {words} the recursion, lowest of its kind"
+
+
+def _is_last(suspects: Suspects, function: int, calls: Int64s) -> Bools:
+    """Which calls of a function led to no other call of it."""
+    all_of_it = np.flatnonzero(suspects.columns.function == function)
+    after = np.searchsorted(all_of_it, calls, side="right")
+    following = np.append(all_of_it, len(suspects.columns))[after]
+    last: Bools = following >= suspects.columns.end[calls]
+    return last
+
+
+def _going_round(suspects: Suspects, calls: Int64s) -> int | None:
+    """The first open call of these that came round to itself, if the run did not end."""
+    if suspects.columns.outcome[suspects.top] != OutcomeKind.NOT_TERMINATED:
+        return None
+    cycle = find_cycle(suspects.tree)
+    if cycle is None:
+        return None
+    round_about = suspects.tree.positions(cycle.path)
+    found = calls[np.isin(calls, round_about)]
+    return int(found[0]) if len(found) else None
