@@ -59,9 +59,9 @@ class FunctionGraph:
         return order
 
 
-def _edges(suspects: Suspects) -> dict[int, list[int]]:
-    """For each function those that it may call."""
-    edges: dict[int, list[int]] = {}
+def _edges(suspects: Suspects) -> dict[int, dict[int, None]]:
+    """For each function those that it may call, in order."""
+    edges: dict[int, dict[int, None]] = {}
     functions = suspects.tree.functions
     made = _made(suspects)
     if suspects.graph is not None:
@@ -70,11 +70,9 @@ def _edges(suspects: Suspects) -> dict[int, list[int]]:
         concerned.update(number for pair in made for number in pair)
         for caller in sorted(concerned):
             named = suspects.graph.callees(functions[caller]) or ()
-            edges[caller] = list(dict.fromkeys(numbers[each] for each in named if each in numbers))
+            edges[caller] = dict.fromkeys(numbers[each] for each in named if each in numbers)
     for caller, callee in made:
-        known = edges.setdefault(caller, [])
-        if callee not in known:
-            known.append(callee)
+        edges.setdefault(caller, {})[callee] = None
     return edges
 
 

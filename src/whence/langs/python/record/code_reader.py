@@ -74,6 +74,8 @@ class PythonCodeReader:
         if not self._user_code.owns(code, namespace):
             return None
         flags = _flags(code)
+        transparent = is_transparent(code)
+        counted = not transparent and not self._user_code.keeps(code, namespace)
         return CodeDescription(
             flags=flags,
             file=code.co_filename,
@@ -85,7 +87,8 @@ class PythonCodeReader:
             # A module's variables are its own: it makes them all, and reads none from elsewhere.
             global_names=() if flags & MODULE_BODY else global_names(code),
             line_table=code.co_linetable,
-            transparent=is_transparent(code),
+            transparent=transparent or counted,
+            counted=counted,
         )
 
 

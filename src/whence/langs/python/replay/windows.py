@@ -51,7 +51,12 @@ MOST_RECORDED = 2_000_000
 """So many calls at most are recorded in a re-run."""
 _A_DAY = 86_400.0
 _HIGH = 700
-_NO_BOUNDS: Mapping[str, Any] = {"depth": None, "max_bytes": None, "max_calls": MOST_RECORDED}
+_NO_BOUNDS: Mapping[str, Any] = {
+    "depth": None,
+    "max_bytes": None,
+    "max_calls": MOST_RECORDED,
+    "filter": None,
+}
 
 
 @dataclass
