@@ -280,7 +280,7 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
     if (unlikely(code->transparent)) {
         if (code->counted) {
             check_limits(thread, &parent);
-            skip_of(thread, parent.call);
+            parent.skipped ? skip(thread) : skip_of(thread, parent.call);
         }
         push_alias(thread, frame, code, parent.call, parent.depth, parent.skipped);
         return;
