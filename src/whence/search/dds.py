@@ -12,8 +12,8 @@ reached through it alone. Equals come in the order of the text, the function of 
 - Of another function the call nearest to the top is asked about; if the top raised or did not end,
   the one nearest to where that happened. (The paper prints the first rule alone; the second is
   what its sessions do.) A call that was stopped gives way to one with the same inputs that ended.
-- Going round: of a run that did not end, a call that led to one with the same inputs comes first
-  among those of the top's function.
+- Going round: of a run that did not end, the last call that led to one with the same inputs comes
+  first among those of the top's function.
 
 All calls of the function are shown with the question (`instances`). Folding is a guess about the
 order only: a folded function stays suspect, so nothing is lost by it.
@@ -22,6 +22,7 @@ order only: a folded function stays suspect, so nothing is lost by it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +31,11 @@ from whence.model.call import OutcomeKind
 from whence.model.verdict import Verdict
 from whence.ports import Choice, Int64s, Suspects
 from whence.search.function_graph import FunctionGraph
-from whence.search.instances import ended_twin, failing_path
+from whence.search.instances import ended_twin, failing_path, inputs
 from whence.tree.cycles import find_cycle
+
+_ALIKE = 1000
+"""Among so many calls those that go round are looked for."""
 
 Bools = npt.NDArray[np.bool_]
 
@@ -164,12 +168,19 @@ def _is_last(suspects: Suspects, function: int, calls: Int64s) -> Bools:
 
 
 def _going_round(suspects: Suspects, calls: Int64s) -> int | None:
-    """The first open call of these that came round to itself, if the run did not end."""
-    if suspects.columns.outcome[suspects.top] != OutcomeKind.NOT_TERMINATED:
+    """Of a run that did not end, the last open call that led to one with the same inputs.
+
+    Of all that are alike it has the fewest calls below it, and one of them is its like, so that
+    nobody can say that it had just begun.
+    """
+    columns, tree = suspects.columns, suspects.tree
+    if columns.outcome[suspects.top] != OutcomeKind.NOT_TERMINATED:
         return None
-    cycle = find_cycle(suspects.tree)
+    cycle = find_cycle(tree)
     if cycle is None:
         return None
-    round_about = suspects.tree.positions(cycle.path)
-    found = calls[np.isin(calls, round_about)]
-    return int(found[0]) if len(found) else None
+    key = inputs(tree, tree.position(cycle.path[0]))
+    pending = calls[columns.outcome[calls] == OutcomeKind.NOT_TERMINATED][::-1]
+    alike = (int(each) for each in pending[:_ALIKE] if inputs(tree, int(each)) == key)
+    last_two = list(islice(alike, 2))
+    return last_two[-1] if last_two else None
