@@ -22,6 +22,8 @@ class Origin:
     location: Location | None = None
     expression: str = ""
     unknown: str = ""
+    below: int | None = None
+    """The implicit call below which it was made: when that was expanded, it can be asked again."""
 
 
 @dataclass(frozen=True, slots=True)

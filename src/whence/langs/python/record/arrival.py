@@ -72,6 +72,10 @@ class _Debugger:
                 finally:
                     inside(before)
 
+            def user_call(self, called: FrameType, argument: Any) -> None:
+                if called is not frame:  # which is entered already
+                    super().user_call(called, argument)
+
             def do_quit(self, arg: str) -> bool | None:
                 os._exit(0)
 

@@ -103,10 +103,11 @@ def by_number(tree: ColumnTree) -> dict[int, Node]:
     return dict(zip(all_ids(tree).tolist(), root.walk(), strict=True))
 
 
-def test_a_window_shows_each_call_as_the_whole_recording_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [13, pytest.param(1, marks=pytest.mark.soak)])
+def test_a_window_shows_each_call_as_the_whole_recording_does(every: int, tmp_path: Path) -> None:
     calls = by_number(recorded(tmp_path))
     assert len(calls) > 100
-    for number in range(1, len(calls), 3):
+    for number in range(1, len(calls), every):
         top = as_node(recorded(tmp_path, window=(number, 1000))).calls[0]
         assert list(lines(top)) == list(lines(calls[number])), number
 

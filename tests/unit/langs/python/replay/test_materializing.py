@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 import textwrap
@@ -59,12 +60,17 @@ def names(tree: ColumnTree) -> list[str]:
     return [tree.functions[number].short() for number in tree.columns.function.tolist()]
 
 
-@pytest.mark.parametrize("budget", [12, 100_000])
+@pytest.fixture(scope="module")
+def bounded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("run"), "run.whence", "--journal", "--depth", "3")
+
+
+@pytest.mark.parametrize("budget", [100_000, pytest.param(12, marks=pytest.mark.soak)])
 def test_all_that_was_counted_comes_to_light_as_if_it_had_been_recorded(
-    budget: int, tmp_path: Path
+    budget: int, bounded_run: Path
 ) -> None:
-    bounded = opened(recorded(tmp_path, "bounded.whence", "--journal", "--depth", "3"), budget)
-    full = open_trace(recorded(tmp_path, "full.whence"))
+    bounded = opened(bounded_run, budget)
+    full = open_trace(recorded(bounded_run.parent, "full.whence"))
     assert len(bounded.columns) < 6
     tree = expanded(bounded)
     assert names(tree) == names(full)
@@ -72,8 +78,8 @@ def test_all_that_was_counted_comes_to_light_as_if_it_had_been_recorded(
         assert getattr(tree.columns, column).tolist() == getattr(full.columns, column).tolist()
 
 
-def test_weights_and_ids_stay_what_they_are_while_the_tree_grows(tmp_path: Path) -> None:
-    tree = opened(recorded(tmp_path, "run.whence", "--journal", "--depth", "3"), 10)
+def test_weights_and_ids_stay_what_they_are_while_the_tree_grows(bounded_run: Path) -> None:
+    tree = opened(bounded_run, 10)
     weight, known = float(tree.columns.weight[0]), set(all_ids(tree).tolist())
     grown = tree.expand(int(np.flatnonzero(tree.columns.implicit)[0]), 2)
     assert float(grown.columns.weight[0]) == weight
@@ -81,9 +87,8 @@ def test_weights_and_ids_stay_what_they_are_while_the_tree_grows(tmp_path: Path)
     assert len(grown.columns) > len(tree.columns)
 
 
-def test_what_comes_to_light_has_the_values_of_the_first_run(tmp_path: Path) -> None:
-    path = recorded(tmp_path, "run.whence", "--journal", "--depth", "3")
-    first, second = (expanded(opened(path, 100_000)) for _ in range(2))
+def test_what_comes_to_light_has_the_values_of_the_first_run(bounded_run: Path) -> None:
+    first, second = (expanded(opened(bounded_run, 100_000)) for _ in range(2))
     leaves = [place for place, name in enumerate(names(first)) if name == "leaf"]
     assert len(leaves) == 32
     for place in leaves:
@@ -131,7 +136,9 @@ def test_nothing_is_believed_of_a_program_that_was_changed(tmp_path: Path) -> No
         tree.expand(int(np.flatnonzero(tree.columns.implicit)[0]), 3)
 
 
-def test_a_session_looks_into_what_was_only_counted(tmp_path: Path) -> None:
+def test_a_session_looks_into_what_was_only_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     source = """
         def double(n):
             return n * 2 if n != 3 else 7
@@ -145,9 +152,7 @@ def test_a_session_looks_into_what_was_only_counted(tmp_path: Path) -> None:
         print(outer(3))
     """
     path = recorded(tmp_path, "run.whence", "--journal", "--depth", "2", source=source)
-    done = subprocess.run(
-        [sys.executable, "-m", "whence", "debug", str(path), "--wrong", "output:1", "--answers",
-         "-", "--strategy", "top-down"],
-        input="n\nfull\nran\nn\nn\nn\n", capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert "The fault is in double" in done.stdout, done.stdout + done.stderr
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\nfull\nran\nn\nn\nn\n"))
+    words = ["--wrong", "output:1", "--answers", "-", "--strategy", "top-down"]
+    assert main(["debug", str(path), *words]) == 0
+    assert "The fault is in double" in capsys.readouterr().out

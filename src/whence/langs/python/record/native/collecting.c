@@ -63,9 +63,14 @@ static __attribute__((noinline)) void collect_garbage(void)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *which = PyLong_FromLong(generation); /* one that exists for good */
-    PyThreadState_LeaveTracing(tstate);
+    bool hooked = tstate->tracing > 0; /* not where frames are evaluated */
+    if (hooked) {
+        PyThreadState_LeaveTracing(tstate);
+    }
     PyObject *done = PyObject_CallOneArg(collect, which);
-    PyThreadState_EnterTracing(tstate);
+    if (hooked) {
+        PyThreadState_EnterTracing(tstate);
+    }
     if (done == NULL) {
         pass_on_interrupt();
     }

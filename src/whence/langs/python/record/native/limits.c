@@ -13,7 +13,9 @@ void limits_set(uint64_t calls, uint64_t depth, PyObject *function)
     Py_XSETREF(too_much, Py_NewRef(function));
     recorder.stop_calls = calls;
     recorder.stop_depth = depth;
-    recorder.quick_depth = depth < recorder.max_depth ? depth : recorder.max_depth;
+    if (depth != NEVER) {
+        recorder.quick_most = 0; /* there depth is not asked for */
+    }
     quick_refresh();
 }
 

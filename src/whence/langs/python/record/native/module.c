@@ -114,12 +114,13 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     if (first_whole > 0 && first_whole - 1 < max_calls) {
         fresh.quick_most = first_whole - 1;
     }
-    if (wanted != 0) {
-        fresh.quick_most = 0;
+    if (max_depth < UINT32_MAX || wanted != 0) {
+        fresh.quick_most = 0; /* there depth is not asked for */
     }
     fresh.quick_calls = fresh.quick_most;
+    fresh.quick_record = detail == DETAIL_IDS ? R_BARE_CALL : R_CALL;
     fresh.max_bytes = max_bytes;
-    fresh.max_depth = fresh.quick_depth = max_depth;
+    fresh.max_depth = max_depth;
     Py_INCREF(fresh.describe);
     Py_INCREF(fresh.summaries);
     PyObject *old_describe = recorder.describe, *old_summaries = recorder.summaries;
@@ -193,7 +194,7 @@ static PyObject *flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
 static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     return Py_BuildValue("{s:O,s:K,s:K,s:K,s:i}", "on", recorder.on ? Py_True : Py_False, "calls",
-                         (unsigned long long)recorder.recorded_calls, "skipped",
+                         (unsigned long long)recorder.next_call - 1, "skipped",
                          (unsigned long long)recorder.skipped_calls, "bytes",
                          (unsigned long long)recorder.bytes_written, "problem", recorder.problem);
 }
@@ -299,6 +300,9 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__recorder(void)
 {
     PyObject *module = PyModule_Create(&definition);
+#if !PYTHON_312
+    evaluation_try();
+#endif
     if (module != NULL && PyModule_AddStringConstant(module, "HOOK", hook_name) < 0) {
         Py_CLEAR(module);
     }

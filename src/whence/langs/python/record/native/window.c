@@ -11,7 +11,11 @@
 
 #ifndef WHENCE_UNSUPPORTED
 
-enum { LEVELS = 1024, FEWEST = 1 }; /* the call's own callees are recorded in any case */
+enum {
+    LEVELS = 1024,
+    FEWEST = 1,     /* the call's own callees are recorded in any case */
+    FIRST_CALL = 1, /* in the file: the one that was wanted */
+};
 
 static struct {
     uint64_t wanted; /* 0: there is no window */
@@ -57,16 +61,21 @@ static bool outside_window(Origin *parent)
         window.top = parent->depth + 1;
         recorder.max_depth = window.top + LEVELS - 1;
         recorder.skipped_by_run = recorder.skips_to_write = 0; /* what came before is outside */
-        told(window.entered);
         return false;
     }
     return parent->call == 0;
 }
 
-static void window_keeps(uint32_t depth)
+/* A call was recorded, in a frame that begins; NULL: it is a generator, which was only created. */
+static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
 {
     if (likely(window.wanted == 0)) {
         return;
+    }
+    if (call == FIRST_CALL) {
+        BegunFrame begun = frame_begun(PyThreadState_Get(), frame);
+        told(window.entered);
+        frame_begins_again(&begun);
     }
     window.kept[depth - window.top]++;
     uint64_t deepest = recorder.max_depth - window.top;
@@ -76,10 +85,9 @@ static void window_keeps(uint32_t depth)
     recorder.max_depth = window.top + deepest;
 }
 
-/* The call that was wanted is the first in the file. */
 static void window_may_be_over(uint64_t ended)
 {
-    if (unlikely(window.wanted != 0 && ended == 1)) {
+    if (unlikely(window.wanted != 0 && ended == FIRST_CALL)) {
         told(window.over);
     }
 }
