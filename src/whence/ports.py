@@ -179,9 +179,10 @@ class Prior(Protocol):
 class CallGraph(Protocol):
     """Which functions a function may call, by the text of the program: what ran is in the tree."""
 
-    def callees(self, function: Function) -> Sequence[str] | None:
-        """The names of functions of the tree, in the order in which its text names them first; None
-        where the text is not to be had. Too many do no harm."""
+    def callees(self, function: Function, among: Sequence[Function]) -> Sequence[int] | None:
+        """The places of those `among` the functions of a tree that it may call, in the order in
+        which its text names them first; None where the text is not to be had. Too many do no harm.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def graph_of(tree: Tree) -> CallGraph | None:
     """Who calls whom by the text of the program; None where the tree does not lead to it."""
     if not isinstance(tree, ColumnTree) or about(tree) is None:
         return None
-    return PythonCallGraph(tree, sources_of(tree).read_unchanged)
+    return PythonCallGraph(sources_of(tree).read_unchanged)
 
 
 def reruns_of(tree: Tree, path: Path) -> Reruns | None:

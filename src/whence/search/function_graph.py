@@ -65,12 +65,11 @@ def _edges(suspects: Suspects) -> dict[int, dict[int, None]]:
     functions = suspects.tree.functions
     made = _made(suspects)
     if suspects.graph is not None:
-        numbers = {each.name: number for number, each in enumerate(functions)}
         concerned = {int(suspects.columns.function[suspects.top])}
         concerned.update(number for pair in made for number in pair)
         for caller in sorted(concerned):
-            named = suspects.graph.callees(functions[caller]) or ()
-            edges[caller] = dict.fromkeys(numbers[each] for each in named if each in numbers)
+            named = suspects.graph.callees(functions[caller], functions) or ()
+            edges[caller] = dict.fromkeys(named)
     for caller, callee in made:
         edges.setdefault(caller, {})[callee] = None
     return edges

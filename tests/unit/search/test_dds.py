@@ -26,9 +26,8 @@ class Text:
 
     says: dict[int, Sequence[int]]
 
-    def callees(self, function: Function) -> Sequence[str] | None:
-        found = self.says.get(int(function.short()[1:]))
-        return None if found is None else [f"made.f{each}" for each in found]
+    def callees(self, function: Function, among: Sequence[Function]) -> Sequence[int] | None:
+        return self.says.get(int(function.short()[1:]))
 
 
 def state(tree: ColumnTree, text: dict[int, Sequence[int]] | None = None) -> State:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from whence.errors import WhenceError
 from whence.model.call import Function
-from whence.ports import Tree
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
@@ -23,16 +22,15 @@ _CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 
 @dataclass
 class PythonCallGraph:
-    """The call graph of the modules that a tree names."""
+    """The call graph of the modules that the functions of a tree are in."""
 
-    tree: Tree
     read: Callable[[str], str]
     """The text of a file as it was when the program ran; `WhenceError` where that is not known."""
     _files: dict[str, Mapping[tuple[str, int], list[str]]] = field(default_factory=dict)
-    _named: dict[str, list[str]] = field(default_factory=dict)
-    _functions: int = 0
+    _named: dict[str, list[int]] = field(default_factory=dict)
+    _functions: Sequence[Function] = ()
 
-    def callees(self, function: Function) -> Sequence[str] | None:
+    def callees(self, function: Function, among: Sequence[Function]) -> Sequence[int] | None:
         """The functions of the tree that a function's text names."""
         where = function.location
         if where is None or where.line is None:
@@ -42,7 +40,7 @@ class PythonCallGraph:
         found = self._files[where.file].get((function.qualname, where.line))
         if found is None:
             return None
-        known = self._by_last_name()
+        known = self._by_last_name(among)
         return list(dict.fromkeys(each for name in found for each in known.get(name, ())))
 
     def _read(self, file: str) -> Mapping[tuple[str, int], list[str]]:
@@ -51,19 +49,18 @@ class PythonCallGraph:
         except (WhenceError, SyntaxError, ValueError, RecursionError, MemoryError):
             return {}
 
-    def _by_last_name(self) -> Mapping[str, list[str]]:
-        """The whole names of functions by what their text calls them."""
-        functions = self.tree.functions
-        if self._functions != len(functions):
-            self._functions = len(functions)
+    def _by_last_name(self, functions: Sequence[Function]) -> Mapping[str, list[int]]:
+        """The places of functions by what a text calls them."""
+        if self._functions is not functions:
+            self._functions = functions
             self._named = {}
-            for each in functions:
+            for number, each in enumerate(functions):
                 *above, last = each.short().split(".")
                 if last in _CONSTRUCTORS and above:
                     last = above[-1]
                 elif last.startswith("<"):
                     last = each.short()
-                self._named.setdefault(last, []).append(each.name)
+                self._named.setdefault(last, []).append(number)
         return self._named
 
 

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from whence.errors import WhenceError
 from whence.langs.python.call_graph import PythonCallGraph
 from whence.model.call import Function, Location
-from whence.testing.trees import tree_from_parents
 
 TEXT = """\
 import other
@@ -38,25 +35,21 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-def graph(text: str = TEXT) -> PythonCallGraph:
+def named(name: str, text: str = TEXT) -> list[str] | None:
+    """The functions that the text of one names."""
+
     def read(file: str) -> str:
         if file != "m.py":
             raise WhenceError(f"{file} is not there")
         return text
 
-    functions = [
-        Function(name, name.partition(".")[2], name.partition(".")[0],
-                 Location(f"{name.partition('.')[0]}.py", line))
-        for name, line in FUNCTIONS.items()
-    ]  # fmt: skip
-    tree = tree_from_parents([-1] + [0] * (len(functions) - 1))
-    return PythonCallGraph(replace(tree, functions=functions), read)
-
-
-def named(name: str, text: str = TEXT) -> list[str] | None:
-    made = graph(text)
-    found = made.callees(next(each for each in made.tree.functions if each.name == name))
-    return None if found is None else list(found)
+    functions = []
+    for each, line in FUNCTIONS.items():
+        module, _, qualname = each.partition(".")
+        functions.append(Function(each, qualname, module, Location(f"{module}.py", line)))
+    function = next(each for each in functions if each.name == name)
+    found = PythonCallGraph(read).callees(function, functions)
+    return None if found is None else [functions[number].name for number in found]
 
 
 def test_what_a_function_names_stands_in_the_order_of_its_text() -> None:
