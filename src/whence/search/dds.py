@@ -84,7 +84,7 @@ def _function(suspects: Suspects, known: list[int]) -> tuple[int, str]:
             why += f"; {', '.join(passed)} gave something right and {_is(passed)} folded"
         return best, why
     if graph.root in known:
-        return graph.root, "of the other functions something was right, so its own calls follow"
+        return graph.root, f"only calls of {names[graph.root].short()} and folded ones are left"
     again = [each for each in graph.order if each in known]
     first = again[0] if again else known[0]
     return first, f"nothing else is left, so {names[first].short()} is unfolded"
@@ -121,9 +121,8 @@ def _nearest(suspects: Suspects, calls: Int64s) -> tuple[int, str]:
     columns = suspects.columns
     path = failing_path(suspects.columns, suspects.top)
     if len(path) == 1:
-        return int(
-            calls[np.argmin(columns.depth[calls])]
-        ), "of its calls this is nearest to the top"
+        found = int(calls[np.argmin(columns.depth[calls])])
+        return found, "of its calls this is nearest to the top"
     # Intervals of callers are nested, so how many of them hold a call tells the lowest that does.
     begun = np.searchsorted(path, calls, side="right")
     running = len(path) - np.searchsorted(columns.end[path][::-1], calls, side="right")
@@ -131,10 +130,8 @@ def _nearest(suspects: Suspects, calls: Int64s) -> tuple[int, str]:
     distance = columns.depth[calls] - 2 * columns.depth[path[common]]
     found = int(calls[np.argmin(distance)])
     ended = calls[columns.outcome[calls] != OutcomeKind.NOT_TERMINATED]
-    return (
-        ended_twin(suspects.tree, found, ended),
-        "of its calls this is nearest to where the run was broken off",
-    )
+    found = ended_twin(suspects.tree, found, ended)
+    return found, "of its calls this is nearest to where the run was broken off"
 
 
 def _from_the_leaves(suspects: Suspects, calls: Int64s, function: int) -> tuple[int, str]:
@@ -143,19 +140,19 @@ def _from_the_leaves(suspects: Suspects, calls: Int64s, function: int) -> tuple[
     cyclic = _going_round(suspects, calls)
     if cyclic is not None:
         return cyclic, "it led to a call of itself with the same inputs"
-    lasts = _is_last(suspects, function, calls)
-    judged = [each for each in suspects.history if columns.function[each.position] == function]
-    below = [each for each in judged if suspects.top < each.position < suspects.stop]
-    positions = np.array([each.position for each in below], dtype=np.int64)
-    right = np.array([each.verdict is Verdict.RIGHT for each in below], dtype=bool)
-    one_was_right = bool((_is_last(suspects, function, positions) & right).any())
-    part = calls[~lasts] if one_was_right or not lasts.any() else calls[lasts]
-    if not len(part):
-        part = calls
-    words = "goes on with" if not _is_last(suspects, function, part[:1])[0] else "ends"
-    return int(
-        part[np.argmax(columns.depth[part])]
-    ), f"it {words} the recursion, lowest of its kind"
+    ends = _is_last(suspects, function, calls)
+    right = [
+        each.position for each in suspects.history
+        if each.verdict is Verdict.RIGHT
+        and columns.function[each.position] == function
+        and suspects.top < each.position < suspects.stop
+    ]  # fmt: skip
+    is_folded = _is_last(suspects, function, np.array(right, dtype=np.int64)).any()
+    wanted = ends if ends.all() or (ends.any() and not is_folded) else ~ends
+    part = calls[wanted]
+    words = "ends" if wanted is ends else "goes on with"
+    lowest = int(part[np.argmax(columns.depth[part])])
+    return lowest, f"it {words} the recursion, lowest of its kind"
 
 
 def _is_last(suspects: Suspects, function: int, calls: Int64s) -> Bools:

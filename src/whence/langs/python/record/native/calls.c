@@ -276,7 +276,12 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
     if (unlikely(code->transparent)) {
         if (code->counted) {
             check_limits(thread, &parent);
-            parent.skipped ? skip(thread) : skip_of(thread, parent.call);
+            if (parent.skipped) {
+                skip(thread);
+            }
+            else {
+                skip_of(thread, parent.call);
+            }
         }
         push_alias(thread, frame, code, parent.call, parent.depth, parent.skipped);
         return;
