@@ -7,6 +7,7 @@ reached through it alone. Equals come in the order of the text, the function of 
 
 - *Folding*: a function of which one call was judged right is passed over, with all that is reached
   through it alone, until one of its calls is wrong or nothing else is left: then it is *unfolded*.
+  Which call comes then the paper does not say; here it is the one that splits the rest most evenly.
 - *Expansion*: calls of the top's own function are two groups, those that called it again and those
   that did not, and are asked about from the leaves upwards; each group is folded like a function.
 - Of another function the call nearest to the top is asked about; if the top raised or did not end,
@@ -32,6 +33,7 @@ from whence.model.verdict import Verdict
 from whence.ports import Choice, Int64s, Suspects
 from whence.search.function_graph import FunctionGraph
 from whence.search.instances import ended_twin, failing_path, inputs
+from whence.search.optimal_divide_and_query import OptimalDivideAndQuery
 from whence.tree.cycles import find_cycle
 
 _ALIKE = 1000
@@ -53,41 +55,44 @@ class Dds:
         if not len(still_open):
             return None
         functions = suspects.columns.function[still_open]
-        own = int(suspects.columns.function[suspects.top])
-        function, why = _function(suspects, np.unique(functions).tolist())
-        calls = still_open[functions == function]
-        if function != own:
-            chosen, which = _nearest(suspects, calls)
-        else:
-            chosen, which = _from_the_leaves(suspects, calls, function)
-        return Choice(chosen, f"{why}; {which}", function)
+        names, graph = suspects.tree.functions, FunctionGraph(suspects)
+        fresh = _fresh(suspects, graph, np.unique(functions).tolist())
+        if fresh is not None:
+            function, why = fresh
+            chosen, which = _nearest(suspects, still_open[functions == function])
+            return Choice(chosen, f"{why}; {which}", function)
+        own = still_open[functions == graph.root]
+        leaf = _from_the_leaves(suspects, own, graph.root) if len(own) else None
+        if leaf is not None:
+            return Choice(leaf[0], f"no other function is left to try; {leaf[1]}", graph.root)
+        best = OptimalDivideAndQuery().choose(suspects)
+        if best is None:
+            return None
+        function = int(suspects.columns.function[best.position])
+        why = f"nothing else is left, so {names[function].short()} is unfolded; {best.why}"
+        return Choice(best.position, why, function)
 
 
 # --- the function ------------------------------------------------------------------------------
 
 
-def _function(suspects: Suspects, known: list[int]) -> tuple[int, str]:
-    """The function to look at, among those that have open calls, and why."""
-    graph = FunctionGraph(suspects)
+def _fresh(suspects: Suspects, graph: FunctionGraph, known: list[int]) -> tuple[int, str] | None:
+    """The function to look at, of those with open calls that are not folded, and why."""
     folded = _folded(suspects) - {graph.root}
     names = suspects.tree.functions
     through = sum(1 << each for each in folded)
     space = graph.reached(graph.root, through) & sum(1 << each for each in known)
     fresh = [each for each in graph.order if space >> each & 1 and each != graph.root]
-    if fresh:
-        space |= 1 << graph.root
-        left = {each: _expected(graph, space, through, each) for each in fresh}
-        best = min(fresh, key=left.__getitem__)
-        passed = [names[each].short() for each in sorted(folded) if each in known]
-        why = f"{names[best].short()} leaves the fewest functions, whichever the answer"
-        if passed:
-            why += f"; {', '.join(passed)} gave something right and {_is(passed)} folded"
-        return best, why
-    if graph.root in known:
-        return graph.root, f"only calls of {names[graph.root].short()} and folded ones are left"
-    again = [each for each in graph.order if each in known]
-    first = again[0] if again else known[0]
-    return first, f"nothing else is left, so {names[first].short()} is unfolded"
+    if not fresh:
+        return None
+    space |= 1 << graph.root
+    left = {each: _expected(graph, space, through, each) for each in fresh}
+    best = min(fresh, key=left.__getitem__)
+    passed = [names[each].short() for each in sorted(folded) if each in known]
+    why = f"{names[best].short()} leaves the fewest functions, whichever the answer"
+    if passed:
+        why += f"; {', '.join(passed)} gave something right and {_is(passed)} folded"
+    return best, why
 
 
 def _is(names: list[str]) -> str:
@@ -134,25 +139,31 @@ def _nearest(suspects: Suspects, calls: Int64s) -> tuple[int, str]:
     return found, "of its calls this is nearest to where the run was broken off"
 
 
-def _from_the_leaves(suspects: Suspects, calls: Int64s, function: int) -> tuple[int, str]:
-    """The lowest of the calls that end the recursion, then of those that go on with it."""
+def _from_the_leaves(suspects: Suspects, calls: Int64s, function: int) -> tuple[int, str] | None:
+    """The lowest of the calls that end the recursion, then of those that go on with it.
+
+    None if both were right once.
+    """
     columns = suspects.columns
     cyclic = _going_round(suspects, calls)
     if cyclic is not None:
         return cyclic, "it led to a call of itself with the same inputs"
-    ends = _is_last(suspects, function, calls)
     right = [
         each.position for each in suspects.history
         if each.verdict is Verdict.RIGHT
         and columns.function[each.position] == function
         and suspects.top < each.position < suspects.stop
     ]  # fmt: skip
-    is_folded = _is_last(suspects, function, np.array(right, dtype=np.int64)).any()
-    wanted = ends if ends.all() or (ends.any() and not is_folded) else ~ends
-    part = calls[wanted]
-    words = "ends" if wanted is ends else "goes on with"
-    lowest = int(part[np.argmax(columns.depth[part])])
-    return lowest, f"it {words} the recursion, lowest of its kind"
+    ends = _is_last(suspects, function, calls)
+    ended_right = _is_last(suspects, function, np.array(right, dtype=np.int64))
+    for part, was_right, words in (
+        (calls[ends], ended_right.any(), "ends"),
+        (calls[~ends], (~ended_right).any(), "goes on with"),
+    ):
+        if len(part) and not was_right:
+            lowest = int(part[np.argmax(columns.depth[part])])
+            return lowest, f"it {words} the recursion, lowest of its kind"
+    return None
 
 
 def _is_last(suspects: Suspects, function: int, calls: Int64s) -> Bools:

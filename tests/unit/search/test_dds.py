@@ -90,8 +90,13 @@ def test_a_folded_function_is_unfolded_when_nothing_else_is_left() -> None:
 
 
 def test_of_a_recursion_the_end_is_asked_about_first_then_what_goes_on_from_below() -> None:
-    chain = tree_from_parents([-1, 0, 1, 2, 0], rules=[0, 0, 0, 0, 0])
-    assert asked(state(chain), Verdict.RIGHT, Verdict.RIGHT, Verdict.RIGHT) == [3, 2, 1, 4]
+    chain = tree_from_parents([-1, 0, 1, 2, 3, 4, 0], rules=[0] * 7)
+    assert asked(state(chain), Verdict.RIGHT, Verdict.RIGHT)[:2] == [5, 4]
+
+
+def test_when_both_parts_of_a_recursion_were_right_once_the_rest_is_halved() -> None:
+    chain = tree_from_parents([-1, *range(20)], rules=[0] * 21)
+    assert asked(state(chain), Verdict.RIGHT, Verdict.RIGHT) == [20, 19, 9]
 
 
 def test_after_an_exception_the_call_nearest_to_it_is_asked_about() -> None:
