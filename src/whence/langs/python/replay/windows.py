@@ -152,6 +152,7 @@ class Windows:
     def debug(self, node: int, wanted: Wanted, *, at_end: bool) -> None:
         """Run the program up to a call, and let a person step from there."""
         conditions = Conditions.of(self.recording, header_of(self.tree))
+        conditions = replace(conditions, options={**conditions.options, "filter": None})
         with (
             tempfile.TemporaryDirectory(prefix="whence-") as folder,
             _talking() as (source, target),
