@@ -193,12 +193,23 @@ class Prior(Protocol):
         nothing is raised to a floor, so that no call is ruled out."""
 
 
+class CallGraph(Protocol):
+    """Which functions a function may call, by the text of the program: what ran is in the tree."""
+
+    def callees(self, function: Function, among: Sequence[Function]) -> Sequence[int] | None:
+        """The places of those `among` the functions of a tree that it may call, in the order in
+        which its text names them first; None where the text is not to be had. Too many do no harm.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The position of the call to ask about next, and why that one."""
 
     position: int
     why: str
+    function: int | None = None
+    """The function whose calls are shown with the question, so that any of them can be judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +292,10 @@ class Suspects(Protocol):
     @property
     def prior(self) -> Floats | None:
         """For each position what a strategy may multiply its own weight by, always above 0."""
+
+    @property
+    def graph(self) -> CallGraph | None:
+        """What the text of the program says about who calls whom."""
 
     @property
     def yes(self) -> Int64s:

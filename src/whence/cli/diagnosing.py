@@ -14,7 +14,7 @@ from typing import TextIO
 
 from whence.app import Debugging
 from whence.cli import oracles
-from whence.cli.opening import add_budget, reruns_of, sources_of, with_budget
+from whence.cli.opening import add_budget, graph_of, reruns_of, sources_of, with_budget
 from whence.cli.reporting import check_output, write_report
 from whence.cli.waiting import Waiting
 from whence.errors import WhenceError
@@ -138,6 +138,7 @@ def diagnose(
             provenance,
             options=known,
             prior=oracles.prior(options, tree, path, screen.note),
+            graph=graph_of(tree),
         ),
         oracles=asked,
         journal=journal,

@@ -12,6 +12,7 @@ from typing import Any
 
 from whence.cli.waiting import told_in_percent
 from whence.errors import WhenceError
+from whence.langs.python.call_graph import PythonCallGraph
 from whence.langs.python.failed_assertion import OperandProvenance
 from whence.langs.python.replay.following import FollowedProvenance
 from whence.langs.python.replay.materializing import NODE_BUDGET, Below, materializable
@@ -20,7 +21,7 @@ from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import is_trace
 from whence.langs.python.trace.provenance import TraceProvenance
-from whence.ports import Provenance, Reruns, Tree
+from whence.ports import CallGraph, Provenance, Reruns, Tree
 from whence.report.source import Sources
 from whence.slicing.art_file import read_art
 from whence.slicing.art_provenance import ArtProvenance
@@ -71,6 +72,13 @@ def sources_of(tree: Tree) -> Sources:
     header = recording.header
     folder = Path(header.cwd) if header.cwd else None
     return Sources(folder, header.clock / 1e9 if header.clock else None)
+
+
+def graph_of(tree: Tree) -> CallGraph | None:
+    """Who calls whom by the text of the program; None where the tree does not lead to it."""
+    if not isinstance(tree, ColumnTree) or about(tree) is None:
+        return None
+    return PythonCallGraph(sources_of(tree).read_unchanged)
 
 
 def reruns_of(provenance: Provenance | None, watch: Watch = unwatched) -> Reruns | None:

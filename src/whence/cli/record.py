@@ -32,6 +32,8 @@ _MOST_BYTES = 2 * 2**30
 """A program that runs for hours must not fill the disk because nobody thought of it."""
 
 
+_MOST_KEPT = 100_000
+"""So many calls of the functions of a filter are kept, unless another number is given."""
 _NO_LIMIT = 2**64 - 1
 _STOPPED_STATUS = 75
 
@@ -113,7 +115,13 @@ def option_words(options: argparse.Namespace) -> list[str]:
 
 
 def _rules(options: argparse.Namespace) -> UserCodeRules:
-    return UserCodeRules(tuple(options.user_code), tuple(options.only), tuple(options.leave_out))
+    kept = (name.strip() for each in options.filter for name in each.split(","))
+    return UserCodeRules(
+        tuple(options.user_code),
+        tuple(options.only),
+        tuple(options.leave_out),
+        tuple(filter(None, kept)),
+    )
 
 
 def _configure_trace(group: Any) -> None:
@@ -179,6 +187,12 @@ def _configure_choice(group: Any) -> None:
         help="do not record files, modules or functions that match (may be repeated)",
     )  # fmt: skip
 
+    group.add_argument(
+        "--filter", action="append", default=[], metavar="FUNCTION,…",
+        help="keep only calls of these functions (patterns; by default the first 100,000, see "
+        "--max-calls) and count all others",
+    )  # fmt: skip
+
 
 def _configure_rerun(command: argparse.ArgumentParser) -> None:
     """What whence itself asks for when it starts a program, or runs one again."""
@@ -197,12 +211,14 @@ def run(options: argparse.Namespace) -> NoReturn:
     if options.call_limit is not None or options.depth_limit is not None:
         _check_limits(options)
     usual = RecordOptions()
+    rules = _rules(options)
+    most = _MOST_KEPT if rules.kept and options.max_calls is None else options.max_calls
     settings = Settings(
         output=options.output or _default_output(target),
         options=replace(
             usual,
             detail=Detail(options.detail),
-            max_calls=options.max_calls,
+            max_calls=most,
             max_bytes=options.max_bytes,
             depth=options.depth,
             bound=WHOLE_BOUND if options.whole_values else usual.bound,
@@ -211,7 +227,7 @@ def run(options: argparse.Namespace) -> NoReturn:
             window=options.window,
             global_bound=WHOLE_BOUND if options.whole_values else usual.global_bound,
         ),
-        rules=_rules(options),
+        rules=rules,
         backend=options.backend,
         children=options.children,
         repeatable=options.repeatable,
@@ -261,6 +277,8 @@ def run(options: argparse.Namespace) -> NoReturn:
 def _check_limits(options: argparse.Namespace) -> None:
     if chosen(options.backend).name != NATIVE:
         raise UsageError("--call-limit and --depth-limit need the recorder in C")
+    if options.depth_limit is not None and options.filter:
+        raise UsageError("how deep calls are nested is not known with --filter: take --call-limit")
 
 
 def _check_journal(options: argparse.Namespace) -> None:

@@ -24,5 +24,7 @@ class Question:
     weight: float
     expected: int
     default: Answer | None = None
+    function: int | None = None
+    """The function whose calls are shown too, so that any of them can be judged."""
     problem: str = ""
     """Why the call cannot be read, so that nobody can judge it."""

@@ -132,6 +132,12 @@ class Sources:
         except (OSError, ValueError):
             return False
 
+    def read_unchanged(self, file: str) -> str:
+        """The text of a file as it was when the run began; `WhenceError` where nobody knows."""
+        if self.began is None or self.changed(file):
+            raise WhenceError(f"{file} may have been changed since the run began")
+        return self.read(file)
+
     def block(self, call: Call) -> Block:
         """The source of what a call ran; `WhenceError` where it is not to be had."""
         where = call.where()

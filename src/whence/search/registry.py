@@ -9,6 +9,7 @@ from whence.ports import Strategy
 from whence.search.auto import Auto
 from whence.search.biased_divide_and_query import BiasedDivideAndQuery
 from whence.search.combination import Combination
+from whence.search.dds import Dds
 from whence.search.divide_and_query import DivideAndQuery, DivideAndQueryShapiro
 from whence.search.divide_by_yes_and_query import DivideByYesAndQuery
 from whence.search.dynamic_weighting import DynamicWeighting
@@ -62,6 +63,7 @@ _ALL: tuple[tuple[Strategy, str], ...] = (
     ),
     (Combination(), "six weights, each breaking the ties of the one before"),
     (Combination(plain_sum=True, name="combination-sum"), "the sum of the six weights"),
+    (Dds(), "function by function as the text calls them; all calls of one are shown (DDS)"),
     (Switching(), "heaviest first in shallow trees, divide and query in deep ones"),
     (SingleStepping(), "bottom-up, a call after all that it called"),
 )

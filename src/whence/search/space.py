@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.model.verdict import Verdict
-from whence.ports import Bytes, Columns, Floats, Int32s, Int64s, Judged, Tree
+from whence.ports import Bytes, CallGraph, Columns, Floats, Int32s, Int64s, Judged, Tree
 from whence.search.scan import Calls
 from whence.tree.build import subtree_sums
 
@@ -72,6 +72,7 @@ class SearchSpace:
         *,
         rest: bool,
         prior: Floats | None = None,
+        graph: CallGraph | None = None,
     ) -> None:
         self.tree = tree
         self.columns: Columns = tree.columns
@@ -79,6 +80,7 @@ class SearchSpace:
         self.rest = rest
         """The top was judged right, yet the rest is to be searched: no call is known wrong."""
         self.prior: Floats | None = None if prior is None else np.clip(prior, LEAST_PRIOR, 1.0)
+        self.graph = graph
         self.top = 0
         self.history: list[Judged] = []
         self.flags: Bytes = np.zeros(len(self.columns), dtype=np.uint8)

@@ -117,6 +117,7 @@ def _question(state: State, space: SearchSpace, choice: Choice) -> Question:
         weight=weight,
         expected=max(1, questions_left(weight + (not space.top_is_open))),
         default=default,
+        function=choice.function,
         problem=problem,
     )
 

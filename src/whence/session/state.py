@@ -15,7 +15,7 @@ import numpy as np
 
 from whence.model.call import Function, locate_mark
 from whence.model.verdict import Answer, Scope, Trust, Verdict
-from whence.ports import Judged, Prior, Provenance, Tree
+from whence.ports import CallGraph, Judged, Prior, Provenance, Tree
 from whence.search.registry import DEFAULT
 from whence.search.space import SearchSpace, Switches
 
@@ -85,6 +85,7 @@ class SpaceCache:
                 trusted_functions(state.tree, facts.trusts),
                 rest=facts.rest,
                 prior=None if state.prior is None else state.prior.factors(state.tree),
+                graph=state.graph,
             )
             known = 0
         for answer in facts.answers[known:]:
@@ -131,6 +132,7 @@ class State:
     not_expandable: Mapping[int, str] = field(default_factory=dict)
     """Calls whose callees are not to be had, and why."""
     prior: Prior | None = None
+    graph: CallGraph | None = None
     cache: SpaceCache = field(default_factory=SpaceCache, compare=False, repr=False)
 
     def with_facts(self, facts: Facts) -> State:

@@ -12,12 +12,18 @@ import numpy as np
 from whence.errors import UsageError
 from whence.model.verdict import Verdict
 from whence.ports import Int64s, Tree
+from whence.search.instances import retained
 from whence.search.space import SKIPPED, TRUSTED, SearchSpace
 from whence.session.state import State
 from whence.tree.reading import readable_call
 from whence.ui.terminal.layout import brief
 
 MOST = 20
+
+_DEEPEST = 8
+_MARKS = {
+    (False, False): " ", (True, False): "*", (False, True): "#", (True, True): "#",
+}  # fmt: skip
 
 SAID = {
     Verdict.RIGHT: "right",
@@ -98,6 +104,29 @@ def listing_lines(state: State, listing: Listing, width: int, *, others: bool) -
         return [f"There are no {noun} of {listing.name} in this tree."]
     head = f"{listing.total} {noun} of {listing.name}, {_may(listing)} at fault:"
     return [head, *_rows(state, listing, width)]
+
+
+def instance_lines(state: State, function: int, width: int) -> list[str]:
+    """The calls of a function below the one known to be wrong, each below what led to it."""
+    tree, space = state.tree, state.space()
+    table = retained(space, function)
+    shown = table.rows[:MOST]
+    names = [f"{tree.id(each.position)}{_MARKS[each.again, each.frozen]}" for each in shown]
+    column = max(map(len, names)) + 2
+    name = tree.functions[function].short()
+    several = " ".join(label.strip(" *#") for label in names[1:3])
+    out = [f"Calls of {name}, each below what led to it (any can be judged: n {several}):"]
+    for each, label in zip(shown, names, strict=True):
+        said = said_of(space, each.position)
+        note = f"  ({said})" if said else ""
+        margin = "  " * min(each.depth, _DEEPEST)
+        room = width - column - 2 - len(note) - len(margin)
+        text = brief(readable_call(tree, each.position)[0], max(room, 20))
+        out.append(f"{label:>{column}}  {margin}{text}{note}")
+    more = len(table.rows) - len(shown) + table.left_out
+    if more:
+        out.append(f"{'':{column}}  … and {more} more; list {name} names them")
+    return out
 
 
 def _rows(state: State, listing: Listing, width: int) -> list[str]:

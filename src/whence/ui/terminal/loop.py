@@ -51,6 +51,7 @@ from whence.ui.terminal.listing import (
     MOST,
     calls_of,
     find_function,
+    instance_lines,
     listing_lines,
     suspect_lines,
     suspects,
@@ -145,7 +146,11 @@ class _Conversation:
     def _show_question(self, outcome: Ask) -> None:
         said = self.debugging.state.facts.answers
         number = sum(answer.by == "person" for answer in said) + 1
-        lines = question_lines(outcome.question, number, self.screen.width, self._view())
+        width, function = self.screen.width, outcome.question.function
+        lines = question_lines(outcome.question, number, width, self._view())
+        if function is not None:
+            table = instance_lines(self.debugging.state, function, width)
+            lines = [*(Line(each, Tone.QUIET) for each in table), Line(""), *lines]
         if self._counted is not outcome:
             self.debugging.shown("\n".join(line.text for line in lines))
             self._counted = outcome

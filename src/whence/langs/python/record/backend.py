@@ -28,6 +28,8 @@ class CodeDescription:
     line_table: bytes
     transparent: bool
     """A comprehension or generator expression: no call of its own."""
+    counted: bool = False
+    """Transparent, and a call all the same: a filter leaves it out, so it is only counted."""
 
 
 class CodeReader(Protocol):

@@ -78,6 +78,8 @@ class PythonCodeReader:
         flags = _flags(code)
         # A module's variables are its own: it makes them all, and reads none from elsewhere.
         reads_variables = self._with_reads and not flags & MODULE_BODY
+        transparent = is_transparent(code)
+        counted = not transparent and not self._user_code.keeps(code, namespace)
         return CodeDescription(
             flags=flags,
             file=code.co_filename,
@@ -88,7 +90,8 @@ class PythonCodeReader:
             free_variables=code.co_freevars if self._with_reads else (),
             global_names=global_names(code) if reads_variables else (),
             line_table=code.co_linetable,
-            transparent=is_transparent(code),
+            transparent=transparent or counted,
+            counted=counted,
         )
 
 

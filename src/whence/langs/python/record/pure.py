@@ -367,6 +367,7 @@ class PureBackend:
             site = self._unwind_to_caller(thread, caller)
         parent = self._owner(thread)
         if code.description.transparent:
+            parent.skipped += code.description.counted
             return Activation(id(frame), parent, None, code)
         inputs = self._inputs(frame, code)
         call = self._stream.begin(code, parent, site, inputs, frame.f_globals)

@@ -304,6 +304,7 @@ def _told(settings: Settings) -> dict[str, Any]:
         "user_code": list(rules.added),
         "only": list(rules.only),
         "left_out": list(rules.left_out),
+        "filter": list(rules.kept),
         "backend": settings.backend,
         "children": settings.children,
     }

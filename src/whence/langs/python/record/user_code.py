@@ -20,6 +20,7 @@ from types import CodeType
 from typing import Any
 
 _INSTALLED = ("site-packages", "dist-packages")
+_TOLD = ("user_code", "only", "left_out", "filter")
 _DATACLASS_MAKER = "__create_fn__"
 
 
@@ -38,11 +39,13 @@ class UserCodeRules:
     """Patterns: if there are any, only what matches one of them is user code."""
     left_out: tuple[str, ...] = ()
     """Patterns: what matches one of them is not."""
+    kept: tuple[str, ...] = ()
+    """Patterns of functions: if there are any, other calls of user code are only counted."""
 
     @classmethod
     def told(cls, told: Mapping[str, Any]) -> UserCodeRules:
         """The rules that a trace's header quotes."""
-        return cls(*(tuple(told.get(name) or ()) for name in ("user_code", "only", "left_out")))
+        return cls(*(tuple(told.get(name) or ()) for name in _TOLD))
 
     @property
     def words(self) -> list[str]:
@@ -51,6 +54,7 @@ class UserCodeRules:
             *(f"--user-code={each}" for each in self.added),
             *(f"--only={each}" for each in self.only),
             *(f"--leave-out={each}" for each in self.left_out),
+            *(f"--filter={each}" for each in self.kept),
         ]
 
 
@@ -81,6 +85,15 @@ class UserCode:
     def owns_module(self, name: str, file: str) -> bool:
         """Whether a module is the user's, whatever is left out of it by a pattern."""
         return self._owns_file(file, name, file)
+
+    def keeps(self, code: CodeType, namespace: dict[str, Any]) -> bool:
+        """Whether calls of user code are recorded, and not only counted. Modules are: they are
+        few, and what nobody else called is called by them."""
+        if not self._rules.kept or code.co_name == "<module>":
+            return True
+        qualname = code.co_qualname
+        names = (qualname, f"{module_name(namespace)}.{qualname}", code.co_name)
+        return any(_matches(pattern, names) for pattern in self._rules.kept)
 
     def _owns_file(self, file: str, module: str, module_file: str) -> bool:
         if any(module == name or module.startswith(f"{name}.") for name in self._added_packages):

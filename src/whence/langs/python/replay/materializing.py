@@ -18,10 +18,10 @@ import numpy as np
 from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.replay.process import journal_beside
 from whence.langs.python.replay.windows import TOP, Recorded, Windows
-from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.calls import TraceSource, skipped_by
 from whence.ports import Columns, Int64s
 from whence.tree.build import subtree_sums
-from whence.tree.memory import ColumnTree
+from whence.tree.memory import ColumnTree, all_ids
 
 NODE_BUDGET = 100_000
 """So many calls at most come to light at once, unless a single call made more."""
@@ -54,8 +54,13 @@ class Below:
     budget: int
 
     def expand(self, number: int, _: int) -> ColumnTree:
-        """The tree whose top is a call of this recording, as deep as the budget allows."""
+        """The tree whose top is a call of this recording, as deep as the budget allows.
+
+        Of a call some of whose callees were recorded, those that were not come with the others:
+        below what stands for them, the whole call is had once more.
+        """
         tree = self.recorded.tree
+        detail, number = number, number if number >= 0 else skipped_by(number)[0]
         node = self._id(number)
         try:
             window = self.windows.look(node, self.budget)
@@ -71,12 +76,60 @@ class Below:
         source = window.tree.sources[0]
         assert isinstance(source, TraceSource)
         source.deeper = Below(self.windows, window, self.budget)
-        return _cut(window, node, self.windows.first_id)
+        found_below = _cut(window, node, self.windows.first_id)
+        if detail >= 0:
+            return found_below
+        place = int(np.flatnonzero(tree.details == detail)[0])
+        is_first = self.recorded is self.windows.first
+        top = tree.id(place) if is_first else node + self.windows.first_id
+        known = _recognized(self.recorded, window, found_below)
+        return _in_place_of(tree, place, top, known)
 
     def _id(self, number: int) -> int:
         if self.recorded is self.windows.first:
             return number
         return int(self.recorded.ordinals[number]) + self.windows.first_id
+
+
+def _recognized(ours: Recorded, window: Recorded, found: ColumnTree) -> ColumnTree:
+    """The calls that were recorded before have the equations that they had: what was said of them
+    holds. (Numbers of types and code, by which equations are told, are each file's own.)"""
+    again = np.flatnonzero(found.details > 0)
+    ordinals = window.ordinals[found.details[again]]
+    number = np.minimum(np.searchsorted(ours.ordinals, ordinals), len(ours.ordinals) - 1)
+    known = ours.ordinals[number] == ordinals
+    positions = ours.tree.positions(number[known].tolist())
+    equation = found.columns.equation.copy()
+    equation[again[known]] = ours.tree.columns.equation[positions]
+    return replace(found, columns=replace(found.columns, equation=equation))
+
+
+def _in_place_of(ours: ColumnTree, position: int, top: int, found: ColumnTree) -> ColumnTree:
+    """The same calls below what stood for some of them, which nobody is asked about."""
+    stands = ours.functions[int(ours.columns.function[position])]
+    columns, details, ids = found.columns, found.details.copy(), all_ids(found).copy()
+    function, rule = columns.function.copy(), columns.rule.copy()
+    equation, own, outcome = columns.equation.copy(), columns.own.copy(), columns.outcome.copy()
+    function[0], rule[0] = len(found.functions), len(found.rules)
+    equation[0], own[0] = ours.columns.equation[position], 0.0
+    outcome[0] = ours.columns.outcome[position]
+    details[0], ids[0] = ours.details[position], top
+    return replace(
+        found,
+        columns=replace(
+            columns,
+            function=function,
+            rule=rule,
+            equation=equation,
+            own=own,
+            outcome=outcome,
+            weight=subtree_sums(own, columns.end),
+        ),
+        functions=[*found.functions, stands],
+        rules=[*found.rules, ours.rules[int(ours.columns.rule[position])]],
+        details=details,
+        ids=ids,
+    )
 
 
 def _cut(window: Recorded, top: int, first_id: int) -> ColumnTree:

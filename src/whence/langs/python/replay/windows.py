@@ -51,7 +51,12 @@ MOST_RECORDED = 2_000_000
 """So many calls at most are recorded in a re-run."""
 _A_DAY = 86_400.0
 _HIGH = 700
-_NO_BOUNDS: Mapping[str, Any] = {"depth": None, "max_bytes": None, "max_calls": MOST_RECORDED}
+_NO_BOUNDS: Mapping[str, Any] = {
+    "depth": None,
+    "max_bytes": None,
+    "max_calls": MOST_RECORDED,
+    "filter": None,
+}
 
 
 @dataclass
@@ -147,6 +152,7 @@ class Windows:
     def debug(self, node: int, wanted: Wanted, *, at_end: bool) -> None:
         """Run the program up to a call, and let a person step from there."""
         conditions = Conditions.of(self.recording, header_of(self.tree))
+        conditions = replace(conditions, options={**conditions.options, "filter": None})
         with (
             tempfile.TemporaryDirectory(prefix="whence-") as folder,
             _talking() as (source, target),

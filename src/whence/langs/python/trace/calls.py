@@ -156,8 +156,23 @@ class Deeper(Protocol):
         """The tree whose top is this call."""
 
 
+_COUNT_BITS = 32
+_MOST_COUNTED = 2**_COUNT_BITS - 1
+
+
+def skipped_detail(caller: Int64s, count: Int64s) -> Int64s:
+    """The detail of what stands for calls that were not recorded, below a call."""
+    detail: Int64s = -(caller << _COUNT_BITS | np.minimum(count, _MOST_COUNTED))
+    return detail
+
+
+def skipped_by(detail: int) -> tuple[int, int]:
+    """The call that led to calls that were not recorded, and how many there are of them."""
+    return -detail >> _COUNT_BITS, -detail & _MOST_COUNTED
+
+
 class TraceSource:
-    """The calls of one trace. A detail is a call's number, or minus a number of skipped calls."""
+    """The calls of one trace. A detail is a call's number, or a `skipped_detail`."""
 
     def __init__(self, file: TraceFile, tables: Tables, places: Places) -> None:
         self.file = file
@@ -167,7 +182,7 @@ class TraceSource:
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
         """The call in full."""
         if detail < 0:
-            text = f"{-detail:,} calls that were not recorded"
+            text = f"{skipped_by(detail)[1]:,} calls that were not recorded"
             return Call(function, rule, Outcome(OutcomeKind.RETURNED), text=text)
         try:
             return self._run(function, rule) if detail == 0 else self._call(detail, function, rule)
@@ -185,7 +200,7 @@ class TraceSource:
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
         """What was not recorded is not to be had from a trace alone."""
-        if self.deeper is None or detail < 0:
+        if self.deeper is None or (detail < 0 and not skipped_by(detail)[0]):
             raise CannotExpand(
                 "the calls below this one were not recorded: record again with higher bounds, or "
                 "with --journal, and they are found by running it again"

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.langs.python.trace import format as f
-from whence.langs.python.trace.calls import Places, TraceSource
+from whence.langs.python.trace.calls import Places, TraceSource, skipped_detail
 from whence.langs.python.trace.format import Malformed, mix
 from whence.langs.python.trace.pages import DAMAGED, Header, TraceError, TraceFile
 from whence.langs.python.trace.processes import NOT_RECORDED, FamilySource, with_children
@@ -43,7 +43,7 @@ from whence.tree.build import Rows, as_array, link
 from whence.tree.memory import ColumnTree, assembled
 
 Progress = Callable[[int, int], None]
-_INDEX = "trace 4"
+_INDEX = "trace 5"
 """To be raised whenever what a scan finds, or how it is kept, changes."""
 
 
@@ -274,7 +274,7 @@ def _rows(
         equations=joined("q", scanned.equation, np.array(unique, np.uint64).astype(np.int64)),
         efforts=joined("i", scanned.effort, np.full(len(mixed), len(NOT_RECORDED))),
         implicit=joined("B", implicit, np.ones(len(mixed))),
-        details=joined("q", np.arange(count), -hidden),
+        details=joined("q", np.arange(count), skipped_detail(mixed, hidden.astype(np.int64))),
     )
 
 

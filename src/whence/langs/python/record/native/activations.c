@@ -53,6 +53,10 @@ static Activation *push_alias(Thread *thread, Frame *frame, CodeEntry *code, uin
                               uint32_t depth, bool skipped)
 {
     Activation *alias = push(thread, frame, code, skipped ? SKIPPED : ALIAS, call, depth);
+    if (alias != NULL && thread->count > 1 && alias[-1].call == call) {
+        alias->site = skipped ? -1 : alias[-1].site; /* as it is in the frame that it stands on */
+        return alias;
+    }
     for (size_t i = thread->count - 1; alias != NULL && !skipped && i-- > 0;) {
         if (thread->stack[i].kind == RECORDED && thread->stack[i].call == call) {
             alias->site = (int32_t)i;
@@ -116,6 +120,11 @@ static void skip(Thread *thread)
 /* On that which created a generator, which may begin to run elsewhere. */
 static void skip_of(Thread *thread, uint64_t call)
 {
+    const Activation *top = thread->count > 0 ? &thread->stack[thread->count - 1] : NULL;
+    if (top != NULL && top->call == call && top->site >= 0) {
+        skip_below(thread, top->site);
+        return;
+    }
     for (size_t i = thread->count; i-- > 0;) {
         if (thread->stack[i].kind == RECORDED && thread->stack[i].call == call) {
             skip_below(thread, (int32_t)i);

@@ -147,6 +147,9 @@ void generator_created(Thread *thread, PyObject *object, CodeEntry *code, const 
         return;
     }
     if (code->transparent) {
+        if (code->counted) {
+            skip_of(thread, parent.call);
+        }
         generator->kind = parent.skipped ? SKIPPED : ALIAS;
         generator->call = parent.call;
         generator->depth = parent.depth;
@@ -261,7 +264,8 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
 static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, CodeEntry *code)
 {
     bool of_generator = code->is_generator && owned_by_generator(frame);
-    if (unlikely(calls_before() >= recorder.collect_at) && !of_generator && !code->transparent) {
+    bool is_call = !code->transparent || code->counted;
+    if (unlikely(calls_before() >= recorder.collect_at) && !of_generator && is_call) {
         collect_garbage();
     }
     make_current(thread, frame);
@@ -271,6 +275,15 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
     }
     Origin parent = thread_top(thread);
     if (unlikely(code->transparent)) {
+        if (code->counted) {
+            check_limits(thread, &parent);
+            if (parent.skipped) {
+                skip(thread);
+            }
+            else {
+                skip_of(thread, parent.call);
+            }
+        }
         push_alias(thread, frame, code, parent.call, parent.depth, parent.skipped);
         return;
     }

@@ -231,6 +231,7 @@ static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
         code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
     if (description != NULL && description != Py_None) {
         entry->transparent = number_field(description, "transparent");
+        entry->counted = number_field(description, "counted");
         entry->user = entry->transparent || write_code(entry, description);
         entry->quick = is_quick(entry);
         entry->quick_inputs = recorder.detail == DETAIL_IDS ? 0 : entry->input_count;

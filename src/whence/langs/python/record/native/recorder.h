@@ -142,7 +142,8 @@ size_t encode_utf8(PyObject *text, Py_ssize_t characters, uint8_t *target);
 
 enum activation_kind {
     RECORDED,
-    ALIAS,   /* transparent code: its calls are those of the call in which it stands */
+    ALIAS,   /* transparent code: its calls are those of the call in which it stands. What a
+              * filter leaves out is counted, too */
     SKIPPED, /* beyond a bound: counted only */
 };
 
@@ -284,6 +285,7 @@ typedef struct {
 struct CodeEntry {
     PyCodeObject *code; /* the only strong reference that the recorder keeps */
     bool user, transparent, is_generator, is_coroutine, is_async_generator;
+    bool counted; /* transparent, because a filter leaves it out */
     bool local_events;
     bool quick; /* a plain function with a few plain parameters: call_quickly */
     uint32_t number;
