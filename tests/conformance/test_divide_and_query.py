@@ -128,8 +128,13 @@ def exact_minimax(parents: list[int]) -> int:
     return least(0, below[0] & ~1)
 
 
+def in_soak_if_large(row: dict[str, Any]) -> Any:
+    nodes = row["nodes"]
+    return pytest.param(row, id=str(nodes), marks=[pytest.mark.soak] if nodes > 7 else [])
+
+
 @pytest.mark.parametrize(
-    "row", OPTIMAL["worst_case_statistics_root_wrong_uncounted"], ids=lambda row: str(row["nodes"])
+    "row", map(in_soak_if_large, OPTIMAL["worst_case_statistics_root_wrong_uncounted"])
 )
 def test_worst_cases_over_every_small_tree(row: dict[str, Any]) -> None:
     names = {"shapiro": "shapiro", "hirunkitti": "hirunkitti", "optimal_dq": "optimal"}

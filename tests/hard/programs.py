@@ -227,7 +227,7 @@ PROGRAMS = {
             return len(table), FAULT, len(tree)
 
         def main():
-            return measure(numbers(300_000), text(5_000_000), nested(50_000))
+            return measure(numbers(50_000), text(5_000_000), nested(50_000))
 
         print(main())
         """,
