@@ -9,16 +9,19 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.errors import UsageError
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE
 from whence.langs.python.record.executed_lines import LineWatch, Wanted
-from whence.langs.python.record.launch import STOPPED, Kind, Target, launch
+from whence.langs.python.record.launch import STOPPED, Kind, Target, as_it_is, launch
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
 from whence.langs.python.record.user_code import UserCodeRules
+
+if TYPE_CHECKING:
+    from whence.langs.python.zoom.watching import Watch
 
 _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNCTION) [ARGS]"
 
@@ -161,7 +164,7 @@ def _configure_choice(group: Any) -> None:
 
 def _configure_rerun(command: argparse.ArgumentParser) -> None:
     """What whence itself asks for when it starts a program, or runs one again."""
-    for option in ("--repeatable", "--lines-of", "--lines-to"):
+    for option in ("--repeatable", "--lines-of", "--lines-to", "--zoom-of", "--zoom-to"):
         command.add_argument(option, help=argparse.SUPPRESS)
     command.add_argument("--whole-calls", type=_range, help=argparse.SUPPRESS)
 
@@ -201,6 +204,8 @@ def run(options: argparse.Namespace) -> NoReturn:
     if options.lines_of:
         watch = LineWatch(Wanted.from_text(options.lines_of), options.lines_to)
 
+    zoom = _zoom(options, recording) if options.zoom_of else None
+
     def start() -> None:
         recording.start()
         if watch is not None:
@@ -214,7 +219,19 @@ def run(options: argparse.Namespace) -> NoReturn:
             if not recording.is_of_child:
                 _tell(written, verbose, quiet)
 
-    launch(target, start, finished)
+    launch(target, start, finished, zoom.compiled if zoom is not None else as_it_is)
+
+
+def _zoom(options: argparse.Namespace, recording: Recording) -> Watch:
+    """One call tells what its statements do; then the program has told enough."""
+    from whence.langs.python.zoom.watching import Wish, start
+
+    wish, backend = Wish.from_text(options.zoom_of), recording.backend
+
+    def finish() -> None:
+        recording.finish(STOPPED, "it was gone into far enough")
+
+    return start(wish, options.zoom_to, backend.here, lambda: backend.calls, finish)
 
 
 def _end_at_signal(order: str, under_way: Sequence[Recording]) -> None:

@@ -31,7 +31,6 @@ from whence.langs.python.replay.rerun import (
     TIME_LIMIT,
     CannotRepeat,
     Conditions,
-    ProgramReruns,
 )
 from whence.langs.python.replay.shadow_alignment import (
     Aligned,
@@ -40,6 +39,7 @@ from whence.langs.python.replay.shadow_alignment import (
     code_at,
     is_whole,
 )
+from whence.langs.python.replay.zooming import ZoomingReruns
 from whence.model.call import PRINTED, RESULT, Location, Mark, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
 from whence.model.value import Kind, Steps, parse_path, show
@@ -104,7 +104,7 @@ class _Answer:
 _Key = tuple[int, Mark, bool]
 
 
-class ShadowedProvenance(ProgramReruns):
+class ShadowedProvenance(ZoomingReruns):
     """Origins and influences of marked parts, by runs that are made when they are asked for."""
 
     def __init__(
