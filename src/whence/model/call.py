@@ -137,7 +137,9 @@ class Call:
     def left(self, limits: Limits = Limits()) -> str:
         """The call with its arguments."""
         if self.step is not None:
-            before = ", ".join(f"{each.name} = {show(each.value, limits)}" for each in self.arguments)
+            before = ", ".join(
+                f"{each.name} = {show(each.value, limits)}" for each in self.arguments
+            )
             return f"{self.step.label}; before: {before}" if before else self.step.label
         arguments = ", ".join(
             f"{each.name}={show(each.value, limits)}" if each.name else show(each.value, limits)

@@ -37,6 +37,8 @@ _WRONG = {
     FaultKind.MISSING_ANSWER: "It lacks an answer, although its inputs are right and so is "
     "{callees}.",
 }
+_STEP = "What was so before it is right and so is {parts}, yet what it did is wrong."
+_LACKS = "All of its parts are right, yet what they come to is not: something is missing there."
 _ALL_CALLEES = "all that it called"
 _CALLEES_IN_SLICE = "all that it called that could have made what was marked"
 _SAID = {
@@ -109,14 +111,26 @@ def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> E
             "Only the rule is certain: the fault shows in this call or in one of "
             f"{len(diagnosis.group) - 1} more calls of {call.rule.name}."
         )
+    headline = f"The fault is in {call.function.short()}{_place(call, sources)}, call {node}."
+    if call.step is not None:
+        headline = f"The fault is in {call.function.short()}{_place(call, sources)}."
+        sentences[0] = _of_step(state, diagnosis)
     return Explanation(
-        f"The fault is in {call.function.short()}{_place(call, sources)}, call {node}.",
+        headline,
         source,
         problem,
         tuple(row for row in rows if row[1]),
         tuple(sentences),
         tuple(doubts(state, diagnosis, call, sources)),
     )
+
+
+def _of_step(state: State, diagnosis: Diagnosis) -> str:
+    tree = state.tree
+    calls = [readable_call(tree, tree.position(node))[0] for node in diagnosis.callees]
+    if any(call.step is not None for call in calls):
+        return _LACKS
+    return _STEP.format(parts=_ALL_CALLEES) if calls else _STEP.replace(" and so is {parts}", "")
 
 
 def _expected(answer: Answer) -> str:
@@ -126,6 +140,10 @@ def _expected(answer: Answer) -> str:
 def _given(call: Call) -> list[Row]:
     if call.text:
         return [("It was", [call.text])]
+    if call.step is not None:
+        before = [f"{each.name} = {_short(each.value)}" for each in call.arguments]
+        parts = [f"{each.name} = {_short(each.value)}" for each in call.step.parts]
+        return [("It is", [call.step.label]), ("Before it", before), ("It worked out", parts)]
     given = [
         f"{each.name or f'arg{number}'} = {_short(each.value)}"
         for number, each in enumerate(call.arguments, 1)
@@ -147,10 +165,16 @@ def _callees(state: State, diagnosis: Diagnosis) -> Row:
         calls.append(f"{short_equation(readable_call(tree, position)[0])}  ({said}{giver})")
     if len(shown) > CALLEES_SHOWN:
         calls.append(f"… and {len(shown) - CALLEES_SHOWN} more")
+    blamed = diagnosis.node
+    if blamed is not None and readable_call(tree, tree.position(blamed))[0].step is not None:
+        return "It did", calls
     return "It called", calls or ["nothing that could be at fault"]
 
 
 def _gave_back(call: Call, sources: Sources) -> list[Row]:
+    if call.step is not None:
+        printed = [("It printed", [repr(call.printed[:200])])] if call.printed else []
+        return [("After it", call.afterwards(_BRIEF)), *printed]
     out = [] if call.text else [_outcome(call, sources)]
     changed = []
     for effect in call.effects:

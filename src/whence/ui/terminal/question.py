@@ -147,7 +147,8 @@ def _shown(
     shown = [Line(text, Tone.CALL, strong) for text in equation(call, LIMITS, width, most)]
     shown += [Line(f"  {text}", Tone.CALL) for text in sources.outline(call)]
     shown += [Line(text, Tone.CALL, strong) for text in _reads(call, width, most)]
-    shown += [Line(text, Tone.CALL) for text in _effects(call.effects, width, most)]
+    if call.step is None:  # of a step they stand beside what was before it
+        shown += [Line(text, Tone.CALL) for text in _effects(call.effects, width, most)]
     printed = "\n".join(call.output) or call.printed
     return shown + [Line(text) for text in printed_lines(printed)]
 
@@ -177,7 +178,8 @@ def _differing(call: Call, last: Call | None) -> list[str]:
 
     Of a single argument one sees by oneself that it differs.
     """
-    if last is None or last.function.name != call.function.name or call.text:
+    plain = not call.text and call.step is None
+    if last is None or last.function.name != call.function.name or not plain:
         return []
     before = {each.name: each.value for each in (*last.arguments, *last.reads)}
     inputs = [each for each in (*call.arguments, *call.reads) if each.name]

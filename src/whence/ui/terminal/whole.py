@@ -37,6 +37,8 @@ def call_lines(call: Call, width: int) -> Iterator[str]:
     """What was recorded of a call, without its name and number."""
     if call.text:
         yield f"  {call.text}"
+    if call.step is not None:
+        yield f"  {call.step.label}"
 
     def value_lines(before: str, value: Value | None) -> Iterator[str]:
         if value is None:
@@ -56,5 +58,7 @@ def call_lines(call: Call, width: int) -> Iterator[str]:
     for effect in call.effects:
         yield from value_lines(f"{effect.target} before: ", effect.before)
         yield from value_lines(f"{effect.target} after: ", effect.after)
+    for each in call.step.parts if call.step is not None else ():
+        yield from value_lines(f"{each.name} = ", each.value)
     for line in call.printed.splitlines():
         yield f"  | {line}"

@@ -156,11 +156,13 @@ def is_told(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         is_super = isinstance(node.func, ast.Name) and node.func.id == "super"
         return not is_super
+    if isinstance(node, ast.UnaryOp):
+        return not isinstance(node.operand, ast.Constant)
     return isinstance(
         node,
-        ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.NamedExpr | ast.Await
-        | ast.ListComp | ast.SetComp | ast.DictComp | ast.JoinedStr | ast.YieldFrom,
-    ) and not (isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant))  # fmt: skip
+        ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.NamedExpr | ast.Await | ast.ListComp
+        | ast.SetComp | ast.DictComp | ast.JoinedStr | ast.YieldFrom,
+    )  # fmt: skip
 
 
 def find_body(text: str, first_line: int, qualname: str) -> Body:
@@ -174,9 +176,7 @@ def find_owner(tree: ast.Module, first_line: int, qualname: str) -> FunctionNode
     if qualname == MODULE:
         return tree
     found = [
-        node
-        for name, node in functions(tree)
-        if name == qualname and beginning(node) == first_line
+        node for name, node in functions(tree) if name == qualname and beginning(node) == first_line
     ]
     if len(found) == 1:
         return found[0]

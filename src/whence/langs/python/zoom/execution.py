@@ -233,9 +233,7 @@ class _Reader:
         return segment
 
     def _is_inside(self, number: int) -> bool:
-        return (
-            self._kind() == "at" and self._body.statements[self._number()].parent == number
-        )
+        return self._kind() == "at" and self._body.statements[self._number()].parent == number
 
     def _own(self, segment: Segment) -> None:
         """What a statement tells besides the statements in it."""

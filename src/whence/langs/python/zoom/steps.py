@@ -93,7 +93,9 @@ class _Building:
             pending += [(each, number) for each in reversed(segment.children)]
             if not segment.children or self._is_mixed(segment):
                 # What lies between its parts is its own doing, and so are the calls made there.
-                inside = [(told.calls[each.first], told.calls[each.end]) for each in segment.children]
+                inside = [
+                    (told.calls[each.first], told.calls[each.end]) for each in segment.children
+                ]
                 for call in self._between(told.calls[segment.first], told.calls[segment.end]):
                     if call not in taken and not any(low < call <= high for low, high in inside):
                         taken.add(call)
@@ -103,9 +105,7 @@ class _Building:
                 self._recorded_row(call, self._zoomed.node)
         if told.is_cut:
             self._rest()
-        return assembled(
-            link(self._rows), list(self._functions), list(self._rules), self._source
-        )
+        return assembled(link(self._rows), list(self._functions), list(self._rules), self._source)
 
     def _is_mixed(self, segment: Segment) -> bool:
         return segment.what is not What.STRETCH

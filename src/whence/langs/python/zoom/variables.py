@@ -126,9 +126,9 @@ class _Liveness:
         self._caught = NONE
         """What is alive where an exception may lead."""
 
-    def block(self, nodes: Sequence[ast.stmt], out: Names, jumps: _Jumps = _Jumps()) -> Names:
+    def block(self, nodes: Sequence[ast.stmt], out: Names, jumps: _Jumps | None = None) -> Names:
         """What is alive before some statements, given what is after them."""
-        live = out
+        live, jumps = out, jumps or _Jumps()
         for node in reversed(nodes):
             live |= self._caught
             number = self._numbers.get(id(node))
@@ -161,9 +161,7 @@ class _Liveness:
                 return NONE.union(out, *cases) | reads([node.subject, *guards])
         return (out - _bound(node)) | reads([node])
 
-    def _loop(
-        self, node: ast.While | ast.For | ast.AsyncFor, out: Names, jumps: _Jumps
-    ) -> Names:
+    def _loop(self, node: ast.While | ast.For | ast.AsyncFor, out: Names, jumps: _Jumps) -> Names:
         after = self.block(node.orelse, out, jumps)
         is_while = isinstance(node, ast.While)
         test = reads([node.test]) if isinstance(node, ast.While) else NONE

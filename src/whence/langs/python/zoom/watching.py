@@ -292,7 +292,7 @@ def start(
 
     `finish` ends the recording.
     """
-    output = os.path.abspath(output)
+    output = os.path.abspath(output)  # noqa: PTH100 - the program may change its folder
     printed = f"{output}.printed"
 
     def ended(told: dict[str, Any]) -> None:
