@@ -21,7 +21,7 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.value import BRIEF
-from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
+from whence.model.verdict import PERSON, REMEMBERED, SAID_OUTSIDE, Answer, Verdict
 from whence.ports import Acquitter, Following, Oracle, Reruns, Tree, Zooming
 from whence.report.source import Executed, Sources
 from whence.search.registry import find_strategy
@@ -54,8 +54,6 @@ Notify = Callable[[str], None]
 MOST_CANDIDATES = 1000
 UNREADABLE = "nobody: the call cannot be read"
 MOST_TOLD = 3
-SAID_OUTSIDE = "the session before"
-"""Who answers inside a call what was answered about the whole run."""
 NOT_ALLOWED = "the program would have to be run again for it, and that was not allowed"
 SAID_BY_ORACLE = {
     Verdict.RIGHT: "is right",
