@@ -29,6 +29,7 @@ from importlib.util import find_spec
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 sys.path.insert(0, str(Path(__file__).parent))
@@ -45,26 +46,12 @@ MOST_REASONS = 12
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(mutation.Result):
     """What came of a mutant, as it stands in the results."""
 
-    package: str
-    version: str
-    key: str
-    mutant: str
-    function: str
-    how: str
-    blamed: str = ""
-    why: str = ""
-    judged: int = 0
-    asked: int = 0
-    calls: int = 0
-    among: int = 0
+    version: str = ""
+    key: str = ""
     seconds: float = 0.0
-
-    @property
-    def differs(self) -> bool:
-        return self.how not in mutation.UNTRIED
 
 
 def packages() -> list[str]:
@@ -100,23 +87,21 @@ def tried(subject: mutation.Subject, mutant: mutation.Mutant, number: int, limit
     signal.signal(signal.SIGALRM, _too_late)
     signal.alarm(limit)
     try:
-        result = mutation.try_mutant(subject, mutant, number)
-        told = asdict(result)
-        for name in ("package", "mutant"):
-            del told[name]
+        told = asdict(mutation.try_mutant(subject, mutant, number))
     except Late:
         told = {"how": LATE, "why": f"it took longer than {limit} seconds"}
     except WhenceError as problem:
         told = {"how": mutation.MISTAKEN, "why": f"whence failed: {problem}"}
     finally:
         signal.alarm(0)
-    return Line(**_about(subject, mutant), **told, seconds=round(time.monotonic() - began, 2))
+    seconds = round(time.monotonic() - began, 2)
+    return Line(**{**_about(subject, mutant), **told, "seconds": seconds})
 
 
-def _about(subject: mutation.Subject, mutant: mutation.Mutant) -> dict[str, str]:
+def _about(subject: mutation.Subject, mutant: mutation.Mutant) -> dict[str, Any]:
     return {
-        "package": subject.package, "version": version_of(subject.package), "key": key_of(mutant),
-        "mutant": str(mutant), "function": mutant.function,
+        "package": subject.package, "mutant": str(mutant), "version": version_of(subject.package),
+        "key": key_of(mutant),
     }  # fmt: skip
 
 

@@ -1,12 +1,14 @@
 """What capturing a Prolog run costs, and what a long run takes to be debugged.
 
-    python bench/prolog.py [--repeat 3]
+    python bench/prolog.py [--repeat 3] [--long]
 
 Three tables. Capture: a goal is traced as a whole, and its calls are put together; events a second,
-of the wall clock and of the CPU of either process (they run side by side). Skip: the same goals
-looked at to a depth, as a multiple of the CPU that swipl takes for them plain. Long: a goal of some
-ten million inferences with one wrong leaf, debugged with the right program as the oracle:
-questions, seconds, and the largest memory of each process.
+of the wall clock and of the CPU of either process (they run side by side), and events in the CPU
+time of a loop that is timed in between, so that figures of a busy machine can be compared. Skip:
+goals of some seconds looked at to a depth, as a multiple of the CPU that swipl takes for them
+plain. Long: a goal of some ten million inferences with one wrong leaf, debugged with the right
+program as the oracle: questions, seconds, and the largest memory of each process; `--long` is that
+alone.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,10 +33,11 @@ from whence.langs.prolog.reference import ReferenceProgram, first_difference
 from whence.langs.prolog.trace_tree import TraceTree
 
 PROGRAM = Path(__file__).parent / "workloads" / "classic.pl"
-GOALS = ("reversed(20, 30)", "queens(8, Q)", "fib(17, F)")
-PLAIN = ("reversed(8000, 30)", "queens(18, Q)", "fib(25, F)")
+GOALS = ("reversed(100, 30)", "queens(14, Q)", "fib(20, F)")
+PLAIN = ("reversed(120000, 30)", "queens(20, Q)", "fib(30, F)")
 DEPTH = 3
 LONG = 14
+LOOP = 1_000_000
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -43,12 +47,12 @@ def cpu_of(engine: Engine) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICK
 
 
-def peak_of(engine: Engine) -> int:
-    """Its largest memory so far, in MB."""
-    for line in Path(f"/proc/{engine.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) // 1024
-    return 0
+def loop() -> float:
+    """The CPU seconds of a loop that has nothing to do with Prolog."""
+    start, total = time.process_time(), 0
+    for number in range(LOOP):
+        total += number
+    return time.process_time() - start
 
 
 def capture(goal: str) -> tuple[int, float, float, float]:
@@ -58,7 +62,7 @@ def capture(goal: str) -> tuple[int, float, float, float]:
         run = Run()
         clock, theirs, ours = time.perf_counter(), cpu_of(engine), time.process_time()
         with without_collector():
-            trace = TraceTree(run_goal(engine, goal, run, solutions=1), run)
+            trace = TraceTree(run_goal(engine, goal, solutions=1), run)
         ended = time.perf_counter(), cpu_of(engine), time.process_time()
         return trace.length, ended[0] - clock, ended[1] - theirs, ended[2] - ours
 
@@ -90,35 +94,61 @@ def long_run() -> None:
             assert tree is not None
             found = blamed(execution, program, tree, "auto")
             seconds = time.perf_counter() - start
-            ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-            print(
-                f"{goal}: captured in {captured:.1f} s, {found.predicate} named after "
-                f"{found.questions} questions in {seconds:.1f} s; swipl {peak_of(engine)} MB, "
-                f"whence {ours} MB"
-            )
             execution.close()
         program.close()
+        ours = _largest()
+        theirs = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+        print(
+            f"{goal}: captured in {captured:.1f} s, {found.predicate} named after "
+            f"{found.questions} questions in {seconds:.1f} s; whence {ours} MB, the largest swipl "
+            f"{theirs} MB"
+        )
+
+
+def _largest() -> int:
+    """The most memory that this process had, in MB. Resource usage tells that of the one before."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+
+def captures(repeat: int) -> None:
+    """The first table."""
+    print("Capture, the best of", repeat)
+    head = ("events/s", "of swipl", "of whence", "swipl/loop", "whence/loop")
+    print(f"{'goal':20} {'events':>9} " + " ".join(f"{each:>11}" for each in head))
+    for goal in GOALS:
+        runs, loops = [], []
+        for _ in range(repeat):
+            runs.append(capture(goal))
+            loops.append(loop())
+        best = [min(each[n] for each in runs) for n in range(4)]
+        rates = [best[0] / max(each, 1 / _TICK) for each in best[1:]]
+        rates += [rate * min(loops) for rate in rates[1:]]
+        print(f"{goal:20} {best[0]:9,} " + " ".join(f"{rate:11,.0f}" for rate in rates))
+
+
+def skips(repeat: int) -> None:
+    """The second table."""
+    print(f"\nSkip below depth {DEPTH}, as a multiple of plain CPU")
+    for goal in PLAIN:
+        requests = (f"plain('{goal}', 1)", f"run('{goal}', 1, {RunLimits(skip_below=DEPTH)})")
+        runs = [[spent(request) for request in requests] for _ in range(repeat)]
+        plain, skipped = (min(each[n] for each in runs) for n in range(2))
+        print(f"{goal:20} {skipped / max(plain, 1 / _TICK):6.1f}x  ({plain:.2f} s plain)")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeat", type=int, default=3)
-    repeat = parser.parse_args().repeat
-    print("Capture, the best of", repeat)
-    print(f"{'goal':20} {'events':>9} {'events/s':>10} {'of swipl':>10} {'of whence':>10}")
-    for goal in GOALS:
-        runs = [capture(goal) for _ in range(repeat)]
-        best = [min(each[n] for each in runs) for n in range(4)]
-        rates = [best[0] / max(each, 1 / _TICK) for each in best[1:]]
-        print(f"{goal:20} {best[0]:9,} " + " ".join(f"{rate:10,.0f}" for rate in rates))
-    print(f"\nSkip below depth {DEPTH}, as a multiple of plain CPU")
-    for goal in PLAIN:
-        plain = min(spent(f"plain('{goal}', 1)") for _ in range(repeat))
-        limits = RunLimits(skip_below=DEPTH)
-        skipped = min(spent(f"run('{goal}', 1, {limits})") for _ in range(repeat))
-        print(f"{goal:20} {skipped / max(plain, 1 / _TICK):6.1f}x  ({plain:.2f} s plain)")
-    print("\nA long run")
-    long_run()
+    parser.add_argument("--long", action="store_true")
+    options = parser.parse_args()
+    if options.long:
+        long_run()
+        return
+    captures(options.repeat)
+    skips(options.repeat)
+    print("\nA long run", flush=True)
+    subprocess.run([sys.executable, __file__, "--long"], check=True)  # with a memory of its own
 
 
 if __name__ == "__main__":

@@ -57,9 +57,13 @@ def debugged(file: Path, of_a_kind: int, folder: Path) -> Row:
         for symptom in symptoms(file, program, slips, folder):
             found = {name: symptom.debugged(name) for name in STRATEGIES}
             row.seen += 1
-            row.named += all(each.predicate == symptom.mutant.predicate for each in found.values())
+            missed = [n for n, each in found.items() if each.predicate != symptom.mutant.predicate]
+            row.named += not missed
+            if missed:
+                print(f"{symptom.mutant}\n{symptom.goal}: not by {missed}", file=sys.stderr)
             for name, each in found.items():
                 row.questions[name].append(each.questions)
+    print(f"{file.stem}: {row.named} of {row.seen}", file=sys.stderr, flush=True)
     return row
 
 

@@ -37,6 +37,8 @@ OF_THE_INTERPRETER = (
     "tests/dialogue/test_runs.py",
 )
 """What sees how an interpreter works inside. All else is plain Python, and is run on one."""
+FROM_3_12_ON = ("tests/corpus/test_corpus.py",)
+"""What older interpreters have to skip, so that the newest one runs it."""
 
 
 @dataclass
@@ -80,7 +82,7 @@ def test(run: Run, interpreter: Interpreter, tests: Sequence[str] = ()) -> None:
     )
 
 
-def test_other(run: Run, interpreter: Interpreter) -> None:
+def test_other(run: Run, interpreter: Interpreter, tests: Sequence[str]) -> None:
     try:
         environments.prepare(interpreter, TESTING)
     except environments.Unavailable as problem:
@@ -91,7 +93,7 @@ def test_other(run: Run, interpreter: Interpreter) -> None:
         print(f"\n=== failed: {problem}", flush=True)
         run.note("FAILED", f"install on {interpreter.version}")
     else:
-        test(run, interpreter, OF_THE_INTERPRETER)
+        test(run, interpreter, tests)
 
 
 def provide_prolog(run: Run) -> None:
@@ -127,8 +129,10 @@ def main() -> int:
         provide_prolog(run)
         test(run, interpreter)
     if not (options.lint or options.quick):
-        for other in environments.at_hand(interpreter)[1:]:
-            test_other(run, other)
+        others = environments.at_hand(interpreter)[1:]
+        for other in others:
+            newest = FROM_3_12_ON if other is others[-1] else ()
+            test_other(run, other, (*OF_THE_INTERPRETER, *newest))
     return run.summary()
 
 

@@ -77,7 +77,7 @@ class Learning:
             bound=bound, first_bound=bound, max_calls=_MOST_CALLS, max_bytes=_MOST_BYTES
         )
         rules = UserCodeRules(tuple(self._user_code), left_out=HOOKS)
-        settings = Settings(str(self._path), options, rules)
+        settings = Settings(str(self._path), options, rules, keeps_tail=False)
         try:
             self._recording = Recording(settings, [item.nodeid])
             self._recording.start()

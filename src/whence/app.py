@@ -15,8 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
-from whence.errors import CannotExpand, UsageError, WhenceError
-from whence.model.call import locate_mark
+from whence.errors import UsageError, WhenceError
+from whence.model.call import OutcomeKind, locate_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
@@ -25,7 +25,7 @@ from whence.model.verdict import PERSON, REMEMBERED, SAID_OUTSIDE, Answer, Verdi
 from whence.ports import Acquitter, Following, Oracle, Reruns, Tree, Zooming
 from whence.report.source import Executed, Sources
 from whence.search.registry import find_strategy
-from whence.session.engine import apply, step
+from whence.session.engine import apply, expansion, step
 from whence.session.events import (
     Answered,
     Ask,
@@ -371,9 +371,8 @@ class Debugging:
     def _expansion(self, request: Expand) -> Event:
         self.notify(f"finding out what lies below call {request.node} …")
         try:
-            position = self.state.tree.position(request.node)
-            return Expanded(self.state.tree.expand(position, request.levels))
-        except (CannotExpand, UsageError) as problem:
+            return expansion(self.state, request)
+        except UsageError as problem:
             return NotExpandable(request.node, str(problem))
 
     def _replay(self) -> None:
@@ -414,7 +413,10 @@ def _told(state: State, said: Sequence[Answer]) -> list[str]:
         call, _ = readable_call(state.tree, state.tree.position(answer.node))
         reason = f": {answer.reason}" if answer.reason else ""
         verdict = SAID_BY_ORACLE[answer.verdict]
-        lines.append(f"{call.equation(BRIEF)} {verdict}, says {answer.by}{reason}.")
+        # A sentence of its own does not go on with "is wrong".
+        is_sentence = call.text and call.outcome.kind is not OutcomeKind.RETURNED
+        equation = f"{call.equation(BRIEF)}{': it' if is_sentence else ''}"
+        lines.append(f"{equation} {verdict}, says {answer.by}{reason}.")
     return lines
 
 

@@ -95,7 +95,11 @@ class Provenance(Protocol):
     """Where values came from. What it cannot know it says; it never guesses."""
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
-        """The call that made the marked part of call `node`."""
+        """The call that made the marked part of call `node`.
+
+        Where that lies below an implicit call, `Origin.below` names it: it is asked again when the
+        tree was expanded there.
+        """
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """The calls that could have influenced the part, or None where that is not known."""

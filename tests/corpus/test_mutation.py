@@ -59,7 +59,7 @@ def test_what_came_of_mutants_is_counted_and_a_line_that_was_cut_off_is_not(
     tmp_path: Path,
 ) -> None:
     bench = runpy.run_path(str(DRIVERS.parent / "mutants.py"))
-    common = {"package": "p", "version": "1", "key": "k", "mutant": "m", "function": "f"}
+    common = {"package": "p", "version": "1", "key": "k", "mutant": "m"}
     found = {**common, "how": FOUND, "among": 1, "seconds": 2.0}
     lines = [
         found,

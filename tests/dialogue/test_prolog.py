@@ -1,6 +1,6 @@
 """Whole sessions about Prolog goals: a program, a goal, what is typed, and all that is seen.
 
-A folder holds `command.json` (the program, the goal, further words), `answers.txt` and
+A folder holds `command.json` (the program, the goal if any, further words), `answers.txt` and
 `transcript.txt`, which is written anew as test_dialogues.py says.
 """
 
@@ -21,7 +21,8 @@ DIALOGUES = sorted(path.parent.name for path in HERE.glob("*/command.json"))
 
 def transcript(folder: Path) -> str:
     command = json.loads((folder / "command.json").read_text(encoding="utf-8"))
-    words = ["prolog", command["file"], command["goal"], *command.get("words", [])]
+    goal = [command["goal"]] if "goal" in command else []
+    words = ["prolog", command["file"], *goal, *command.get("words", [])]
     done = subprocess.run(
         [sys.executable, "-m", "whence", *words],
         cwd=folder,

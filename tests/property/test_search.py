@@ -19,7 +19,7 @@ from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.ports import Judged
 from whence.search.registry import STRATEGIES
 from whence.search.space import REMOVED, SearchSpace, Switches
-from whence.session.engine import step
+from whence.session.engine import expansion, step
 from whence.session.events import (
     Answered,
     Ask,
@@ -34,7 +34,7 @@ from whence.session.events import (
     Undone,
 )
 from whence.session.state import Facts, State, trusted_functions
-from whence.testing.answerer import expansion, run
+from whence.testing.answerer import run
 from whence.testing.meanings import Meaning, any_meaning, one_fault
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
 

@@ -27,7 +27,7 @@ from whence.ports import Tree
 from whence.report.text import lines
 from whence.search.registry import STRATEGIES
 from whence.search.space import ASIDE, FOLDED, JUDGED, REMOVED, TRUSTED, SearchSpace, Switches
-from whence.session.engine import apply, step
+from whence.session.engine import apply, expansion, step
 from whence.session.events import (
     Answered,
     Ask,
@@ -52,7 +52,6 @@ from whence.session.events import (
 from whence.session.journal import Entry, decode, encode
 from whence.session.reaction import react
 from whence.session.state import SpaceCache, State, trusted_functions
-from whence.testing.answerer import expansion
 from whence.testing.meanings import Meaning
 from whence.testing.trees import HidingCalls, partly_implicit, random_parents, tree_from_parents
 from whence.tree.build import subtree_sums

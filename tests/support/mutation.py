@@ -242,7 +242,7 @@ class Result:
     """What came of a mutant: found, kept from knowing (and why), or another function blamed."""
 
     package: str
-    mutant: Mutant
+    mutant: str
     how: str
     blamed: str = ""
     why: str = ""
@@ -253,13 +253,18 @@ class Result:
     among: int = 0
     """Of how many calls of the function the one at fault is; 1 if it is known."""
 
+    @property
+    def differs(self) -> bool:
+        """Whether the outcome is another one, so that whence was asked."""
+        return self.how not in UNTRIED
+
 
 def debugged(subject: Subject, count: int) -> Iterator[Result]:
     """What comes of so many mutants whose outcome differs."""
     tried = 0
     for number, mutant in enumerate(subject.mutants(10**6)):
         result = try_mutant(subject, mutant, number)
-        if result.how not in UNTRIED:
+        if result.differs:
             yield result
             tried += 1
         if tried == count:
@@ -273,10 +278,10 @@ def try_mutant(subject: Subject, mutant: Mutant, number: int) -> Result:
         try:
             compile((folder / mutant.file).read_text(), mutant.file, "exec", dont_inherit=True)
         except (SyntaxError, ValueError):
-            return Result(subject.package, mutant, SAME)
+            return Result(subject.package, str(mutant), SAME)
         outcome = subject.run(folder)
         if outcome is None or outcome == subject.expected:
-            return Result(subject.package, mutant, SAME if outcome else ENDLESS)
+            return Result(subject.package, str(mutant), SAME if outcome else ENDLESS)
         return _debugged(subject, mutant, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -310,8 +315,8 @@ def _debugged(subject: Subject, mutant: Mutant, folder: Path) -> Result:
     if diagnosis.status is Status.FOUND:
         how = FOUND if names == [mutant.function] else MISTAKEN
         among = len(diagnosis.group) or 1
-        return Result(subject.package, mutant, how, names[0], reasons, **about, among=among)
+        return Result(subject.package, str(mutant), how, names[0], reasons, **about, among=among)
     how = KEPT if mutant.function in names and reasons else MISTAKEN
     blamed = f"one of {len(names)}" if names else "nobody"
     why = reasons or diagnosis.reason
-    return Result(subject.package, mutant, how, blamed, why, **about)
+    return Result(subject.package, str(mutant), how, blamed, why, **about)

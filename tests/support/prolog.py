@@ -57,8 +57,7 @@ def traced(file: Path, goal: str, *, solutions: int = 20) -> Traced:
     with Engine() as engine:
         engine.load(file)
         run = Run()
-        events = run_goal(engine, goal, run, solutions=solutions)
-        trace = TraceTree(events, run)
+        trace = TraceTree(run_goal(engine, goal, solutions=solutions), run)
         return Traced(trace, run, _texts(engine, trace))
 
 

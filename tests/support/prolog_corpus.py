@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from prolog_debugging import Blamed, blamed
 from prolog_mutation import Mutant, goals_of
 
+from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.reference import ReferenceProgram, first_difference
+from whence.model.verdict import Judgement
 from whence.search.registry import DEFAULT
 from whence.tree.memory import ColumnTree
 
 FOLDER = Path(__file__).parents[1] / "corpus_prolog" / "programs"
-LIMITS = RunLimits(events=30_000, depth=3_000, seconds=60)
+LIMITS = RunLimits(events=30_000, depth=3_000, seconds=20)
 SOLUTIONS = 50
 _INFERENCES = 1_000_000
 
@@ -40,10 +42,11 @@ class Symptom:
     execution: Execution
     program: ReferenceProgram
     tree: ColumnTree
+    judged: dict[int, Judgement] = field(default_factory=dict)
 
     def debugged(self, strategy: str = DEFAULT) -> Blamed:
         """How a session about it ends."""
-        return blamed(self.execution, self.program, self.tree, strategy)
+        return blamed(self.execution, self.program, self.tree, strategy, self.judged)
 
 
 @contextmanager
@@ -61,6 +64,7 @@ def symptoms(
 ) -> Iterator[Symptom]:
     """For each slip the first goal whose answers it changes; slips that change none are left out.
 
+    So are goals that cannot be stopped: a slip may make numbers of millions of digits.
     A symptom is to be looked at before the next one is taken.
     """
     place = folder / "wrong.pl"
@@ -68,7 +72,12 @@ def symptoms(
         place.write_text(mutant.text)
         for goal in goals_of(file):
             with Engine() as engine:
-                execution = Execution(engine, place, goal, solutions=SOLUTIONS, limits=LIMITS)
+                try:
+                    execution = Execution(engine, place, goal, solutions=SOLUTIONS, limits=LIMITS)
+                except WhenceError as problem:
+                    if "could not be stopped" not in str(problem):
+                        raise
+                    continue
                 tree = first_difference(execution, program, lambda _: None)
                 if tree is not None:
                     yield Symptom(mutant, goal, execution, program, tree)

@@ -10,7 +10,7 @@ from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import LIMITS, Execution
 from whence.langs.prolog.reference import ReferenceProgram, first_difference
 from whence.model.question import Question
-from whence.model.verdict import Answer, Verdict
+from whence.model.verdict import Answer, Judgement, Verdict
 from whence.search.registry import DEFAULT
 from whence.session.events import Found
 from whence.session.state import Facts, Options, State
@@ -55,14 +55,24 @@ def debugged(
 
 
 def blamed(
-    execution: Execution, program: ReferenceProgram, tree: ColumnTree, strategy: str
+    execution: Execution,
+    program: ReferenceProgram,
+    tree: ColumnTree,
+    strategy: str,
+    known: dict[int, Judgement] | None = None,
 ) -> Blamed:
-    """How a session ends in which the right program answers every question."""
+    """How a session ends in which the right program answers every question.
+
+    `known` are its answers in earlier sessions about the same tree.
+    """
     why: list[str] = []
+    judged = {} if known is None else known
 
     def judge(question: Question) -> Answer:
-        source = execution.source
-        found = program.judge(source, source.event(question.node))
+        if question.node not in judged:
+            source = execution.source
+            judged[question.node] = program.judge(source, source.event(question.node))
+        found = judged[question.node]
         if found.verdict is Verdict.UNKNOWN:
             why.append(f"{question.call.equation()}: {found.reason}")
         return Answer(question.node, found.verdict)

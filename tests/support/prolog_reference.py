@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from whence.langs.prolog.engine import Engine, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
-from whence.langs.prolog.events import Run, read
+from whence.langs.prolog.events import Run
 from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port
 from whence.tree.memory import ColumnTree
 
@@ -21,13 +22,12 @@ class Reference:
     def holds(self, goal: str) -> bool:
         """Whether the right program proves a goal; an error counts as none."""
         run = Run()
-        for _ in read(self._engine.stream(f"plain({quoted(goal)}, 1)"), run):
-            raise AssertionError("a plain run has no events")
+        TraceTree(self._engine.stream(f"plain({quoted(goal)}, 1)"), run)
         return bool(run.answers)
 
     def answers(self, goal: str) -> tuple[list[str], bool]:
         run = Run()
-        list(read(self._engine.stream(f"plain({quoted(goal)}, {SOLUTIONS})"), run))
+        TraceTree(self._engine.stream(f"plain({quoted(goal)}, {SOLUTIONS})"), run)
         return run.answers, run.raised is not None
 
     def judge(self, source: EvaluationTree, left: Left) -> bool:
@@ -39,7 +39,12 @@ class Reference:
             return self.holds(f"subsumed(({goal}), ({atom}), {SOLUTIONS})")
         if left.port is Port.RAISE:
             return self.holds(f"catch((({goal}), fail ; fail), _, true)")
-        exits = ", ".join(f"({text})" for text in source.texts([a.term for a in call.answers]))
+        answers = call.answers if left.port is Port.FAIL else call.answers[: left.number + 1]
+        texts = [f"({text})" for text in source.texts([each.term for each in answers])]
+        if left.port is Port.FIRST:
+            earlier = ", ".join(texts[:-1])
+            return self.holds(f"first(({goal}), [{earlier}], {texts[-1]}, {SOLUTIONS})")
+        exits = ", ".join(texts)
         return self.holds(f"covered(({goal}), [{exits}], {SOLUTIONS})")
 
 
@@ -47,6 +52,11 @@ HELPERS = """
 subsumed(Goal, Atom, Most) :-
     findall(Goal, limit(Most, Goal), Answers),
     once(( member(Answer, Answers), subsumes_term(Answer, Atom) )).
+first(Goal, Earlier, Kept, Most) :-
+    findall(Goal, limit(Most, Goal), Answers),
+    (   append(Before, [Answer|_], Answers), subsumes_term(Answer, Kept)
+    ->  forall(member(One, Before), ( member(Exit, Earlier), subsumes_term(Exit, One) ))
+    ;   true ).
 covered(Goal, Exits, Most) :-
     findall(Goal, limit(Most, Goal), Answers),
     forall(member(Answer, Answers), ( member(Exit, Exits), subsumes_term(Exit, Answer) )).

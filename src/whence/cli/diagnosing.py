@@ -108,13 +108,15 @@ def diagnose(
     *,
     top_is_wrong: bool = False,
     brought: Sequence[Oracle] = (),
+    about: str = "",
     inside: Sources | None = None,
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code.
 
     `top_is_wrong`: the person has said so already, by naming what is wrong. `brought`: oracles that
-    the tree's language has made. `inside`: the tree is that of the steps of one call, whose source
-    is there; what is said of lines of a text is not remembered, and nobody else knows it.
+    the tree's language has made. `about`: which of the trees of one file this is. `inside`: the
+    tree is that of the steps of one call, whose source is there; what is said of lines of a text is
+    not remembered, and nobody else knows it.
     """
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
@@ -128,7 +130,7 @@ def diagnose(
         output=sys.stderr if to_stdout else sys.stdout,
         plain=options.plain or to_stdout,
     )
-    journal = _journal(options, tree, path, screen.note)
+    journal = _journal(options, tree, path, about, screen.note)
     known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
     waiting = Waiting()
     debugging = Debugging(
@@ -218,7 +220,11 @@ def _trust(tree: Tree, text: str) -> Trust:
 
 
 def _journal(
-    options: argparse.Namespace, tree: Tree, path: Path, note: Callable[[str], None]
+    options: argparse.Namespace,
+    tree: Tree,
+    path: Path,
+    about: str,
+    note: Callable[[str], None],
 ) -> Journal | None:
     """A person's session is kept by itself; a script's only where a file is named."""
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
@@ -226,7 +232,7 @@ def _journal(
         options.session is None and not (options.answers is None and at_terminal)
     ):
         return None
-    place = options.session or default_path(path)
+    place = options.session or default_path(path, about)
     if options.fresh and place.exists():
         if not is_session(place):
             raise WhenceError(f"{place} is not a whence session, so --fresh leaves it alone")

@@ -14,6 +14,7 @@ from whence.langs.python.recordings import read_symptom, recordings, remove
 from whence.langs.python.trace.opening import about
 from whence.langs.python.trace.pages import TraceFile
 from whence.model.call import OutcomeKind
+from whence.report.source import from_here
 from whence.session.journal import default_path
 from whence.tree.memory import ColumnTree
 from whence.tree.reading import readable_call
@@ -74,8 +75,7 @@ def _lines(path: Path) -> list[str]:
     command = shlex.join(header.command)
     if len(command) > _COMMAND:
         command = command[: _COMMAND - 1] + "…"
-    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    return [f"{shown}", f"  {when}  {command}", f"  {', '.join(facts)}"]
+    return [from_here(str(path)), f"  {when}  {command}", f"  {', '.join(facts)}"]
 
 
 def _wrong(path: Path) -> list[str]:

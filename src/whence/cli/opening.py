@@ -5,10 +5,10 @@ What a file is, is told by its beginning, never by its name.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from whence.cli.waiting import told_in_percent
 from whence.errors import WhenceError
 from whence.langs.python.failed_assertion import OperandProvenance
 from whence.langs.python.replay.following import FollowedProvenance
@@ -83,18 +83,5 @@ def _by_pages(path: Path) -> Callable[[int, int], None] | None:
 
 
 def _progress(path: Path) -> Callable[[int, int], None] | None:
-    """Tells a person that a large file is being read, on one line that is wiped out again."""
-    if not sys.stderr.isatty():
-        return None
-    shown = -1
-
-    def report(done: int, size: int) -> None:
-        nonlocal shown
-        percent = 100 * done // max(size, 1)
-        if size < _LARGE or percent == shown:
-            return
-        shown = percent
-        text = "" if done >= size else f"indexing {path.name}: {percent} %"
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-    return report
+    """Tells a person that a large file is being read."""
+    return told_in_percent(f"indexing {path.name}", _LARGE)

@@ -15,6 +15,10 @@ from pathlib import Path
 
 from whence.cli.waiting import Waiting
 from whence.errors import UsageError, WhenceError
+from whence.langs.prolog.declarations import NAME as DECLARATIONS
+from whence.langs.prolog.equations import Equations as PrologEquations
+from whence.langs.prolog.equations import equations_of as prolog_equations
+from whence.langs.prolog.plunit import TestOracle as PrologTests
 from whence.langs.prolog.reference import ReferenceOracle as PrologReference
 from whence.langs.python import recordings
 from whence.langs.python.learned import FILE, LearnedPrior
@@ -27,7 +31,7 @@ from whence.langs.python.symptoms import first_answers
 from whence.langs.python.trace.equations import Equations, NotKnown, is_recorded
 from whence.model.call import Call
 from whence.model.symptom import SYMPTOM
-from whence.model.value import Limits
+from whence.model.value import Limits, folded
 from whence.model.verdict import REMEMBERED, Answer, Scope, Trust, Verdict
 from whence.oracle.answer_file import NAME, AnswerFile, Equation
 from whence.oracle.python_function import load_oracle
@@ -37,9 +41,11 @@ from whence.session.events import Answered, Event, OracleTurned, TrustGiven
 
 Note = Callable[[str], None]
 TESTS = "tests"
-NAMES = (REMEMBERED, "contracts", "type hints", TESTS, "reference", DEFINITIONS)
+NAMES = (REMEMBERED, "contracts", "type hints", DECLARATIONS, TESTS, "reference", DEFINITIONS)
 """The oracles that go by a name of their own, in their order."""
 _TEXT = Limits(depth=4, parts=12, characters=200)
+_NAMED = 5
+"""So many functions are named."""
 
 
 def add_options(without: argparse._ArgumentGroup, keeping: argparse._ArgumentGroup) -> None:
@@ -113,6 +119,12 @@ def prior(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Pr
     except WhenceError as problem:
         note(f"What tests tell is left out: {problem}.")
         return None
+    if learned.changed:
+        names = ", ".join(learned.changed[:_NAMED])
+        more = (
+            f" and {len(learned.changed) - _NAMED:,} more" if len(learned.changed) > _NAMED else ""
+        )
+        note(f"Changed since tests passed, and so the first to look at: {names}{more}.")
     return learned
 
 
@@ -150,7 +162,7 @@ def seen(oracles: Sequence[Oracle], tree: Tree, note: Note, waiting: Waiting) ->
 @contextmanager
 def ended(oracles: Sequence[Oracle], note: Note) -> Iterator[None]:
     """At the end say what the reference could not tell, and end what oracles have started."""
-    kinds = ReferenceOracle | ContractOracle | PrologReference
+    kinds = ReferenceOracle | ContractOracle | PrologReference | PrologTests
     mine = [each for each in oracles if isinstance(each, kinds)]
     try:
         yield
@@ -194,6 +206,9 @@ def remembered_in(path: Path | None, note: Note) -> AnswerFile:
 
 def identifier(tree: Tree, place: Path) -> Identify:
     """How the calls of a tree are known in every run."""
+    prolog = prolog_equations(tree, place.parent)
+    if prolog is not None:
+        return _of_prolog(prolog)
     if not is_recorded(tree):
         return identify
     equations = Equations(tree, place.parent)
@@ -206,3 +221,14 @@ def identifier(tree: Tree, place: Path) -> Identify:
         return Equation(function, call.equation(_TEXT), digest, inputs)
 
     return recorded
+
+
+def _of_prolog(equations: PrologEquations) -> Identify:
+    def identified(node: int, call: Call) -> Equation | str:
+        found = equations.of(node)
+        if isinstance(found, str):
+            return found
+        function, digest, inputs = found
+        return Equation(function, folded(call.equation(), _TEXT.characters), digest, inputs)
+
+    return identified

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
 from whence.cli import diagnosing
 from whence.errors import UsageError
+from whence.langs.prolog.declarations import DeclarationOracle
 from whence.langs.prolog.engine import Engine, EngineProblem
 from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import LIMITS, SOLUTIONS, Execution
+from whence.langs.prolog.plunit import Test, TestOracle, Tests, find_tests, tree_of_failure
 from whence.langs.prolog.provenance import slices_of
 from whence.langs.prolog.reference import ReferenceOracle, ReferenceProgram, first_difference
 from whence.langs.prolog.slice_picture import (
     GRAPHVIZ,
+    SKIPPED,
     Picture,
     as_text,
     has_graphviz,
@@ -26,17 +31,17 @@ from whence.langs.prolog.slice_picture import (
 )
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Verdict
-from whence.ports import Provenance
-from whence.report.source import Sources
-from whence.session.engine import apply
-from whence.session.events import Answered, Event
+from whence.ports import Oracle, Provenance
+from whence.report.source import Sources, from_here
+from whence.session.engine import apply, expansion
+from whence.session.events import Answered, Event, Expand
+from whence.session.reaction import EXPAND_LEVELS, hidden_origin
 from whence.session.state import State
 from whence.tree.memory import ColumnTree
 from whence.ui.terminal import telling
 from whence.ui.terminal.screen import Screen
 
 _SAY = "say --wrong N or --missing"
-_WHOLE = "what a part depends on is known only where all was looked at, without --depth"
 
 
 def configure(commands: Any) -> None:
@@ -49,7 +54,7 @@ def configure(commands: Any) -> None:
         "it can name the clause or the predicate at fault (docs/prolog.md).",
     )
     command.add_argument("file", type=Path, metavar="FILE", help="the program")
-    command.add_argument("goal", metavar="GOAL", help="the goal, as one types it at ?-")
+    command.add_argument("goal", metavar="GOAL", nargs="?", help="the goal, as one types it at ?-")
     symptom = command.add_argument_group("what is wrong").add_mutually_exclusive_group()
     symptom.add_argument(
         "--wrong", type=_number, metavar="N", help="the N-th answer should not be there"
@@ -63,9 +68,19 @@ def configure(commands: Any) -> None:
     symptom.add_argument(
         "--endless", action="store_true", help="it should have ended before it was stopped"
     )
+    symptom.add_argument(
+        "--test", metavar="UNIT:NAME",
+        help="instead of a goal: the body of this plunit test, or of the first that fails of a "
+        "unit; what is wrong is what the test says",
+    )  # fmt: skip
     command.add_argument(
         "--part", metavar="PART",
         help="which part of the goal is wrong: of a variable, as in X[2], or of an argument, 3[2]",
+    )  # fmt: skip
+    command.add_argument(
+        "--tests", metavar="FILE", type=Path, action="append", default=[],
+        help="a file with plunit tests of the program (default: FILE.plt beside it; those in the "
+        "program are always known)",
     )  # fmt: skip
     slices = command.add_argument_group("slices, instead of a session")
     slices.add_argument(
@@ -105,42 +120,71 @@ def configure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the goal, find out what is wrong with it, and hold the session."""
+    if (options.goal is None) is (options.test is None):
+        raise UsageError("give a GOAL, or a plunit test of it with --test UNIT:NAME")
     quiet = options.format == "json" and options.output is None
     out = sys.stderr if quiet else sys.stdout
     out.flush()
-    with Engine(stdin=_input_of_program(), stdout=_descriptor(out)) as engine:
-        execution = Execution(
-            engine,
-            options.file,
-            options.goal,
-            solutions=options.solutions,
-            limits=RunLimits(
-                options.max_events, options.max_depth, options.max_seconds, options.depth
-            ),
-        )
-        print("\n".join(_listed(execution)), file=out, flush=True)
+    diagnosing.check(options)
+    with contextlib.ExitStack() as opened:
+        tests = find_tests(options.file, options.tests)
+        if tests is not None:
+            opened.callback(tests.close)
+        test = None if options.test is None else _failing(tests, options)
+        engine = opened.enter_context(Engine(stdin=_input_of_program(), stdout=_descriptor(out)))
+        execution = _executed(options, engine, tests, test)
+        opened.callback(execution.close)
+        if test is not None:
+            print(f"Test {test} ({from_here(test.file)}:{test.line}): {execution.goal}", file=out)
+        print("\n".join([*_listed(execution), *_unseen(execution)]), file=out, flush=True)
         if options.slice is not None or options.picture is not None:
             return _slice(options, execution)
         reference = None if options.reference is None else _reference(options)
-        try:
-            tree = _tree(options, execution, reference, out)
-            if tree is None:
-                return 1
-            provenance = execution.provenance(tree)
-            brought = [] if reference is None else [ReferenceOracle(reference, execution)]
-            return diagnosing.diagnose(
-                options,
-                tree,
-                provenance,
-                options.file,
-                _marking(options, execution, tree, provenance),
-                top_is_wrong=True,
-                brought=brought,
-            )
-        finally:
-            execution.close()
-            if reference is not None:
-                reference.close()
+        if reference is not None:
+            opened.callback(reference.close)
+        tree = _tree(options, execution, reference, test, out)
+        if tree is None:
+            return 1
+        provenance = execution.provenance(tree)
+        brought: list[Oracle] = [DeclarationOracle(execution)]
+        if tests is not None:
+            brought.append(TestOracle(tests, execution))
+        if reference is not None:
+            brought.append(ReferenceOracle(reference, execution))
+        return diagnosing.diagnose(
+            options,
+            tree,
+            provenance,
+            options.file,
+            _marking(options, execution, tree, provenance),
+            top_is_wrong=True,
+            brought=brought,
+            about=tree.call(0).equation(),
+        )
+
+
+def _failing(tests: Tests | None, options: argparse.Namespace) -> Test:
+    if tests is None:
+        raise UsageError(f"{options.file} has no plunit tests; --tests FILE says where they are")
+    return tests.failing(options.test)
+
+
+def _executed(
+    options: argparse.Namespace, engine: Engine, tests: Tests | None, test: Test | None
+) -> Execution:
+    solutions = options.solutions
+    preparation = None
+    if test is not None and tests is not None:
+        preparation = tests.preparation(test)
+        solutions = max(solutions, test.number)
+    return Execution(
+        engine,
+        options.file,
+        options.goal or "",
+        solutions=solutions,
+        limits=RunLimits(options.max_events, options.max_depth, options.max_seconds, options.depth),
+        preparation=preparation,
+    )
 
 
 def _reference(options: argparse.Namespace) -> ReferenceProgram:
@@ -155,8 +199,6 @@ def _slice(options: argparse.Namespace, execution: Execution) -> int:
         tree = execution.wrong(options.wrong or 1)
     source, left = execution.source, execution.source.event(tree.id(0))
     provenance, path = execution.provenance(tree), None
-    if provenance is None:
-        raise UsageError(_WHOLE)
     if options.slice is not None:
         path = provenance.path(left, execution.part(tree, options.slice))
     flow, debug = slices_of(source, left, path)
@@ -166,6 +208,9 @@ def _slice(options: argparse.Namespace, execution: Execution) -> int:
     calls = len(execution.trace.calls)
     known = f"the debug slice {len(debug)}" if debug is not None else "the debug slice is too large"
     print(f"Of {calls} calls the data-flow slice has {len(flow)}, {known}.", flush=True)
+    skipped = sum(each.is_skipped for each in execution.trace.calls)
+    if skipped:
+        print(f"Below --depth lies what {skipped} of them called ({SKIPPED.strip()}).", flush=True)
     if options.picture is not None:
         _draw(picture, options.picture)
     return 0
@@ -211,25 +256,42 @@ def _listed(execution: Execution) -> list[str]:
     return ["Answers:", *shown, "No more." if execution.has_all_answers else "There may be more."]
 
 
+def _unseen(execution: Execution) -> list[str]:
+    """What a person has to know: a call may seem at fault for what happened there."""
+    if not execution.run.unseen:
+        return []
+    what = " and ".join(execution.run.unseen)
+    return [f"What {what} did is not looked into; whoever called them answers for it."]
+
+
 def _tree(
     options: argparse.Namespace,
     execution: Execution,
     reference: ReferenceProgram | None,
+    test: Test | None,
     out: TextIO,
 ) -> ColumnTree | None:
     """The tree of what is wrong; None if nothing is."""
+
+    def note(text: str) -> None:
+        print(text, file=out, flush=True)
+
+    if test is not None:
+        tree, part = tree_of_failure(execution, test, note)
+        options.part = options.part or part
+        return tree
     if options.wrong is not None:
         return execution.wrong(options.wrong)
     if options.missing:
         return execution.missing()
     if options.missing_answer is not None:
-        return _missing(execution, options.missing_answer, out)
+        return execution.missed(options.missing_answer, note)
     if options.endless:
         return execution.endless()
     if reference is not None and not options.raised:
-        found = first_difference(execution, reference, lambda text: print(text, file=out))
+        found = first_difference(execution, reference, note)
         if found is None:
-            print("The reference does the same: there is nothing to find.", file=out)
+            note("The reference does the same: there is nothing to find.")
         return found
     if options.raised or (execution.raised is not None and not execution.answers):
         return execution.raising()
@@ -237,35 +299,25 @@ def _tree(
         return execution.missing() if execution.stopped is None else execution.endless()
     if options.answers not in (None, "-"):
         raise UsageError(f"what is wrong with these answers? {_SAY}")
-    return _chosen(options, execution, out)
-
-
-def _missing(execution: Execution, text: str, out: TextIO) -> ColumnTree:
-    """The tree of a missing answer, asked for alone where that fails as well."""
-    tree = execution.missing_answer(text)
-    if tree is not None:
-        return tree
-    print(f"Asked for alone, {text} is found; so the whole goal is looked at.", file=out)
-    return execution.missing()
+    return _chosen(options, execution, out, note)
 
 
 def _marking(
     options: argparse.Namespace,
     execution: Execution,
     tree: ColumnTree,
-    provenance: Provenance | None,
+    provenance: Provenance,
 ) -> diagnosing.First | None:
     """What is said first where a part of the goal was named."""
     if options.part is None:
         return None
-    if provenance is None:
-        raise UsageError(_WHOLE)
     mark = execution.part(tree, options.part).mark
     answer = Answer(tree.id(0), Verdict.WRONG, mark, SYMPTOM)
 
     def first(screen: Screen) -> list[Event]:
         event = Answered((answer,))
-        note, *more = telling.origin(apply(State(tree, provenance), event), answer, Sources())
+        state = _looked_into(apply(State(tree, provenance), event))
+        note, *more = telling.origin(state, answer, Sources())
         screen.note(note)
         screen.say(*more)
         return [event]
@@ -273,7 +325,19 @@ def _marking(
     return first
 
 
-def _chosen(options: argparse.Namespace, execution: Execution, out: TextIO) -> ColumnTree | None:
+def _looked_into(state: State) -> State:
+    """The state with the calls in its tree that lead to where a marked part was made."""
+    while (node := hidden_origin(state)) is not None:
+        state = apply(state, expansion(state, Expand(node, EXPAND_LEVELS)))
+    return state
+
+
+def _chosen(
+    options: argparse.Namespace,
+    execution: Execution,
+    out: TextIO,
+    note: Callable[[str], None],
+) -> ColumnTree | None:
     """Ask until it is clear what is wrong; the part of an answer may be named with it: `1 X[2]`."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
@@ -296,7 +360,7 @@ def _chosen(options: argparse.Namespace, execution: Execution, out: TextIO) -> C
                 return execution.missing()
             first, _, rest = word.partition(" ")
             if first in ("m", "missing"):
-                return _missing(execution, rest.strip(), out)
+                return execution.missed(rest.strip(), note)
             if word in ("s", "endless"):
                 return execution.endless()
             if word in ("e", "error"):
@@ -308,6 +372,7 @@ def _chosen(options: argparse.Namespace, execution: Execution, out: TextIO) -> C
                     execution.part(tree, part)
                     options.part = part
                 return tree
+            note(f"{word!r} is none of these.")
         except (UsageError, EngineProblem) as problem:
             print(problem, file=out)
 

@@ -7,21 +7,29 @@ recording of each test that failed. What is held here is the session about the f
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whence.cli import diagnosing, wrong
 from whence.cli.opening import open_any
+from whence.cli.waiting import told_in_percent
 from whence.errors import WhenceError
 
+if TYPE_CHECKING:
+    from whence.langs.python.learning import Learner
+
+_TURN = 0.1
+"""Seconds between two looks at what was recorded."""
 _USAGE = "whence test [OPTIONS] [--] [PYTEST ARGUMENTS]"
 _DASHES = "--"
+_MAY_FOLLOW = "?"
 # Put before a word that is pytest's, so that argparse takes no option of pytest for one of ours.
 _THEIRS = "\0"
 
@@ -68,25 +76,32 @@ def separated(words: Sequence[str]) -> list[str]:
         place = own.index(_DASHES)
         return [words[0], *own[:place], *(_THEIRS + word for word in own[place + 1 :])]
     values = _long_options()
-    out = [words[0]]
+    # Apart, since argparse takes arguments only if they stand together.
+    ours, theirs = [words[0]], []
     while own:
         word = own.pop(0)
         name, equals, _ = word.partition("=")
         if name not in values:
-            out.append(_THEIRS + word)
+            theirs.append(_THEIRS + word)
             continue
-        out.append(word)
-        if values[name] and not equals and own:
-            out.append(own.pop(0))
-    return out
+        if equals or values[name] == 0:
+            ours.append(word)
+        elif values[name] != _MAY_FOLLOW:
+            ours += [word, *own[:1]]
+            del own[:1]
+        elif own and not own[0].startswith("-") and not Path(own[0].partition("::")[0]).exists():
+            ours.append(f"{word}={own.pop(0)}")  # a file to be made; one that exists is pytest's
+        else:
+            ours.append(f"{word}=")
+    return [*ours, *theirs]
 
 
-def _long_options() -> dict[str, bool]:
-    """The names of our long options, and whether a value follows."""
+def _long_options() -> dict[str, int | str | None]:
+    """The names of our long options, and how many values follow."""
     parser = argparse.ArgumentParser()
     _add_options(parser)
     return {
-        name: action.nargs != 0
+        name: action.nargs
         for action in parser._actions
         for name in action.option_strings
         if name.startswith("--")
@@ -119,35 +134,66 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
-    from whence.langs.python.learned import learn_from
+    """Learn from tests while others run: of what is learned there is only little left to do then.
+
+    Ctrl-C ends the tests, and a second one the learning; what was learned is kept.
+    """
+    from whence.langs.python.learning import Learner
 
     with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-        status = _run_tests(options, [*arguments, f"--whence-learn={folder}"])
-        path, amount = learn_from(Path(folder), progress=_told_of_learning)
+        learner = Learner(Path(folder))
+        left = 0
+        try:
+            status = _run_tests(options, [*arguments, f"--whence-learn={folder}"], learner.step)
+            _learn_the_rest(learner)
+        except KeyboardInterrupt:
+            status, left = 130, learner.waiting + 1
+        finally:
+            amount = learner.finish()
     print(
         f"Learned from {amount.passing:,} passing and {amount.failing:,} failing tests: "
-        f"{amount.functions:,} functions, {amount.equations:,} equations, in {path}"
+        f"{amount.functions:,} functions, {amount.equations:,} equations, in {learner.path}"
     )
+    if left:
+        print(f"Stopped: nothing was learned from the last {left:,} tests.")
     return status
 
 
-def _told_of_learning(done: int, of: int) -> None:
-    if sys.stderr.isatty():
-        end = "\r" if done + 1 < of else "\r\033[K"
-        print(f"learning from test {done + 1:,} of {of:,}", end=end, file=sys.stderr, flush=True)
-    elif done == 0:
-        print(f"learning from {of:,} tests …", file=sys.stderr, flush=True)
+def _learn_the_rest(learner: Learner) -> None:
+    tests, report = learner.waiting, told_in_percent("learning from the tests")
+    for done in range(tests):
+        if report is not None:
+            report(done, tests)
+        learner.step()
+    if tests and report is not None:
+        report(tests, tests)
 
 
-def _run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+def _run_tests(
+    options: argparse.Namespace,
+    arguments: Sequence[str],
+    meanwhile: Callable[[], bool] = lambda: False,
+) -> int:
+    """Run pytest to its end. `meanwhile` does a little of something, and tells if it did."""
+    from whence.langs.python.running import signals_passed_on
+
     command = [sys.executable, "-m", "pytest", *arguments]
     command += [f"--whence-user-code={each}" for each in options.user_code]
     # What is piped in are answers.
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     sys.stdout.flush()
-    return subprocess.run(
-        command, stdin=None if at_terminal else subprocess.DEVNULL, check=False
-    ).returncode
+    process = subprocess.Popen(command, stdin=None if at_terminal else subprocess.DEVNULL)
+    try:
+        with signals_passed_on(process):
+            while process.poll() is None:
+                if not meanwhile():
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(_TURN)
+    finally:
+        if process.poll() is None:  # we failed
+            process.terminate()
+            process.wait()
+    return process.returncode
 
 
 def _told(path: Path) -> list[tuple[str, Path]]:

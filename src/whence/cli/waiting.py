@@ -16,8 +16,6 @@ from typing import TextIO
 
 _QUIET_AT_FIRST, _TURN = 1.0, 0.5
 _WIPE = "\r\x1b[K"
-
-
 _BAR = 20
 
 
@@ -39,6 +37,24 @@ class _Doing:
         share = min(self.done / self.of, 1.0)
         bar = "#" * round(share * _BAR)
         return f"{self.what} [{bar:<{_BAR}}] {share:.0%} of {self.of:,} calls"
+
+
+def told_in_percent(doing: str, least: int = 0) -> Callable[[int, int], None] | None:
+    """Tells how much of so much is done, if that is not less than `least`; None if nobody looks."""
+    if not sys.stderr.isatty():
+        return None
+    shown = -1
+
+    def report(done: int, of: int) -> None:
+        nonlocal shown
+        percent = 100 * done // max(of, 1)
+        if of < least or percent == shown:
+            return
+        shown = percent
+        text = "" if done >= of else f"{doing}: {percent} %"
+        print(f"{_WIPE}{text}", end="", file=sys.stderr, flush=True)
+
+    return report
 
 
 class Waiting:

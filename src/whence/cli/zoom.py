@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         )
     with Waiting()("running it again"):
         steps = reruns.zoom(node)
-    place = options.recording.with_name(f"{options.recording.name}.{node}")
     return diagnosing.diagnose(
-        options, steps, None, place, top_is_wrong=True, inside=sources_of(tree)
-    )
+        options, steps, None, options.recording, top_is_wrong=True, about=f"call {node}",
+        inside=sources_of(tree),
+    )  # fmt: skip

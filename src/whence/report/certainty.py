@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
+
 from whence.errors import WhenceError
 from whence.langs.python.trace.opening import about
 from whence.model.call import Call
@@ -59,7 +61,10 @@ def _trusted(state: State, diagnosis: Diagnosis) -> Iterator[str]:
         end = int(tree.columns.end[position])
         direct = tree.columns.parent[position:end] == position
         implicit = tree.columns.implicit[position:end] != 0
-        if (direct & implicit).any() or implicit[0]:
+        hidden = position + np.flatnonzero(direct & implicit)
+        space = state.space()
+        # What lies below one that was judged does not matter.
+        if implicit[0] or any(space.verdict(int(each)) is None for each in hidden):
             yield "some calls that it made were not recorded"
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from whence.errors import UsageError
+from whence.errors import CannotExpand, UsageError
 from whence.model.call import locate_mark
 from whence.model.verdict import Answer, Trust, Verdict
 from whence.search.registry import find_strategy
@@ -22,6 +22,7 @@ from whence.session.events import (
     Begun,
     Event,
     Exhausted,
+    Expand,
     Expanded,
     NotExpandable,
     OracleTurned,
@@ -46,6 +47,15 @@ def step(state: State, event: Event) -> tuple[State, Outcome]:
     """The state after an event, and what the session needs next."""
     state = apply(state, event)
     return state, react(state)
+
+
+def expansion(state: State, request: Expand) -> Event:
+    """What a loop answers to a request for more of the tree."""
+    try:
+        position = state.tree.position(request.node)
+        return Expanded(state.tree.expand(position, request.levels))
+    except CannotExpand as problem:
+        return NotExpandable(request.node, str(problem))
 
 
 # --- taking in events --------------------------------------------------------------------------

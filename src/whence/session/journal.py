@@ -283,10 +283,14 @@ def decode_answer(record: Any) -> Answer:
     )
 
 
-def default_path(tree_path: Path) -> Path:
-    """Where the session about a tree file is kept unless another file is named."""
+def default_path(tree_path: Path, about: str = "") -> Path:
+    """Where the session about a tree file is kept unless another file is named.
+
+    `about` tells sessions apart that are about different trees of one file.
+    """
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     if not state.is_absolute():  # the specification says to pass over a relative one
         state = Path.home() / ".local" / "state"
-    digest = hashlib.blake2b(str(tree_path.resolve()).encode(), digest_size=8).hexdigest()
+    known_by = f"{tree_path.resolve()}{about}"
+    digest = hashlib.blake2b(known_by.encode(), digest_size=8).hexdigest()
     return state / "whence" / "sessions" / f"{tree_path.name}-{digest}.jsonl"

@@ -40,6 +40,9 @@ def react(state: State) -> Outcome:
     verdict = space.verdict(space.top)
     if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE) and not space.top_is_acquitted:
         return Exhausted(_top_acquitted(verdict), rest=True)
+    hidden = hidden_origin(state)
+    if hidden is not None:
+        return Expand(hidden, EXPAND_LEVELS)
     if state.tree.columns.implicit[space.top]:
         return _implicit_top(state, space)
     if _one_rule_is_left(state, space):
@@ -47,6 +50,15 @@ def react(state: State) -> Outcome:
     if space.can_ask():
         return _next_question(state, space)
     return _nothing_to_ask(state, space)
+
+
+def hidden_origin(state: State) -> int | None:
+    """The call that has to be looked into to say where a marked part came from, if there is one."""
+    for judged in state.space().history:
+        below = None if judged.origin is None else judged.origin.below
+        if below is not None and below not in state.not_expandable:
+            return below
+    return None
 
 
 # --- asking ------------------------------------------------------------------------------------

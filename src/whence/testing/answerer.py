@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from whence.errors import CannotExpand
 from whence.model.question import Question
 from whence.model.verdict import Answer
-from whence.session.engine import step
+from whence.session.engine import expansion, step
 from whence.session.events import (
     Answered,
     Ask,
     Event,
     Exhausted,
     Expand,
-    Expanded,
     Found,
-    NotExpandable,
     Outcome,
     Revise,
     Started,
@@ -39,15 +36,6 @@ class Transcript:
     def nodes(self) -> list[int]:
         """The calls that were asked about."""
         return [answer.node for answer in self.asked]
-
-
-def expansion(state: State, request: Expand) -> Event:
-    """What a loop answers to a request for more of the tree."""
-    try:
-        position = state.tree.position(request.node)
-        return Expanded(state.tree.expand(position, request.levels))
-    except CannotExpand as problem:
-        return NotExpandable(request.node, str(problem))
 
 
 def run(state: State, judge: Judge, limit: int = 100_000) -> Transcript:

@@ -175,6 +175,7 @@ def test_input_that_should_never_be_given_is_wrong_while_it_is_given(
         ("1 / 0", "1 / 1", 0, "That is gone"),
         ("1 / 0", "[][0]", 1, "still wrong: The program raised IndexError"),
         ("1 / 0", "raise SystemExit(3)", 1, "ended with exit status 3"),
+        ("1 / 0", "raise SystemExit(enum.IntEnum('E', {'OK': 0}).OK)", 0, "gone: The program end"),
     ],
 )
 def test_an_exception_is_gone_when_the_program_ends_well(
@@ -183,7 +184,7 @@ def test_an_exception_is_gone_when_the_program_ends_well(
     program = project / "ship.py"
     program.write_text(f"def f(): {before}\nf()\n")
     main(["run", "--plain", "--wrong", "exception", "--answers", "/dev/null", "ship.py"])
-    program.write_text(f"def f(): {after}\nf()\n")
+    program.write_text(f"import enum\ndef f(): {after}\nf()\n")
     capfd.readouterr()
     assert main(["check"]) == code
     assert words in capfd.readouterr().out

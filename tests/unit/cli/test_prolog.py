@@ -47,6 +47,15 @@ def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return found
 
 
+def test_what_ran_in_a_thread_is_said_not_to_be_looked_into(file: Path) -> None:
+    with file.open("a") as program:
+        program.write("aside(X) :- first_solution(X, [triple(2, X)], []).\n")
+    done = whence(file, "aside(X)", typed="q\n")
+    assert "   1  X = 6\n" in done.stdout
+    assert "What engines or threads did is not looked into" in done.stdout
+    assert "not looked into" not in whence(file, "triple(2, X)", typed="q\n").stdout
+
+
 def test_a_wrong_answer_ends_at_the_clause(file: Path) -> None:
     words = ("--wrong", "1", *TOP_DOWN, "--format", "json")
     done = whence(file, "quadruple(2, X)", *words, typed="y\nn\n")
@@ -271,9 +280,78 @@ def test_an_answer_that_is_only_missing_from_the_whole_is_looked_for_there(file:
     assert "first(_A) has no answer but first(1)" in done.stdout
 
 
+TESTS = """\
+:- begin_tests(numbers).
+test(double, Y == 4) :- double(2, Y).
+test(quadruple, Y == 8) :- quadruple(2, Y).
+test(greet, [setup(nb_setval(n, 5)), all(X == [1,2,3,4,5])]) :- nb_getval(n, 5), greet(X).
+:- end_tests(numbers).
+"""
+
+
+def test_a_failing_test_is_the_symptom_and_a_passing_one_answers(file: Path) -> None:
+    file.with_suffix(".plt").write_text(TESTS)
+    words = ("--test", "numbers:quadruple", *TOP_DOWN, "--no-slicing", "--format", "json")
+    done = whence(file, *words, typed="n\n")
+    assert "Taken from the test: it should be Y==8." in done.stderr
+    assert "double(2, 4) is right, says tests: test numbers:double." in done.stderr
+    found = report(done)
+    assert found["at_fault"]["equation"] == "triple(4, 12)"
+    assert found["oracles"] == {"tests": 1}
+    done = whence(file, *words, "--no-oracle", "tests", typed="y\nn\n")
+    assert report(done)["questions"] == {"person": 2, "oracle": 0}
+
+
+def test_what_a_test_sets_up_is_there_when_its_body_is_looked_into(file: Path) -> None:
+    tests = file.with_name("elsewhere.pl")
+    tests.write_text(TESTS)
+    words = ("--tests", tests, "--test", "greet", "--depth", "1", "--format", "json")
+    found = report(whence(file, *words, typed="n\n"))
+    assert found["at_fault"]["kind"] == "missing answer"
+    assert found["at_fault"]["qualname"] == "greet/1"
+
+
+def test_answers_are_remembered_in_every_run(file: Path) -> None:
+    (file.parent / ".whence").mkdir()
+    words = ("--wrong", "1", *TOP_DOWN)
+    done = whence(file, "quadruple(2, X)", *words, "--remember", typed="y\nn\n", cwd=file.parent)
+    assert "Answers are remembered in" in done.stdout
+    done = whence(file, "quadruple(2, X)", *words, cwd=file.parent)
+    assert done.returncode == 0
+    assert "triple(4, 12) is wrong, says remembered" in " ".join(done.stdout.split())
+    done = whence(file, "remember(5)", *words, "--remember", typed="y\n", cwd=file.parent)
+    assert "is not remembered: its answers depend on kept/1" in " ".join(done.stdout.split())
+
+
+def test_declarations_answer_and_can_be_turned_off(file: Path) -> None:
+    file.write_text(
+        "top(Y) :- part(1, X), Y = X.\n%!  part(+N:integer, -X:atom) is det.\npart(_, 3).\n"
+    )
+    done = whence(file, "top(Y)", "--wrong", "1")
+    said = "part(1, 3) is wrong, says declarations: argument 2 is 3, which is not of type atom."
+    assert said in " ".join(done.stdout.split())
+    assert "The fault is in part/2" in done.stdout
+    done = whence(file, "top(Y)", "--wrong", "1", "--no-oracle", "declarations", typed="y\n")
+    assert "The fault is in top/1" in done.stdout
+
+
+def test_slices_of_a_run_that_was_looked_at_to_a_depth(file: Path) -> None:
+    done = whence(file, "quadruple(2, X)", "--slice", "X", "--depth", "1")
+    assert done.stdout.splitlines()[-4:] == [
+        "2 + fd    double(2, 4) …",
+        "3 + fd    triple(4, 12) …",
+        "Of 3 calls the data-flow slice has 3, the debug slice 3.",
+        "Below --depth lies what 2 of them called (…).",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
+        (("numbers.pl",), "give a GOAL, or a plunit test of it with --test UNIT:NAME"),
+        (("numbers.pl", "greet(X)", "--test", "a:b"), "give a GOAL, or a plunit test of it"),
+        (("numbers.pl", "--test", "a:b"), "numbers.pl has no plunit tests; --tests FILE"),
+        (("numbers.pl", "halt"), "the program calls halt"),
         (("gone.pl", "p(X)"), "there is no such file"),
         (("numbers.pl", "double(X"), "yntax"),
         (("numbers.pl", "double(1, X)", "--wrong", "2"), "its answers are 1 to 1"),

@@ -133,7 +133,7 @@ def test_what_is_wrong_can_be_given(whence: Whence, folder: Path) -> None:
     ("wrong", "why"),
     [
         ("output:7", "there is no line 7 of its output: 2 lines are known"),
-        ("exception", "no exception left program.py(): it returned 0"),
+        ("exception", "no exception left the program: it returned 0"),
         ("not-ended", "has ended"),
         ("result[3]", "0 has no part [3]"),
     ],

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
 
+from whence.cli.main import main
 from whence.cli.test import separated
 from whence.langs.python.learned import FILE, Learned, Spectrum
 
@@ -171,7 +174,6 @@ def test_learning_keeps_what_passing_and_failing_tests_did(project: Any) -> None
     done = whence(project, "--learn", "-q")
     assert done.returncode == 1
     assert "Learned from 1 passing and 1 failing tests: 4 functions" in done.stdout
-    assert "learning from 2 tests …" in done.stderr
     learned = Learned(project.folder / ".whence" / FILE)
     spectra = learned.spectra("")
     learned.close()
@@ -179,10 +181,63 @@ def test_learning_keeps_what_passing_and_failing_tests_did(project: Any) -> None
     assert spectra["numbers_.both"] == Spectrum(passing=0, failing=1)
 
 
+def test_a_function_that_was_changed_since_is_looked_at_first(project: Any) -> None:
+    module, test = project.folder / "shifted.py", project.folder / "test_shifted.py"
+    source = "def up(n): return n + 1\ndef down(n): return n - 1\ndef same(n): return down(up(n))\n"
+    module.write_text(source)
+    test.write_text("from shifted import same\ndef test_same():\n    assert same(4) == 4\n")
+    try:
+        assert whence(project, "-q", test.name, "--learn").returncode == 0
+        module.write_text(source.replace("n - 1", "n - 2"))
+        done = whence(project, "-q", test.name, "--no-session", answers="l\nn\n")
+    finally:
+        module.unlink()
+        test.unlink()
+    assert "Changed since tests passed, and so the first to look at: down." in done.stdout
+    assert "Question 1" in done.stdout
+    assert "The fault is in down" in done.stdout
+    assert "Question 2" not in done.stdout
+
+
+def test_learning_that_is_stopped_keeps_what_was_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    learned_from = []
+
+    def run_tests(options: Any, arguments: list[str], meanwhile: Any) -> int:
+        folder = Path(arguments[-1].partition("=")[2])
+        lines = [{"test": each, "file": each, "passed": True} for each in ("t1", "t2", "t3")]
+        (folder / "1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        assert meanwhile()
+        return 1
+
+    def learn(self: Any, path: Path, test: str, passed: bool) -> None:
+        learned_from.append(test)
+        if test == "t2":
+            raise KeyboardInterrupt
+        self._learned.learn(test, passed, {}, [])
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("whence.cli.test._run_tests", run_tests)
+    monkeypatch.setattr("whence.langs.python.learning.Learner._learn", learn)
+    assert main(["test", "--learn"]) == 130
+    assert learned_from == ["t1", "t2"]
+    assert "Stopped: nothing was learned from the last 2 tests." in capsys.readouterr().out
+    kept = Learned(tmp_path / ".whence" / FILE)
+    assert kept.has_passed("t1")
+    assert not kept.has_passed("t2")
+    kept.close()
+
+
 def test_long_options_of_whence_are_told_from_those_of_pytest() -> None:
     assert separated(["test", "-x", "--trust", "f", "--tb=short", "--format=json", "tests"]) == [
-        "test", "\0-x", "--trust", "f", "\0--tb=short", "--format=json", "\0tests",
+        "test", "--trust", "f", "--format=json", "\0-x", "\0--tb=short", "\0tests",
     ]  # fmt: skip
+    assert separated(["test", "a", "--regression-test", "b.py", "--learn", "-k", "c"]) == [
+        "test", "--regression-test=b.py", "--learn", "\0a", "\0-k", "\0c",
+    ]  # fmt: skip
+    assert separated(["test", "--regression-test", "-k", "c"])[1] == "--regression-test="
+    assert separated(["test", "--regression-test", "/"])[1:] == ["--regression-test=", "\0/"]
     assert separated(["test", "-s", "top-down", "--", "-s", "--trust"]) == [
         "test", "-s", "top-down", "\0-s", "\0--trust",
     ]  # fmt: skip

@@ -38,6 +38,10 @@ class EngineProblem(WhenceError):
     """Prolog could not do what was asked; the message is Prolog's own."""
 
 
+class TookTooLong(EngineProblem):
+    """It was ended, since what was asked of it took too long."""
+
+
 def find_swipl() -> str:
     """Where swipl is; an error that says how to get it where it is not."""
     found = shutil.which("swipl")
@@ -86,6 +90,10 @@ class Engine:
             raise WhenceError(f"{file}: there is no such file")
         self.do(f"load({quoted(str(file.resolve()))})")
 
+    def load_again(self, file: Path) -> None:
+        """Load a program that another process has loaded, and said then what is wrong in it."""
+        self.do(f"load_again({quoted(str(file.resolve()))})")
+
     def do(self, request: str) -> list[list[str]]:
         """All that is told of a request, in fields."""
         return list(self.stream(request))
@@ -105,7 +113,8 @@ class Engine:
                 raise EngineProblem(plain(fields[1]).strip())
             yield fields
         code = self._process.wait()
-        raise EngineProblem(f"swipl ended with exit code {code} before it was done")
+        why = "; the program calls halt" if code == 0 else ""
+        raise EngineProblem(f"swipl ended with exit code {code} before it was done{why}")
 
     def numbered(self, request: str, numbers: Sequence[int]) -> list[list[str]]:
         """A request about terms that are kept in Prolog."""
@@ -115,6 +124,26 @@ class Engine:
         """End it at once, whatever it is doing."""
         self._process.kill()
         self._process.wait()
+
+    @contextlib.contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """End it when what is asked of it takes longer: then it is a `TookTooLong`."""
+        over = threading.Event()
+
+        def end() -> None:
+            over.set()
+            self.kill()
+
+        timer = threading.Timer(seconds, end)
+        timer.start()
+        try:
+            yield
+        except EngineProblem:
+            if not over.is_set():
+                raise
+            raise TookTooLong(f"it did not end within {seconds:g} s") from None
+        finally:
+            timer.cancel()
 
     def close(self) -> None:
         """End it; a program that goes on all the same is killed."""
@@ -137,9 +166,12 @@ class Engines:
         """Another process with the program as it is loaded, which reads and prints nothing."""
         engine = Engine(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self._engines.append(engine)
-        engine.load(file)
+        engine.load_again(file)
         engine.do(f"number_from({_NUMBERS * (len(self._engines) - 1)})")
         return engine
+
+    def __iter__(self) -> Iterator[Engine]:
+        return iter(self._engines)
 
     def of(self, number: int) -> Engine:
         """The process that knows a term, a predicate or a clause."""

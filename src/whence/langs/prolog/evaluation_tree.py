@@ -12,6 +12,9 @@ Mercury declarative debugger" (2005), section 3; what is said of libraries and c
   Of one that only passes control on, the branch counts; of any other, all that happened.
 - An earlier clause with a cut that it did not reach left the way free for a later one: what it
   tried before the cut explains the later one's answer.
+- A cut, and a conditional, keep the first answer. What failed before it explains why it was the
+  first, and so does that no other answer of a call comes before the one that was kept. That is an
+  event of its own: an answer may be right, and an earlier one be missing.
 
 An event may stand in the tree more than once, below each event that it helped to explain, so trees
 may be far larger than traces. Beyond a number of nodes the rest is *implicit*, weighs as much as
@@ -24,11 +27,11 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from whence.errors import CannotExpand
-from whence.langs.prolog.engine import Engines, plain
-from whence.langs.prolog.events import GOAL, Clause, Predicate
+from whence.langs.prolog.clause_text import source_between, source_of
+from whence.langs.prolog.engine import Engine, Engines, plain, quoted
+from whence.langs.prolog.events import GOAL, Predicate
 from whence.langs.prolog.kept_terms import KeptTerms, steps_of
 from whence.langs.prolog.reruns import Reruns
 from whence.langs.prolog.trace_tree import TraceTree
@@ -38,7 +41,9 @@ from whence.langs.prolog.traced_call import (
     Port,
     TracedCall,
     completed,
+    first_of,
     in_vain,
+    judged_terms,
     stopped_in,
 )
 from whence.model.call import Binding, Call, Function, Location, Outcome, OutcomeKind, Rule
@@ -47,17 +52,20 @@ from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, assembled
 
 MOST_NODES = 50_000
+HANDLE = "handle"
+"""The text of a term that only the process knows which has it: a stream, or the like."""
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
-_SOURCE_LINES = 12
 _ADDED = "This clause was added while the program ran; what added it may be at fault."
 _OUTCOMES = {
     Port.EXIT: OutcomeKind.RETURNED,
     Port.FAIL: OutcomeKind.FAILED,
+    Port.FIRST: OutcomeKind.FAILED,
     Port.RAISE: OutcomeKind.RAISED,
     Port.STOPPED: OutcomeKind.NOT_TERMINATED,
 }
 _CALLS_EACH = {"maplist", "foldl"}
+_KEEP_ONE = {"once", "ignore"}
 _CALLS_ONE = {"call", "once", "catch", "apply", "setup_call_cleanup", "call_cleanup"}
 
 
@@ -66,6 +74,8 @@ def children_of(left: Left) -> list[Left]:
     call = left.call
     if left.port is Port.FAIL:
         return in_vain(call.log)
+    if left.port is Port.FIRST:
+        return _before(left)
     if left.port is Port.STOPPED:
         waiting = stopped_in(call)
         goes_on = waiting is not None and waiting.repeats is None
@@ -75,7 +85,24 @@ def children_of(left: Left) -> list[Left]:
     if call.predicate.is_user:
         return list(on_branch)
     log = call.log[: call.answers[left.number].logged] if is_answer else call.log
-    return list(on_branch) if _passes_control_on(call, log) else completed(log)
+    found = list(on_branch) if _passes_control_on(call, log) else completed(log)
+    return found + _firsts(found) if call.predicate.name in _KEEP_ONE else found
+
+
+def _before(left: Left) -> list[Left]:
+    """All that happened before an answer, and that what it was made of came first."""
+    answer = left.call.answers[left.number]
+    return list(
+        dict.fromkeys([*in_vain(left.call.log[: answer.logged]), *_firsts(answer.children)])
+    )
+
+
+def _firsts(events: Iterable[Left]) -> list[Left]:
+    return [
+        Left(Port.FIRST, each.call, each.number)
+        for each in events
+        if each.port is Port.EXIT and first_of(each.call)
+    ]
 
 
 def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
@@ -95,7 +122,7 @@ def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
 def events_between(left: Left) -> int:
     """About how long the trace is between a call and the event."""
     call = left.call
-    if left.port is Port.EXIT:
+    if left.port in (Port.EXIT, Port.FIRST):
         return call.answers[left.number].time - call.called
     return (call.failed if left.port is Port.FAIL and call.failed else call.left) - call.called
 
@@ -134,6 +161,8 @@ class EvaluationTree:
         self._rules: dict[Rule, int] = {}
         self._numbers: dict[tuple[Predicate, int | None], tuple[int, int]] = {}
         self._texts: dict[int, str] = {}
+        self._errors: dict[int, str] = {}
+        self._clauses: dict[Predicate, str] = {}
         self._digests: dict[int, tuple[str, int]] = {}
 
     def tree(self, root: Left, most: int = MOST_NODES) -> ColumnTree:
@@ -144,12 +173,11 @@ class EvaluationTree:
         """The event as a question shows it."""
         left = self._nodes[detail]
         kind = _OUTCOMES[left.port]
-        if left.port is Port.FAIL and function.location is not None:
-            uncovered = self.texts([left.call.term])[0]
-            rule = replace(rule, source=f"% None of its clauses covers what {uncovered} lacks.")
+        if left.port in (Port.FAIL, Port.FIRST) and function.location is not None:
+            rule = replace(rule, source=self._all_clauses(left.call))
         value = None
         if left.port is Port.RAISE and left.call.raised is not None:
-            value = atom(self.texts([left.call.raised])[0])
+            value = atom(self.error(left.call.raised))
         return Call(
             function,
             rule,
@@ -171,10 +199,17 @@ class EvaluationTree:
         """The event that a node of the tree, known by its id, stands for."""
         return self._nodes[node - 1]
 
+    def trace_of(self, call: TracedCall) -> TraceTree:
+        """The trace that a call is in: that of the run, or of looking into a skipped call."""
+        return self.trace if self._reruns is None else self._reruns.trace_of(call)
+
+    def outside(self, call: TracedCall, *, any_below: bool = False) -> Left | None:
+        """The event in another trace that a call was run again for (`Reruns.outside`)."""
+        return None if self._reruns is None else self._reruns.outside(call, any_below=any_below)
+
     def ran_for(self, call: TracedCall) -> int:
         """How many events were told after a call was made, to the end of the run."""
-        trace = self.trace if self._reruns is None else self._reruns.trace_of(call)
-        return trace.length - call.called
+        return self.trace_of(call).length - call.called
 
     def child(self, node: int, left: Left) -> int | None:
         """The id of the node that stands for an event below another node."""
@@ -237,9 +272,13 @@ class EvaluationTree:
         goal = self.texts([call.term])[0]
         if left.port is Port.RAISE:
             assert call.raised is not None
-            return f"{goal} raised {self.texts([call.raised])[0]}"
+            return f"{goal} raised {self.error(call.raised)}"
         if left.port is Port.STOPPED:
             return f"{goal} did not end{self._came_again(call)}"
+        if left.port is Port.FIRST:
+            *earlier, kept = self.texts([each.term for each in call.answers[: left.number + 1]])
+            but = f", but {'; '.join(dict.fromkeys(earlier[:_ANSWERS_SHOWN]))}" if earlier else ""
+            return f"{goal} has no answer before {kept}{but}"
         if not call.answers:
             return f"{goal} has no answer"
         terms = [each.term for each in call.answers]
@@ -260,6 +299,13 @@ class EvaluationTree:
             self._texts[int(number)] = plain(text)
         return [self._texts[each] for each in terms]
 
+    def error(self, term: int) -> str:
+        """The text of an error, without where it was raised."""
+        if term not in self._errors:
+            [[_, _, text]] = self._engines.of(term).do(f"error({term})")
+            self._errors[term] = plain(text)
+        return self._errors[term]
+
     def items(self, terms: Sequence[int]) -> list[str]:
         """Terms as texts that another process reads as the same terms, constraints included."""
         found = {
@@ -267,6 +313,16 @@ class EvaluationTree:
             for _, number, text in self._engines.numbered("items", sorted(set(terms)))
         }
         return [found[each] for each in terms]
+
+    def engine_of(self, term: int) -> Engine:
+        """The process that has a term."""
+        return self._engines.of(term)
+
+    def judged(self, left: Left) -> list[str] | None:
+        """The items of the call and of what is judged of it; None where another process could not
+        have them."""
+        texts = self.items(judged_terms(left))
+        return None if HANDLE in texts else texts
 
     # --- rows ------------------------------------------------------------------------------------
 
@@ -340,7 +396,7 @@ class EvaluationTree:
         """
         call = left.call
         number = call.clause
-        if left.port in (Port.EXIT, Port.FAIL):
+        if left.port in (Port.EXIT, Port.FAIL, Port.FIRST):
             number = call.answers[left.number].clause if left.port is Port.EXIT else None
         known = self._numbers.get((call.predicate, number))
         if known is None:
@@ -379,6 +435,17 @@ class EvaluationTree:
             source_of(clause),
         )
 
+    def _all_clauses(self, call: TracedCall) -> str:
+        """The text of a predicate from its first clause to its last, as far as there is room."""
+        predicate = call.predicate
+        if predicate not in self._clauses:
+            name = f"{quoted(predicate.module)}, {quoted(predicate.name)}, {predicate.arity}"
+            lines = self._engines.of(call.term).do(f"clause_lines({name})")
+            places = [int(line) for _, file, line in lines if plain(file) == predicate.file]
+            last = max(places, default=predicate.line)
+            self._clauses[predicate] = source_between(predicate.file, predicate.line, last)
+        return self._clauses[predicate]
+
     def _location(self, file: str, line: int) -> Location | None:
         return Location(self._names.get(file, file), line) if file and line else None
 
@@ -389,29 +456,6 @@ def _term(left: Left) -> int:
 
 
 def _terms(left: Left) -> list[int]:
-    call = left.call
-    match left.port:
-        case Port.EXIT:
-            return [call.answers[left.number].term]
-        case Port.FAIL:
-            return [call.term, *(each.term for each in call.answers)]
-        case _:
-            return [call.term, *([] if call.raised is None else [call.raised])]
-
-
-def source_of(clause: Clause) -> str:
-    """The text of a clause: the lines from its first to the one that ends with a full stop."""
-    try:
-        lines = Path(clause.file).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    return "\n".join(_until_full_stop(lines[clause.line - 1 : clause.line - 1 + _SOURCE_LINES]))
-
-
-def _until_full_stop(lines: Iterable[str]) -> list[str]:
-    found = []
-    for line in lines:
-        found.append(line)
-        if line.split("%")[0].rstrip().endswith("."):
-            break
-    return found
+    """What a question is about; an answer is one by itself, whoever asked for it."""
+    terms = judged_terms(left)
+    return terms[1:] if left.port is Port.EXIT else terms

@@ -1,4 +1,4 @@
-"""The lines that capture.pl writes, read into events and the tables that they refer to.
+"""The lines that capture.pl writes: events, and the tables that they refer to.
 
 An event names its call by the stack frame, a number that is used again as soon as the frame is
 gone; `trace_tree.py` knows which call is meant. Terms are numbers, under which Prolog keeps them.
@@ -7,10 +7,11 @@ gone; `trace_tree.py` knows which call is meant. Terms are numbers, under which 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
+from typing import Protocol
 
 from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine, plain, quoted
@@ -85,6 +86,10 @@ class Clause:
     cuts: tuple[int, ...]
     paths: dict[int, tuple[int, ...]]
     """The path of the literal that a call's program counter stands for."""
+    negations: tuple[Construct, ...]
+    """Those of the constructs that are negations."""
+    conditions: tuple[Construct, ...]
+    """Those that keep the first answer of their condition."""
 
     def construct_at(self, otherwise: int) -> Construct | None:
         """The innermost construct that goes on at a program counter."""
@@ -92,79 +97,37 @@ class Clause:
         return max(found, key=lambda each: each.start, default=None)
 
 
-@dataclass(slots=True)
-class CallEvent:
-    """A call; `caller` is a frame, or 0 for the root."""
+class Events(Protocol):
+    """Who is told of the events of a run, one after the other. A call is known by its frame.
 
-    frame: int
-    caller: int
-    pc: int
-    predicate: int
-    term: int
-    states: str
+    They are told by calls, as a trace has millions of them and an object for each takes its time.
+    """
 
+    def call(
+        self, frame: int, caller: int, pc: int, predicate: int, term: int, states: str
+    ) -> None:
+        """A call; `caller` is a frame, or 0 for the root."""
 
-@dataclass(slots=True)
-class UnifyEvent:
-    """The head of a clause was unified with a call."""
+    def unify(self, frame: int, clause: int) -> None:
+        """The head of a clause was unified with a call."""
 
-    frame: int
-    clause: int
+    def exit(self, frame: int, more: bool, term: int, states: str) -> None:
+        """An answer; `more` says that there may be further ones."""
 
+    def fail(self, frame: int) -> None:
+        """No (further) answer."""
 
-@dataclass(slots=True)
-class ExitEvent:
-    """An answer; `more` says that there may be further ones."""
+    def redo(self, frame: int, pc: int) -> None:
+        """Execution goes on in a frame: at a place of its clause, or (0) wherever it left off."""
 
-    frame: int
-    more: bool
-    term: int
-    states: str
+    def exception(self, frame: int, term: int, refused: bool) -> None:
+        """An exception leaves a call; `refused`: because one below it left a way to go on."""
 
+    def cut(self, frame: int, pc: int, pruned: Sequence[tuple[int, int]]) -> None:
+        """A cut was run; `pruned` are frames and the clauses that they will not try."""
 
-@dataclass(slots=True)
-class FailEvent:
-    """No (further) answer."""
-
-    frame: int
-
-
-@dataclass(slots=True)
-class RedoEvent:
-    """Execution goes on in a frame: at a place of its clause, or (0) wherever it left off."""
-
-    frame: int
-    pc: int
-
-
-@dataclass(slots=True)
-class RaiseEvent:
-    """An exception leaves a call."""
-
-    frame: int
-    term: int
-
-
-@dataclass(slots=True)
-class CutEvent:
-    """A cut was run; `pruned` are frames and the clauses that they will not try."""
-
-    frame: int
-    pc: int
-    pruned: tuple[tuple[int, int], ...]
-
-
-@dataclass(slots=True)
-class EffortEvent:
-    """A call that is not looked into: how many inferences were made up to now."""
-
-    frame: int
-    inferences: int
-
-
-Event = (
-    CallEvent | UnifyEvent | ExitEvent | FailEvent | RedoEvent | RaiseEvent | CutEvent | EffortEvent
-)
+    def effort(self, frame: int, inferences: int) -> None:
+        """A call that is not looked into: how many inferences were made up to now."""
 
 
 @dataclass
@@ -181,6 +144,8 @@ class Run:
     """Whether the last answer was the last there is."""
     stopped: str = ""
     """Which limit stopped it: `events`, `depth` or `seconds`."""
+    unseen: list[str] = field(default_factory=list)
+    """What ran but was not looked into, such as engines and threads."""
 
 
 @dataclass(frozen=True)
@@ -205,42 +170,45 @@ NO_LIMITS = RunLimits()
 
 
 def run_goal(
-    engine: Engine, goal: str, run: Run, *, solutions: int, limits: RunLimits = NO_LIMITS
-) -> Iterator[Event]:
-    """Run a goal for a number of answers; the tables and answers are put into `run`."""
-    return read(engine.stream(f"run({quoted(goal)}, {solutions}, {limits})"), run)
+    engine: Engine, goal: str, *, solutions: int, limits: RunLimits = NO_LIMITS
+) -> Iterator[list[str]]:
+    """Run a goal for a number of answers: the lines that `read` understands."""
+    return engine.stream(f"run({quoted(goal)}, {solutions}, {limits})")
 
 
-def read(lines: Iterable[list[str]], run: Run) -> Iterator[Event]:
-    """Events from lines; what is not an event goes into the run's tables.
+def read(lines: Iterable[list[str]], run: Run, events: Events) -> int:
+    """Tell of the events in lines, and how many they were; what else they say goes into `run`.
 
-    The first letters are in the order of how often they come; a trace has millions of lines.
+    The first letters are in the order of how often they come.
     """
-    for fields in lines:
+    count = notes = 0
+    for count, fields in enumerate(lines, 1):  # noqa: B007
         kind = fields[0]
         if kind == "c":
             _, frame, caller, pc, predicate, term, states = fields
-            yield CallEvent(
+            events.call(
                 int(frame), int(caller), int(pc), int(predicate), int(term), _states(states)
             )
         elif kind == "x":
             _, frame, more, term, states = fields
-            yield ExitEvent(int(frame), more == "1", int(term), _states(states))
+            events.exit(int(frame), more == "1", int(term), _states(states))
         elif kind == "u":
-            yield UnifyEvent(int(fields[1]), int(fields[2]))
+            events.unify(int(fields[1]), int(fields[2]))
         elif kind == "f":
-            yield FailEvent(int(fields[1]))
+            events.fail(int(fields[1]))
         elif kind == "r":
-            yield RedoEvent(int(fields[1]), int(fields[2]))
+            events.redo(int(fields[1]), int(fields[2]))
         elif kind == "t":
-            pairs = tuple((of, clause) for of, clause in json.loads(fields[3]))
-            yield CutEvent(int(fields[1]), int(fields[2]), pairs)
+            pairs = [(of, clause) for of, clause in json.loads(fields[3])]
+            events.cut(int(fields[1]), int(fields[2]), pairs)
         elif kind == "e":
-            yield RaiseEvent(int(fields[1]), int(fields[2]))
+            events.exception(int(fields[1]), int(fields[2]), fields[3] == "1")
         elif kind == "i":
-            yield EffortEvent(int(fields[1]), int(fields[2]))
+            events.effort(int(fields[1]), int(fields[2]))
         else:
+            notes += 1
             _take_note(fields, run)
+    return count - notes
 
 
 @cache
@@ -265,6 +233,8 @@ def _take_note(fields: list[str], run: Run) -> None:
             run.raised = int(term)
         case ["end", how]:
             run.exhausted = how == "exhausted"
+        case ["unseen", what]:
+            run.unseen.append(plain(what))
         case ["stopped", why]:
             run.stopped = why
         case ["hook", text]:
@@ -287,7 +257,11 @@ def _predicate(fields: list[str]) -> Predicate:
 
 
 def _clause(fields: list[str]) -> Clause:
-    number, nth, line, head, goals, constructs, cuts, paths, file = fields
+    number, nth, line, head, goals, places, cuts, paths, file = fields
+    constructs = tuple(
+        Construct(start, otherwise, ConstructKind(kind), end)
+        for start, otherwise, kind, end in json.loads(places)
+    )
     return Clause(
         int(number),
         int(nth),
@@ -298,10 +272,9 @@ def _clause(fields: list[str]) -> Clause:
             Literal(tuple(path), tuple(frozenset(each) for each in arguments))
             for path, arguments in json.loads(goals)
         ),
-        tuple(
-            Construct(start, otherwise, ConstructKind(kind), end)
-            for start, otherwise, kind, end in json.loads(constructs)
-        ),
+        constructs,
         tuple(json.loads(cuts)),
         {pc: tuple(path) for pc, path in json.loads(paths)},
+        tuple(each for each in constructs if each.kind is ConstructKind.NOT),
+        tuple(each for each in constructs if each.kind is ConstructKind.IF),
     )

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.prolog.engine import Engine, Engines, plain, quoted
+from whence.langs.prolog.engine import Engine, EngineProblem, Engines, TookTooLong, plain, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.events import Predicate, Run, RunLimits, run_goal
 from whence.langs.prolog.provenance import PrologProvenance
-from whence.langs.prolog.reruns import Program, Reruns
+from whence.langs.prolog.reruns import Preparation, Program, Reruns
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall, stopped_in
 from whence.model.call import MarkedPart, find_mark
@@ -25,6 +25,7 @@ from whence.tree.memory import ColumnTree
 LIMITS = RunLimits(events=1_000_000, depth=100_000, seconds=120)
 SOLUTIONS = 20
 _LOOKED_AT = 2000
+_PATIENCE = 10
 _LIMITS: dict[str, Callable[[RunLimits], str]] = {
     "events": lambda limits: f"{limits.events:,} events",
     "depth": lambda limits: f"a depth of {limits.depth:,} calls",
@@ -44,10 +45,26 @@ def without_collector() -> Iterator[None]:
             gc.enable()
 
 
+@contextlib.contextmanager
+def _stoppable(engine: Engine, goal: str, seconds: float) -> Iterator[None]:
+    """A program stops itself between two calls; one that does not come to that is ended."""
+    if not seconds:
+        yield
+        return
+    try:
+        with engine.within(seconds + _PATIENCE):
+            yield
+    except TookTooLong:
+        raise WhenceError(
+            f"{goal}: it could not be stopped after {seconds:g} s, as a single call in it takes "
+            "longer; all that was recorded is lost"
+        ) from None
+
+
 class Execution:
     """A goal that was run. The engine has to stay open as long as its trees are looked at.
 
-    `source` is that of the last tree that was asked for.
+    `goal` is its text, `source` that of the last tree that was asked for.
     """
 
     def __init__(
@@ -58,18 +75,24 @@ class Execution:
         *,
         solutions: int = SOLUTIONS,
         limits: RunLimits = LIMITS,
+        preparation: Preparation | None = None,
     ) -> None:
+        """With a `preparation` the goal is the one that it makes."""
         engine.load(file)
         self._engine = engine
         self._engines = Engines(engine)
-        self._goal = goal
+        self._preparation = preparation
+        self.goal = self._goal = goal
+        if preparation is not None:
+            module, self.goal = preparation.set_up(engine)
+            self._goal = f"{quoted(module)}:({self.goal})"
         self._file = file
         self._solutions = solutions
         self._limits = limits
         self._names = {str(file.resolve()): str(file)}
         self.run = Run()
-        self.trace = self._traced(goal, self.run)
-        self.source = self._new_source(self.trace, goal)
+        self.trace = self._traced(self._goal, self.run)
+        self.source = self._new_source(self.trace, self._goal)
         if self.run.stopped:
             mark_repeats(self.trace, self.source)
 
@@ -86,7 +109,7 @@ class Execution:
     @property
     def raised(self) -> str | None:
         """The exception that ended the goal, if one did."""
-        return None if self.run.raised is None else self.source.texts([self.run.raised])[0]
+        return None if self.run.raised is None else self.source.error(self.run.raised)
 
     @property
     def stopped(self) -> str | None:
@@ -128,23 +151,35 @@ class Execution:
         self.source = self._new_source(trace, goal)
         return self.source.tree(Left(Port.FAIL, trace.root))
 
+    def missed(self, text: str, note: Callable[[str], None]) -> ColumnTree:
+        """The tree of a missing answer (or of any), asked for alone where that fails as well."""
+        tree = self.missing_answer(text) if text else None
+        if tree is None and text:
+            note(f"Asked for alone, {text} is found; so the whole goal is looked at.")
+        return tree or self.missing()
+
     def raising(self) -> ColumnTree:
         """The tree of the exception."""
         if self.run.raised is None:
             raise UsageError("the goal raised nothing")
-        if self.trace.root.raised is None:
+        root = self.trace.root
+        if root.raised is None and root.failed is not None:
+            # Of a predicate that is declared det the failure is told, then who called it raises.
+            return self._tree(Left(Port.FAIL, root))
+        if root.raised is None:
             raise WhenceError("the exception was raised outside of what was recorded")
         return self._tree(Left(Port.RAISE, self.trace.root))
 
-    def provenance(self, tree: ColumnTree) -> PrologProvenance | None:
-        """Where the terms of the last tree that was asked for came from.
-
-        What was skipped made some of them, so then nothing is known.
-        """
-        return None if self._limits.skip_below else PrologProvenance(self.source, tree)
+    def provenance(self, tree: ColumnTree) -> PrologProvenance:
+        """Where the terms of the last tree that was asked for came from."""
+        return PrologProvenance(self.source, tree)
 
     def close(self) -> None:
-        """End what was started to look into skipped calls."""
+        """Do what a test does in the end, and end what was started to look into skipped calls."""
+        if self._preparation is not None:
+            for engine in self._engines:
+                with contextlib.suppress(EngineProblem):
+                    self._preparation.clean_up(engine)
         self._engines.close()
 
     def endless(self) -> ColumnTree:
@@ -154,9 +189,9 @@ class Execution:
         return self._tree(Left(Port.STOPPED, self.trace.root))
 
     def _traced(self, goal: str, run: Run) -> TraceTree:
-        events = run_goal(self._engine, goal, run, solutions=self._solutions, limits=self._limits)
-        with without_collector():
-            trace = TraceTree(events, run)
+        lines = run_goal(self._engine, goal, solutions=self._solutions, limits=self._limits)
+        with without_collector(), _stoppable(self._engine, goal, self._limits.seconds):
+            trace = TraceTree(lines, run)
         if not trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")
         if len(trace.root.answers) != len(run.answers) and not run.stopped:
@@ -167,9 +202,10 @@ class Execution:
         return trace
 
     def _new_source(self, trace: TraceTree, goal: str) -> EvaluationTree:
-        program = Program(self._file, goal, self._solutions, self._limits)
+        program = Program(self._file, goal, self._solutions, self._limits, self._preparation)
         reruns = Reruns(self._engines, program, trace) if self._limits.skip_below else None
-        return EvaluationTree(self._engines, trace, self._names, goal, reruns)
+        shown = self.goal if goal == self._goal else goal
+        return EvaluationTree(self._engines, trace, self._names, shown, reruns)
 
     def part(self, tree: ColumnTree, text: str) -> MarkedPart:
         """A part of the goal, of an argument (`2[1]`) or a variable (`X[1]`) of it."""

@@ -29,9 +29,11 @@ from whence.langs.prolog.subterm_origin import (
     CameIn,
     Inside,
     Made,
+    Step,
     SubtermOrigin,
     in_term,
 )
+from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall
 from whence.model.call import MarkedPart
 from whence.model.origin import Influence, Origin
@@ -48,7 +50,7 @@ def slices_of(
 
     A debug slice that would take too long is None.
     """
-    trace, extent = source.trace, extent_of(left)
+    trace, extent = source.trace_of(left.call), extent_of(left)
     flow: set[int] = set()
     if path is not None:
         flow = through(data_flow(trace, left, path[0], source.variable(left, path)))
@@ -58,7 +60,11 @@ def slices_of(
 
 
 class _Unknown(Exception):
-    """Why an origin cannot be told."""
+    """Why an origin cannot be told; `below` is the call that has to be looked into for it."""
+
+    def __init__(self, why: str, below: int | None = None) -> None:
+        super().__init__(why)
+        self.below = below
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ class PrologProvenance:
         try:
             maker = walk.run(path)
         except _Unknown as why:
-            return Origin(None, unknown=str(why))
+            return Origin(None, unknown=str(why), below=why.below)
         between = [each for each in reversed(walk.visited) if each not in (maker, node)]
         chain = () if maker == node else (maker, *dict.fromkeys(between))
         return Origin(
@@ -95,8 +101,8 @@ class PrologProvenance:
         if path is None:
             return None
         narrow, wide = slices_of(self.source, left, path)
-        wider = () if wide is None else (self._nodes(wide),)
-        return Influence(self._nodes(narrow), complete=False, wider=wider)
+        wider = () if wide is None else (self._nodes(left, wide),)
+        return Influence(self._nodes(left, narrow), complete=False, wider=wider)
 
     def grown(self, tree: Tree) -> PrologProvenance:
         """The same trace, of which the tree shows more."""
@@ -109,10 +115,21 @@ class PrologProvenance:
         start, value = self.source.argument(left, part.position)
         return (*start, *path_of(value, part.mark.steps))
 
-    def _nodes(self, calls: set[int]) -> frozenset[int]:
-        """The nodes of the tree that stand for events of these calls."""
+    def _nodes(self, marked: Left, calls: set[int]) -> frozenset[int]:
+        """The nodes of the tree that stand for events of these calls, or came to light below."""
+        trace = self.source.trace_of(marked.call)
         ids = (self.tree.id(position) for position in range(len(self.tree.columns)))
-        return frozenset(node for node in ids if self.source.event(node).call.mark in calls)
+        return frozenset(node for node in ids if self._mark(node, trace) in calls)
+
+    def _mark(self, node: int, trace: TraceTree) -> int:
+        """The call of a trace that a node belongs to; 0 if to none."""
+        call = self.source.event(node).call
+        while self.source.trace_of(call) is not trace:
+            outside = self.source.outside(call, any_below=True)
+            if outside is None:
+                return 0
+            call = outside.call
+        return call.mark
 
 
 class _Walk:
@@ -122,7 +139,7 @@ class _Walk:
         self._source = provenance.source
         self._tree = provenance.tree
         self._left = left
-        self._steps = SubtermOrigin(self._source.terms, Branch(self._source.trace, left))
+        self._look_from(left)
         self._node = node
         self.visited = [node]
         self.passed: list[int] = []
@@ -134,10 +151,9 @@ class _Walk:
         self._check_bound(path)
         is_given = bool(self._steps.is_given(call, path))
         seen: set[tuple[int, Path, bool]] = set()
-        while (call.mark, path, is_given) not in seen:
-            seen.add((call.mark, path, is_given))
-            step = self._steps.before(call, path) if is_given else self._steps.inside(call, path)
-            match step:
+        while (id(call), path, is_given) not in seen:
+            seen.add((id(call), path, is_given))
+            match self._step(call, path, is_given):
                 case Made(maker, by):
                     return self._made(maker, by)
                 case CameIn(through, place):
@@ -147,11 +163,31 @@ class _Walk:
                     call, path, is_given = through, place, True
                 case Inside(owner, left, place):
                     self._up_to(owner)
-                    self._down_to(left)
-                    call, path, is_given = left.call, place, False
+                    call, path, is_given = self._down_to(left), place, False
                 case None:
                     raise _Unknown(self._lost(call, is_given))
         raise _Unknown("the way back to it leads in a circle")
+
+    def _step(self, call: TracedCall, path: Path, is_given: bool) -> Step | None:
+        outside = self._source.outside(call)
+        if not is_given:
+            if call.is_skipped:
+                why = f"it was made below call {self._node}, which was not looked into yet"
+                raise _Unknown(why, self._node)
+            step = self._steps.inside(call, path)
+            if outside is not None and isinstance(step, Made) and step.call is call.caller:
+                # What a library predicate made, which was run again without its caller.
+                return None if outside.call.caller is None else Made(outside.call.caller, step.by)
+            return step
+        if outside is None:
+            return self._steps.before(call, path)
+        self._look_from(outside)
+        return self._steps.before(outside.call, path)
+
+    def _look_from(self, left: Left) -> None:
+        """Follow the branch of an event, in whichever trace it is."""
+        self._trace = self._source.trace_of(left.call)
+        self._steps = SubtermOrigin(self._source.terms, Branch(self._trace, left))
 
     def _check_bound(self, path: Path) -> None:
         call, port = self._left.call, self._left.port
@@ -185,13 +221,21 @@ class _Walk:
                 raise _Unknown("the tree does not reach to where it was made")
             self._visit(self._tree.id(parent))
 
-    def _down_to(self, left: Left) -> None:
-        if self._steps.branch.answer(left.call) != left or not self._steps.branch.holds(left.call):
-            self._steps = SubtermOrigin(self._source.terms, Branch(self._source.trace, left))
+    def _down_to(self, left: Left) -> TracedCall:
+        """Go down to an event; its call, or what it was run again as."""
         below = self._source.child(self._node, left)
         if below is None or not self._is_known(below):
-            raise _Unknown(f"it was made below call {self._node}, which was not looked into yet")
+            why = f"it was made below call {self._node}, which was not looked into yet"
+            raise _Unknown(why, self._node if self._is_implicit() else None)
+        left, branch = self._source.event(below), self._steps.branch
+        is_in_trace = self._source.trace_of(left.call) is self._trace
+        if not is_in_trace or branch.answer(left.call) != left or not branch.holds(left.call):
+            self._look_from(left)
         self._visit(below)
+        return left.call
+
+    def _is_implicit(self) -> bool:
+        return bool(self._tree.columns.implicit[self._tree.position(self._node)])
 
     def _visit(self, node: int) -> None:
         self._node = node

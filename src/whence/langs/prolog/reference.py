@@ -1,14 +1,11 @@
 """A program that is right as the oracle: the call atom is run in it, and what it says is compared.
 
-It runs in a process of its own, which reads nothing and whose output goes nowhere. `judging.pl`
-compares; here is what is asked, and what becomes of a call that does not come back: the process is
-ended, the call is unknown, and the program is loaded again.
+It runs in a process of its own (`side_process.py`); `judging.pl` compares. A call that does not
+come back is unknown.
 """
 
 from __future__ import annotations
 
-import subprocess
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,11 +13,12 @@ from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
-from whence.langs.prolog.evaluation_tree import EvaluationTree
-from whence.langs.prolog.events import Run, RunLimits, read
+from whence.langs.prolog.evaluation_tree import HANDLE, EvaluationTree
+from whence.langs.prolog.events import Run, RunLimits
 from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.side_process import SideProcess
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.langs.prolog.traced_call import Left, Port, TracedCall, root_of
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 from whence.tree.memory import ColumnTree
@@ -28,8 +26,6 @@ from whence.tree.memory import ColumnTree
 NAME = "reference"
 INFERENCES = 5_000_000
 SECONDS = 30.0
-_STACK = "1g"
-_HANDLE = "handle"
 _TRACED = 100_000
 _ANSWERS = 1000
 _EVENTS = 8
@@ -42,6 +38,10 @@ _VERDICTS = {
 }
 
 
+_Calls = set[tuple[str, str]]
+"""Predicates with digests of the calls."""
+
+
 class ReferenceProgram:
     """The right program, and how it judges events of a run of another one."""
 
@@ -50,18 +50,15 @@ class ReferenceProgram:
     ) -> None:
         self._file = file
         self._inferences = inferences
-        self._seconds = seconds
-        self._engine: Engine | None = None
+        self.process = SideProcess(self._loaded, seconds)
         self._known = Run()
-        self._made: dict[tuple[str, ...], set[tuple[str, ...]] | None] = {}
+        self._made: dict[tuple[bool, str, str], _Calls | None] = {}
         if not file.is_file():
             raise WhenceError(f"{file}: there is no such file to take as the reference")
 
     def close(self) -> None:
         """End its process."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        self.process.close()
 
     def judge(self, source: EvaluationTree, left: Left, *, fresh: bool = False) -> Judgement:
         """What the reference says of an event; UNKNOWN with the reason where it cannot tell.
@@ -70,10 +67,10 @@ class ReferenceProgram:
         """
         if left.port is Port.STOPPED and not self.makes(source, left.call):
             return Judgement(Verdict.INADMISSIBLE, "the reference does not make this call")
-        terms = _terms(left)
-        texts = source.items(terms)
-        if _HANDLE in texts:
-            return Judgement(Verdict.UNKNOWN, "a stream, or the like, is known to one process only")
+        texts = source.judged(left)
+        if texts is None:
+            why = "a stream, too large a number, or the like, is known to one process only"
+            return Judgement(Verdict.UNKNOWN, why)
         inferences = self._inferences
         if left.port is Port.STOPPED:
             # One that had just begun is no worse than one that takes as long in the reference.
@@ -85,7 +82,7 @@ class ReferenceProgram:
             f"[{', '.join(items)}], {options})"
         )
         try:
-            lines = self._asked(request)
+            lines = self.process.asked(request)
         except EngineProblem as problem:
             return Judgement(Verdict.UNKNOWN, f"the reference: {problem}")
         if not lines:
@@ -96,70 +93,60 @@ class ReferenceProgram:
         )
 
     def makes(self, source: EvaluationTree, call: TracedCall) -> bool:
-        """Whether the reference makes this call, too, where its caller is called as it was.
+        """Whether the reference makes this call, too: when the goal is run in it to its end.
 
-        Where that cannot be told it is taken to.
+        Where it does not come to its end, whether it makes it where its caller is called as it was.
+        Where that cannot be told either it is taken to.
         """
+        top = root_of(call)
         caller = _user_caller(call)
         if caller is None:
             return True
-        key = (caller.predicate.indicator, *source.digests([caller.term]))
-        if key not in self._made:
-            self._made[key] = self._calls_of(source, caller)
-        known = self._made[key]
-        return known is None or (call.predicate.indicator, *source.digests([call.term])) in known
+        known = self._made_by(source, top, is_top=True)
+        if known is None:
+            known = self._made_by(source, caller, is_top=False)
+        return known is None or _key(source, [call])[0] in known
 
-    def _calls_of(self, source: EvaluationTree, caller: TracedCall) -> set[tuple[str, ...]] | None:
-        """What the reference calls directly in a call; None where that is not known."""
+    def _made_by(
+        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+    ) -> _Calls | None:
+        """What the reference calls in a call, only what it calls directly where that is no goal."""
+        key = (is_top, *_key(source, [caller])[0])
+        if key not in self._made:
+            if is_top:
+                self.close()  # the goal was run in the program as it was loaded
+            self._made[key] = self._calls_of(source, caller, is_top=is_top)
+        return self._made[key]
+
+    def _calls_of(
+        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+    ) -> _Calls | None:
         text = source.items([caller.term])[0]
-        if text == _HANDLE:
+        if text == HANDLE:
             return None
+        engine = self.process.engine()
         run = Run(predicates=self._known.predicates, clauses=self._known.clauses)
         limits = RunLimits(events=_TRACED, depth=_TRACED)
         module = quoted(caller.predicate.module)
         try:
-            lines = self._asked(f"run_item({module}, {quoted(text)}, {_ANSWERS}, {limits})")
-            trace = TraceTree(read(lines, run), run)
+            lines = self.process.asked(f"run_item({module}, {quoted(text)}, {_ANSWERS}, {limits})")
+            trace = TraceTree(lines, run)
             if run.stopped or not trace.calls:
                 self.close()
                 return None
-            made = [each for each in trace.calls[1:] if _user_caller(each) is trace.root]
-            digests = EvaluationTree(Engines(self._loaded()), trace, {}, "").digests(
-                [each.term for each in made]
-            )
+            made = [each for each in trace.calls[1:] if is_top or _user_caller(each) is trace.root]
+            return set(_key(EvaluationTree(Engines(engine), trace, {}, ""), made))
         except EngineProblem:
             return None
-        return {
-            (each.predicate.indicator, digest) for each, digest in zip(made, digests, strict=True)
-        }
 
-    def _asked(self, request: str) -> list[list[str]]:
-        engine = self._loaded()
-        ended = threading.Event()
+    def _loaded(self, engine: Engine) -> None:
+        self._known = Run()
+        engine.load(self._file)
 
-        def end() -> None:
-            ended.set()
-            engine.kill()
 
-        timer = threading.Timer(self._seconds, end)
-        timer.start()
-        try:
-            return engine.do(request)
-        except EngineProblem:
-            self.close()
-            if ended.is_set():
-                raise EngineProblem(f"it did not end within {self._seconds:g} s") from None
-            raise
-        finally:
-            timer.cancel()
-
-    def _loaded(self) -> Engine:
-        if self._engine is None:
-            nowhere = subprocess.DEVNULL
-            self._known = Run()
-            self._engine = Engine(stdin=nowhere, stdout=nowhere, stack=_STACK)
-            self._engine.load(self._file)
-        return self._engine
+def _key(source: EvaluationTree, calls: list[TracedCall]) -> list[tuple[str, str]]:
+    digests = source.digests([each.term for each in calls])
+    return [(each.predicate.indicator, digest) for each, digest in zip(calls, digests, strict=True)]
 
 
 def _user_caller(call: TracedCall) -> TracedCall | None:
@@ -169,21 +156,6 @@ def _user_caller(call: TracedCall) -> TracedCall | None:
     return caller
 
 
-def _terms(left: Left) -> list[int]:
-    """The call, then what is judged of it."""
-    call = left.call
-    match left.port:
-        case Port.EXIT:
-            return [call.term, call.answers[left.number].term]
-        case Port.FAIL:
-            return [call.term, *(each.term for each in call.answers)]
-        case Port.RAISE:
-            assert call.raised is not None
-            return [call.term, call.raised]
-        case Port.STOPPED:
-            return [call.term]
-
-
 class ReferenceOracle:
     """Answers questions about a run by asking the reference; nobody else has to be asked."""
 
@@ -191,6 +163,7 @@ class ReferenceOracle:
 
     def __init__(self, program: ReferenceProgram, execution: Execution) -> None:
         self._program = program
+        program.process.note_goal(execution.goal)
         self._execution = execution
         self._unknown: Counter[str] = Counter()
 
@@ -237,8 +210,9 @@ def _events(execution: Execution) -> Iterator[tuple[Left, Callable[[], ColumnTre
     root = execution.trace.root
     for number in range(len(root.answers)):
         yield Left(Port.EXIT, root, number), partial(execution.wrong, number + 1)
-    if execution.run.raised is not None and root.raised is not None:
-        yield Left(Port.RAISE, root), execution.raising
+    if execution.run.raised is not None and (root.raised, root.failed) != (None, None):
+        port = Port.RAISE if root.raised is not None else Port.FAIL
+        yield Left(port, root), execution.raising
     elif execution.stopped is not None:
         yield Left(Port.STOPPED, root), execution.endless
     elif execution.has_all_answers:

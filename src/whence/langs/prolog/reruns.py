@@ -16,12 +16,31 @@ from pathlib import Path
 
 from whence.errors import CannotExpand
 from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
-from whence.langs.prolog.events import GOAL, Run, RunLimits, read
+from whence.langs.prolog.events import GOAL, Run, RunLimits
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.langs.prolog.traced_call import Left, Port, TracedCall, judged_terms, root_of
 
 _ALL = 1 << 40
 Digests = Callable[[Sequence[int]], list[str]]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What makes a goal of a test in a process: its file is loaded, and its setup done."""
+
+    load: Callable[[Engine], None]
+    test: str
+    """How requests name it."""
+
+    def set_up(self, engine: Engine) -> tuple[str, str]:
+        """Do it; the module and the goal, which is the test's body."""
+        self.load(engine)
+        [[_, module, text]] = engine.do(f"set_up_test({self.test})")
+        return plain(module), plain(text)
+
+    def clean_up(self, engine: Engine) -> None:
+        """Do what the test does in the end."""
+        engine.do(f"clean_up_test({self.test})")
 
 
 @dataclass(frozen=True)
@@ -32,6 +51,7 @@ class Program:
     goal: str
     solutions: int
     limits: RunLimits
+    preparation: Preparation | None = None
 
 
 class Reruns:
@@ -43,6 +63,8 @@ class Reruns:
         self._run = trace.run
         self._traces = {id(trace.root): trace}
         self._opened: dict[int, tuple[int, ...]] = {id(trace.root): ()}
+        self._outside: dict[int, tuple[TracedCall, Left]] = {}
+        """By the root of a trace: the call that it was made for, and the event that was skipped."""
 
     def reopened(self, left: Left, digests: Digests) -> Left:
         """The event with what led to it. `CannotExpand` where it comes otherwise."""
@@ -55,11 +77,20 @@ class Reruns:
         if call.is_skipped:
             raise CannotExpand(f"nothing came to light below {call.predicate.indicator}")
         self._check(left, found, again, why, digests)
+        self._outside[id(again.root)] = call, left
         return found
 
     def trace_of(self, call: TracedCall) -> TraceTree:
         """The trace that a call is in."""
-        return self._traces[id(_root(call))]
+        return self._traces[id(root_of(call))]
+
+    def outside(self, call: TracedCall, *, any_below: bool = False) -> Left | None:
+        """The event that was skipped, of a call that was run again to look into it.
+
+        `any_below`: also of the calls that came to light below it.
+        """
+        opened, left = self._outside.get(id(root_of(call)), (None, None))
+        return left if any_below or opened is call else None
 
     def _depends(self, call: TracedCall) -> str:
         """What the answers of a call depend on besides its arguments; empty if on nothing."""
@@ -68,7 +99,7 @@ class Reruns:
 
     def _by_itself(self, left: Left) -> tuple[TraceTree, TracedCall]:
         call, limits = left.call, self._program.limits
-        solutions = left.number + 1 if left.port is Port.EXIT else _ALL
+        solutions = left.number + 1 if left.port in (Port.EXIT, Port.FIRST) else _ALL
         # A library predicate is called by a clause that is made for it.
         limits = replace(limits, opened=() if call.predicate.is_user else (2,))
         request = f"run_item({self._item(call)}, {solutions}, {limits})"
@@ -77,18 +108,21 @@ class Reruns:
         return trace, trace.calls[1] if has_frame else trace.root
 
     def _from_the_start(self, call: TracedCall) -> tuple[TraceTree, TracedCall]:
-        opened = (*self._opened[id(_root(call))], call.mark)
+        opened = (*self._opened[id(root_of(call))], call.mark)
         program = self._program
         limits = replace(program.limits, opened=opened)
         request = f"run({quoted(program.goal)}, {program.solutions}, {limits})"
-        again = self._traced(self._engines.start(program.file), request, opened)
+        engine = self._engines.start(program.file)
+        if program.preparation is not None:
+            program.preparation.set_up(engine)
+        again = self._traced(engine, request, opened)
         if len(again.calls) < call.mark:
             raise CannotExpand("the program went another way when it was run again")
         return again, again.calls[call.mark - 1]
 
     def _traced(self, engine: Engine, request: str, opened: tuple[int, ...]) -> TraceTree:
         run = Run(predicates=self._run.predicates, clauses=self._run.clauses)
-        trace = TraceTree(read(engine.stream(request), run), run)
+        trace = TraceTree(engine.stream(request), run)
         if not trace.calls:
             raise CannotExpand("nothing was called when it was run again")
         self._traces[id(trace.root)] = trace
@@ -120,17 +154,11 @@ class Reruns:
         raise CannotExpand(f"when {name} was run again, it came to something else: {cause}")
 
 
-def _root(call: TracedCall) -> TracedCall:
-    while call.caller is not None:
-        call = call.caller
-    return call
-
-
 def _shape(left: Left) -> tuple[bool, ...]:
     """What has to be there of an event."""
     call = left.call
     match left.port:
-        case Port.EXIT:
+        case Port.EXIT | Port.FIRST:
             return (len(call.answers) > left.number,)
         case Port.FAIL:
             # That there is no further answer is not told where nothing was left to be tried.
@@ -143,7 +171,5 @@ def _shape(left: Left) -> tuple[bool, ...]:
 
 def _compared(left: Left) -> list[int]:
     """The terms that have to be variants; errors tell of their place as well, which may differ."""
-    call = left.call
-    if left.port is Port.EXIT:
-        return [call.term, call.answers[left.number].term]
-    return [call.term, *(each.term for each in call.answers if left.port is Port.FAIL)]
+    terms = judged_terms(left)
+    return terms[:1] if left.port is Port.RAISE else terms

@@ -23,6 +23,8 @@ from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall, answer_at
 
 MOST = 400
+SKIPPED = " …"
+"""Behind a call that was not looked into."""
 GRAPHVIZ = "`apt-get install graphviz` on Debian and Ubuntu, `brew install graphviz` on macOS"
 _PATIENCE = 60
 _WIDTH = 48
@@ -83,7 +85,7 @@ def pictured(
         nodes.append(
             Drawn(
                 call.mark,
-                texts[call.mark],
+                texts[call.mark] + (SKIPPED if call.is_skipped else ""),
                 Status.SUCCESS if call.mark in success else inner,
                 _nearest(call, kept),
                 _depth(call, kept),

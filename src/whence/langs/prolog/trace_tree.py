@@ -19,21 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from whence.langs.prolog.events import (
-    CallEvent,
-    Clause,
-    Construct,
-    ConstructKind,
-    CutEvent,
-    EffortEvent,
-    Event,
-    ExitEvent,
-    FailEvent,
-    RaiseEvent,
-    RedoEvent,
-    Run,
-    UnifyEvent,
-)
+from whence.langs.prolog.events import Clause, Construct, ConstructKind, Run, read
 from whence.langs.prolog.traced_call import (
     Answer,
     Committed,
@@ -46,8 +32,10 @@ from whence.langs.prolog.traced_call import (
     TracedCall,
     because,
     evaluation,
+    first_of,
     in_vain,
     is_inside,
+    keeping,
     path_to,
     place_of,
     reopen,
@@ -59,7 +47,8 @@ _WHOLE = (ConstructKind.OR, ConstructKind.NOT)
 class TraceTree:
     """All calls of a run. `calls[0]` is the goal."""
 
-    def __init__(self, events: Iterable[Event], run: Run) -> None:
+    def __init__(self, lines: Iterable[list[str]], run: Run) -> None:
+        """Of what `events.read` understands; the tables and answers are put into `run`."""
         self.run = run
         self.calls: list[TracedCall] = []
         self.cuts: list[Cut] = []
@@ -72,9 +61,7 @@ class TraceTree:
         self._new_cuts: list[Cut] = []
         self._has_raised = False
         self._time = 0
-        for event in events:
-            self._time += 1
-            self._take(event)
+        read(lines, run, self)
         if run.exhausted and self.calls:
             self._cut_off(0, None, None)
 
@@ -105,107 +92,112 @@ class TraceTree:
 
     # --- events ----------------------------------------------------------------------------------
 
-    def _take(self, event: Event) -> None:
-        if isinstance(event, CallEvent):
+    def call(
+        self, frame: int, caller: int, pc: int, predicate: int, term: int, states: str
+    ) -> None:
+        """See `events.Events`, as of the others."""
+        self._time += 1
+        if self._has_raised:
             self._forget_raised()
-            self._call(event)
-            return
-        call = self._of_frame.get(event.frame)
-        if call is None:
-            self.unknown_frames += 1
-            return
-        if isinstance(event, RaiseEvent):
-            self._raise(call, event)
-            return
-        if isinstance(event, EffortEvent):
-            call.note_effort(event.inferences)
-            return
-        self._forget_raised()
-        call.left = self._time
-        if isinstance(event, ExitEvent):
-            self._exit(call, event)
-        elif isinstance(event, UnifyEvent):
-            self._unify(call, event.clause)
-        elif isinstance(event, FailEvent):
-            self._fail(call)
-        elif isinstance(event, RedoEvent):
-            self._redo(call, event.pc)
-        else:
-            self._cut(call, event)
-
-    def _call(self, event: CallEvent) -> None:
-        caller = self._of_frame.get(event.caller) if event.caller else None
-        if caller is None and self.calls:
-            caller = self.root
-        if caller is not None:
-            self._reenter(caller)
-            self._settle(caller, event.pc)
+        by = self._of_frame.get(caller) if caller else None
+        if by is None and self.calls:
+            by = self.root
+        path: tuple[int, ...] = ()
+        if by is not None:
+            if not by.is_open:
+                self._reenter(by)
+            clause = self.run.clauses.get(by.clause) if by.clause is not None else None
+            if clause is not None:
+                if clause.negations:
+                    self._settle(by, clause, pc)
+                path = clause.paths.get(pc, ())
+        branch = self._branch
         parent = self._last_call()
-        clause = self.clause(caller.clause) if caller else None
         call = TracedCall(
-            mark=len(self.calls) + 1,
-            predicate=self.run.predicates[event.predicate],
-            term=event.term,
-            states=event.states,
-            caller=caller,
-            pc=event.pc,
-            path=clause.paths.get(event.pc, ()) if clause else (),
-            parent=parent,
-            via=parent.clause if parent else None,
-            position=len(self._branch),
-            called=self._time,
+            len(self.calls) + 1,
+            self.run.predicates[predicate],
+            term,
+            states,
+            by,
+            pc,
+            path,
+            parent,
+            len(branch),
+            self._time,
         )
         if parent is not None:
             parent.has_children = True
-        if caller is not None:
-            caller.body.append(call)
+        if by is not None:
+            by.body.append(call)
         self.calls.append(call)
-        self._branch.append(call)
-        self._of_frame[event.frame] = call
-        for cut in self._new_cuts:
-            if cut.last is parent:
-                cut.selected_after = call
-        self._new_cuts = []
+        branch.append(call)
+        self._of_frame[frame] = call
+        if self._new_cuts:
+            for cut in self._new_cuts:
+                if cut.last is parent:
+                    cut.selected_after = call
+            self._new_cuts = []
 
-    def _unify(self, call: TracedCall, clause: int) -> None:
+    def unify(self, frame: int, clause: int) -> None:
+        call = self._heard_of(frame)
+        if call is None:
+            return
         self._cut_off(call.position + 1, call, None)
-        before = self.clause(call.clause)
-        if before is not None and before.cuts:
-            reach = max(before.cuts)
-            tried = [
-                each
-                for each in call.log[call.attempt_start :]
-                if not isinstance(each, Left) or each.call.pc <= reach
-            ]
-            call.guards += in_vain(tried)
         if call.clause is not None:
+            before = self.clause(call.clause)
+            if before is not None and before.cuts:
+                reach = max(before.cuts)
+                tried = [
+                    each
+                    for each in call.log[call.attempt_start :]
+                    if not isinstance(each, Left) or each.call.pc <= reach
+                ]
+                call.guards += tuple(in_vain(tried))
             call.log.append(NewClause())
-        call.attempt_start = len(call.log)
-        call.cut_at = -1
+            call.attempt_start = len(call.log)
+            call.cut_at = -1
         call.clause = clause
-        call.tried.append(clause)
+        call.tried += (clause,)
 
-    def _exit(self, call: TracedCall, event: ExitEvent) -> None:
-        self._reenter(call)
-        self._settle(call, None)
-        children = (*call.guards, *because(call, call.body))
-        answer = Answer(
-            event.term,
-            event.states,
-            event.more,
-            call.clause,
-            children,
-            self._time,
-            len(call.log),
-            self._last_call() or call,
+    def exit(self, frame: int, more: bool, term: int, states: str) -> None:
+        call = self._heard_of(frame)
+        if call is None:
+            return
+        if not call.is_open:
+            self._reenter(call)
+        number = call.clause
+        clause = None if number is None else self.run.clauses.get(number)
+        if clause is not None and clause.negations:
+            self._settle(call, clause, None)
+        children = call.guards
+        if call.body:
+            children = (*children, *because(call, call.body))
+        if clause is not None and (call.cut_at >= 0 or clause.conditions):
+            children = (*children, *keeping(call, clause))
+        answers = call.answers
+        last = self._last_call() or call
+        answers.append(
+            Answer(term, states, more, number, children, self._time, len(call.log), last)
         )
-        call.answers.append(answer)
+        call.answered = Left(Port.EXIT, call, len(answers) - 1)
         call.is_open = False
         call.end_on_branch = len(self._branch)
         if call.caller is not None:
-            call.caller.log.append(Left(Port.EXIT, call, len(call.answers) - 1))
+            call.caller.log.append(call.answered)
+            self._note_kept(call, call.caller)
 
-    def _fail(self, call: TracedCall) -> None:
+    def _note_kept(self, call: TracedCall, caller: TracedCall) -> None:
+        """An answer of a call in a condition: another one is not asked for."""
+        clause = None if caller.clause is None else self.run.clauses.get(caller.clause)
+        if clause is None or not clause.conditions:
+            return
+        if any(each.holds(call.pc) for each in clause.conditions):
+            caller.log += first_of(call)
+
+    def fail(self, frame: int) -> None:
+        call = self._heard_of(frame)
+        if call is None:
+            return
         self._cut_off(call.position + 1, call, None)
         reopen(call)
         call.is_open = False
@@ -213,7 +205,10 @@ class TraceTree:
         if call.caller is not None:
             call.caller.log.append(Left(Port.FAIL, call))
 
-    def _redo(self, call: TracedCall, pc: int) -> None:
+    def redo(self, frame: int, pc: int) -> None:
+        call = self._heard_of(frame)
+        if call is None:
+            return
         clause = self.clause(call.clause)
         construct = clause.construct_at(pc) if clause and pc > 0 else None
         if construct is None or clause is None:
@@ -240,40 +235,88 @@ class TraceTree:
         self._branch.append(marker)
         call.log.append(Jump(construct))
 
-    def _raise(self, call: TracedCall, event: RaiseEvent) -> None:
+    def exception(self, frame: int, term: int, refused: bool) -> None:
+        self._time += 1
+        call = self._known(frame)
+        if call is None:
+            return
+        if refused and not call.is_open and call.left == self._time - 1:
+            self._take_back(call)
         call.left = self._time
         self._has_raised = True
         if call.raised is not None:
             return
-        call.raised = event.term
-        call.raised_after = (*call.guards, *because(call, call.body))
+        call.raised = term
+        calls = [each for each in call.body if isinstance(each, TracedCall)]
+        by_itself = all(each.raised is None for each in calls)
+        # One that raises by itself was declared to be det: all that it tried may be why it was not.
+        explained = in_vain(call.log) if by_itself else because(call, call.body)
+        call.raised_after = (*call.guards, *explained)
         if call.caller is not None:
             call.caller.log.append(Left(Port.RAISE, call))
         self._cut_off(call.position + 1, call, None, unwinding=True)
         reopen(call)
 
-    def _cut(self, call: TracedCall, event: CutEvent) -> None:
-        self._settle(call, event.pc)
-        call.cut_at = event.pc
+    def _take_back(self, call: TracedCall) -> None:
+        """The answer that was just told is none: the call was declared to have no other way."""
+        call.answers.pop()
+        call.answered = Left(Port.EXIT, call, len(call.answers) - 1) if call.answers else None
+        log = call.caller.log if call.caller is not None else []
+        while log and isinstance(last := log[-1], Left) and last.call is call:
+            log.pop()
+            if last.port is Port.EXIT:
+                break
+
+    def cut(self, frame: int, pc: int, pruned: Sequence[tuple[int, int]]) -> None:
+        call = self._heard_of(frame)
+        if call is None:
+            return
+        clause = self.clause(call.clause)
+        if clause is not None:
+            self._settle(call, clause, pc)
+        call.cut_at = pc
+        if call.predicate.is_user:
+            for each in call.body:
+                if isinstance(each, TracedCall) and each.failed is None:
+                    call.log += first_of(each)
         last = self._last_call()
         if last is None:
             return
-        pruned = tuple((self._of_frame.get(frame), clause) for frame, clause in event.pruned)
-        cut = Cut(call, last, pruned)
+        cut = Cut(call, last, tuple((self._of_frame.get(of), clause) for of, clause in pruned))
         self.cuts.append(cut)
         self._new_cuts.append(cut)
 
-    def _settle(self, call: TracedCall, pc: int | None) -> None:
+    def effort(self, frame: int, inferences: int) -> None:
+        self._time += 1
+        call = self._known(frame)
+        if call is not None:
+            call.note_effort(inferences)
+
+    def _known(self, frame: int) -> TracedCall | None:
+        call = self._of_frame.get(frame)
+        if call is None:
+            self.unknown_frames += 1
+        return call
+
+    def _heard_of(self, frame: int) -> TracedCall | None:
+        """The call of a frame in which execution goes on."""
+        self._time += 1
+        call = self._of_frame.get(frame)
+        if call is None:
+            self.unknown_frames += 1
+            return None
+        if self._has_raised:
+            self._forget_raised()
+        call.left = self._time
+        return call
+
+    def _settle(self, call: TracedCall, clause: Clause, pc: int | None) -> None:
         """Before a clause goes on at a place (None: at its end): what went on without a port."""
-        clause = self.clause(call.clause)
-        if clause is None or not clause.constructs:
-            return
         while True:
             failed = [
                 each
-                for each in clause.constructs
-                if each.kind is ConstructKind.NOT
-                and not (pc is not None and each.holds(pc))
+                for each in clause.negations
+                if not (pc is not None and each.holds(pc))
                 and any(is_inside(item, each) for item in call.body)
             ]
             if not failed:
@@ -287,7 +330,10 @@ class TraceTree:
     # --- the branch ------------------------------------------------------------------------------
 
     def _last_call(self) -> TracedCall | None:
-        for each in reversed(self._branch):
+        branch = self._branch
+        if branch and isinstance(branch[-1], TracedCall):
+            return branch[-1]
+        for each in reversed(branch):
             if isinstance(each, TracedCall):
                 return each
         return None
@@ -299,14 +345,11 @@ class TraceTree:
 
     def _reenter(self, call: TracedCall) -> None:
         """A call that was left is heard of again: something inside it was redone out of sight."""
-        if not call.is_open:
-            self._cut_off(max(call.end_on_branch, call.position + 1), call, None)
-            reopen(call)
+        self._cut_off(max(call.end_on_branch, call.position + 1), call, None)
+        reopen(call)
 
     def _forget_raised(self) -> None:
         """After an exception was caught: what it left is on no branch any more."""
-        if not self._has_raised:
-            return
         self._has_raised = False
         while self._branch:
             last = self._branch[-1]
@@ -320,9 +363,9 @@ class TraceTree:
         self, length: int, at: TracedCall | None, start: int | None, *, unwinding: bool = False
     ) -> None:
         """Backtrack to a length of the branch; execution goes on in `at`, in a construct or not."""
-        gone = self._branch[length:]
-        if not gone:
+        if len(self._branch) <= length:
             return
+        gone = self._branch[length:]
         del self._branch[length:]
         for each in reversed(gone):
             owner = each.caller if isinstance(each, TracedCall) else each.owner

@@ -7,12 +7,12 @@ below it, from which the children of a failure are taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 
-from whence.langs.prolog.events import Construct, Predicate
+from whence.langs.prolog.events import Clause, Construct, Predicate
 
 
 class Port(Enum):
@@ -20,13 +20,20 @@ class Port(Enum):
 
     EXIT = "exit"
     FAIL = "fail"
+    FIRST = "first"
+    """No answer but the earlier ones comes before an answer that was kept, and others were not."""
     RAISE = "exception"
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Left:
-    """A call being left: its `number`-th answer, its failure, an exception; or that it was not."""
+    """A call being left: its `number`-th answer, its failure, an exception; or that it was not.
+
+    Or that its answers up to the `number`-th are its first ones.
+
+    It never changes; to freeze it would make each of millions take four times as long.
+    """
 
     port: Port
     call: TracedCall
@@ -81,46 +88,70 @@ class Committed:
 LogEntry = Left | Jump | NewClause | Committed
 
 
-@dataclass(eq=False, slots=True)
 class TracedCall:
-    """A call. `mark` numbers calls in order; `parent` is the call before it on its branch."""
+    """A call. `mark` numbers calls in order; `parent` is the call before it on its branch.
 
-    mark: int
-    predicate: Predicate
-    term: int
-    states: str
-    caller: TracedCall | None
-    pc: int
-    path: tuple[int, ...]
-    parent: TracedCall | None
-    via: int | None
-    position: int
-    called: int
-    clause: int | None = None
-    tried: list[int] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-    failed: int | None = None
-    raised: int | None = None
-    raised_after: tuple[Left, ...] = ()
-    left: int = 0
-    """When it was last heard of."""
-    has_children: bool = False
-    body: list[TracedCall | Marker] = field(default_factory=list)
-    log: list[LogEntry] = field(default_factory=list)
-    guards: list[Left] = field(default_factory=list)
-    """What earlier clauses tried before a cut that they did not reach."""
-    attempt_start: int = 0
-    cut_at: int = -1
-    """Where its clause last cut; no other way is left in what stands before."""
-    is_open: bool = True
-    end_on_branch: int = 0
-    """Where the branch ended when it was last left."""
-    entered_at: int | None = None
-    """Of a call that was not looked into: the number of inferences when it was made."""
-    effort: int = 0
-    """How many inferences were made in it, out of sight."""
-    repeats: TracedCall | None = None
-    """Of a call that was stopped: one that led to it, with the same arguments."""
+    Written out, as a run has hundreds of thousands of them.
+    """
+
+    __slots__ = (
+        "answered", "answers", "attempt_start", "body", "called", "caller", "clause", "cut_at",
+        "effort", "end_on_branch", "entered_at", "failed", "guards", "has_children", "is_open",
+        "left", "log", "mark", "parent", "path", "pc", "position", "predicate", "raised",
+        "raised_after", "repeats", "states", "term", "tried", "via",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        mark: int,
+        predicate: Predicate,
+        term: int,
+        states: str,
+        caller: TracedCall | None,
+        pc: int,
+        path: tuple[int, ...],
+        parent: TracedCall | None,
+        position: int,
+        called: int,
+    ) -> None:
+        self.mark = mark
+        self.predicate = predicate
+        self.term = term
+        self.states = states
+        self.caller = caller
+        self.pc = pc
+        self.path = path
+        self.parent = parent
+        self.via = None if parent is None else parent.clause
+        self.position = position
+        self.called = called
+        self.clause: int | None = None
+        self.tried: tuple[int, ...] = ()
+        self.answers: list[Answer] = []
+        self.answered: Left | None = None
+        """The last of its answers."""
+        self.failed: int | None = None
+        self.raised: int | None = None
+        self.raised_after: tuple[Left, ...] = ()
+        self.left = 0
+        """When it was last heard of."""
+        self.has_children = False
+        self.body: list[TracedCall | Marker] = []
+        self.log: list[LogEntry] = []
+        self.guards: tuple[Left, ...] = ()
+        """What earlier clauses tried before a cut that they did not reach."""
+        self.attempt_start = 0
+        self.cut_at = -1
+        """Where its clause last cut; no other way is left in what stands before."""
+        self.is_open = True
+        self.end_on_branch = 0
+        """Where the branch ended when it was last left."""
+        self.entered_at: int | None = None
+        """Of a call that was not looked into: the number of inferences when it was made."""
+        self.effort = 0
+        """How many inferences were made in it, out of sight."""
+        self.repeats: TracedCall | None = None
+        """Of a call that was stopped: one that led to it, with the same arguments."""
 
     @property
     def is_skipped(self) -> bool:
@@ -147,6 +178,30 @@ class Cut:
         """The calls from the one that cuts to the one selected after it."""
         end = self.selected_after or self.last
         return [each for each in path_to(end) if each.position >= self.call.position]
+
+
+def root_of(call: TracedCall) -> TracedCall:
+    """The goal that led to a call."""
+    while call.caller is not None:
+        call = call.caller
+    return call
+
+
+def judged_terms(left: Left) -> list[int]:
+    """The term of the call, then those of what is judged of it."""
+    call = left.call
+    match left.port:
+        case Port.EXIT:
+            return [call.term, call.answers[left.number].term]
+        case Port.FAIL:
+            return [call.term, *(each.term for each in call.answers)]
+        case Port.FIRST:
+            return [call.term, *(each.term for each in call.answers[: left.number + 1])]
+        case Port.RAISE:
+            assert call.raised is not None
+            return [call.term, call.raised]
+        case Port.STOPPED:
+            return [call.term]
 
 
 def answer_at(call: TracedCall, time: int | None) -> Answer | None:
@@ -195,32 +250,84 @@ def stopped_in(call: TracedCall) -> TracedCall | None:
     return last if last is not None and last.is_open else None
 
 
-def because(owner: TracedCall, items: Iterable[TracedCall | Marker]) -> list[Left]:
+def because(owner: TracedCall, items: Sequence[TracedCall | Marker]) -> list[Left]:
     """A part of a call's branch as what it shows: last answers, and what was tried in vain.
 
     Calls that one goal made, a goal put together at run time and called, are made by code that is
     out of sight: all that happened below it counts, as below a library predicate.
     """
     found: list[Left] = []
+    is_user = owner.predicate.is_user
+    before = -1
+    for each in items:
+        if isinstance(each, Marker):
+            before = -1
+            found += each.tried
+            continue
+        if is_user and each.pc >= 0 and (each.pc == before or each.failed is not None):
+            return _because_of_hidden(owner, items)
+        before = each.pc
+        _add_shown(each, found)
+    return found
+
+
+def _because_of_hidden(owner: TracedCall, items: Iterable[TracedCall | Marker]) -> list[Left]:
+    """The same, where one goal made several of the calls, or one that failed."""
+    found: list[Left] = []
     for pc, group in groupby(items, key=_hidden_in):
         together = list(group)
         calls = [each for each in together if isinstance(each, TracedCall)]
-        is_user = owner.predicate.is_user
-        if (
-            is_user
-            and pc >= 0
-            and (len(calls) > 1 or any(each.failed is not None for each in calls))
-        ):
+        if pc >= 0 and (len(calls) > 1 or any(each.failed is not None for each in calls)):
             found += completed(_last_at(owner.log, pc))
             continue
         for each in together:
             if isinstance(each, Marker):
                 found += each.tried
-            elif each.raised is not None:
-                found.append(Left(Port.RAISE, each))
-            elif each.answers and each.failed is None:
-                found.append(Left(Port.EXIT, each, len(each.answers) - 1))
+            else:
+                _add_shown(each, found)
     return found
+
+
+def keeping(call: TracedCall, clause: Clause) -> list[Left]:
+    """Why a clause that cut, or took a condition's first answer, kept what it kept.
+
+    What failed before that, or was true where a negation needed it not to be, and that what was
+    kept came first. A conditional whose condition failed has a marker, which tells of it.
+    """
+    failed = [each.construct for each in call.body if isinstance(each, Marker)]
+    conditions = [each for each in clause.conditions if each not in failed]
+    if call.cut_at < 0 and not conditions:
+        return []
+    on_branch = {id(each) for each in call.body}
+    log = call.log[call.attempt_start :]
+    negated = {each for entry in log if isinstance(entry, Committed) for each in entry.because}
+
+    def explains(left: Left) -> bool:
+        called, pc = left.call, left.call.pc
+        if left.port is Port.FIRST:
+            return id(called) in on_branch and left.number == len(called.answers) - 1
+        if left.port is not Port.FAIL and left not in negated:
+            return False
+        if not (called.predicate.is_user or called.log):
+            return False
+        return 0 <= pc <= call.cut_at or any(each.holds(pc) for each in conditions)
+
+    return [each for each in in_vain(log) if explains(each)]
+
+
+def first_of(call: TracedCall) -> list[Left]:
+    """That a call's answers so far came first, where it could have come to another one."""
+    if call.answered is None or not (call.predicate.is_user or call.log):
+        return []
+    return [Left(Port.FIRST, call, call.answered.number)] if call.states.strip("g") else []
+
+
+def _add_shown(call: TracedCall, found: list[Left]) -> None:
+    """What a call on the branch shows: its last answer, or what it raised."""
+    if call.raised is not None:
+        found.append(Left(Port.RAISE, call))
+    elif call.answered is not None and call.failed is None:
+        found.append(call.answered)
 
 
 def _hidden_in(item: TracedCall | Marker) -> int:
@@ -291,7 +398,7 @@ def completed(log: Iterable[LogEntry]) -> list[Left]:
     `findall/3` fails back into what it calls, which shows in no port where there is nothing left.
     """
     events = in_vain(log)
-    last = {each.call.mark: each for each in events}
+    last = {each.call.mark: each for each in events if each.port is not Port.FIRST}
     return events + [
         Left(Port.FAIL, each.call)
         for each in last.values()

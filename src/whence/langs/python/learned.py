@@ -1,13 +1,14 @@
 """What the project's tests tell beforehand: `.whence/learned.sqlite`, and a prior made of it.
 
-`whence test --learn` keeps in which tests each function ran and how these ended, and which
-equations occurred in tests that passed. Neither is a verdict: a test that passes need not look at
-all that it calls, and a function that ran in a failing test only may be right. So they order the
-questions and answer none (`ports.Prior`).
+`whence test --learn` keeps in which tests each function ran and how these ended, what its code was
+when a test passed, and which equations occurred in tests that passed. None of it is a verdict: a
+test that passes need not look at all that it calls, a function that ran in a failing test only may
+be right, and so may one that was changed since. So they order the questions and answer none
+(`ports.Prior`).
 
 Functions are weighed by Ochiai's coefficient (Abreu et al. 2007): ef / sqrt(F · (ef + ep)), with F
 failing tests, ef of which ran the function as did ep passing ones; the test that is being debugged
-counts as failing.
+counts as failing. A function whose code is not what it was when tests passed has 1, the most.
 
 The file is bounded: of the tests learned first, those are forgotten that are too many.
 """
@@ -15,35 +16,35 @@ The file is bounded: of the tests learned first, those are forgotten that are to
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from whence.errors import WhenceError
-from whence.langs.python.recordings import folder
+from whence.langs.python.compiled import digests_of
 from whence.langs.python.trace.equations import Equations, NotKnown
 from whence.langs.python.trace.format import mix
-from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.scan import UNIQUE
 from whence.model.call import Function
 from whence.ports import Floats, Tree
 from whence.tree.memory import ColumnTree
 
 FILE = "learned.sqlite"
-_VERSION = 1
+_VERSION = 2
 _MOST_TESTS = 20_000
 _MOST_EQUATIONS = 500_000
-_MOST_OF_TEST = 500
-"""So many equations of one test are kept."""
 _MOST_READ = 5_000
 """So many equations of a recording are looked up."""
 _SEEN = 0.2
 """A call whose equation occurred in a passing test is so much less likely to be at fault."""
+_UNCHANGED = 0.1
+"""So is code that is what it was when the very test passed that fails now, if other is not."""
 _TEST_CODE = 0.25
 """So is the code of the test itself, which ran in no other one."""
 _BATCH = 500
@@ -51,7 +52,7 @@ Digests = dict[int, str]
 """By the equation within one recording that which is the same in every run."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tests (id INTEGER PRIMARY KEY, name TEXT UNIQUE, passed INTEGER);
-CREATE TABLE IF NOT EXISTS functions (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+CREATE TABLE IF NOT EXISTS functions (id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT);
 CREATE TABLE IF NOT EXISTS ran (
     function INTEGER, test INTEGER, PRIMARY KEY (function, test)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS equations (
@@ -59,6 +60,9 @@ CREATE TABLE IF NOT EXISTS equations (
 CREATE INDEX IF NOT EXISTS ran_in ON ran (test);
 CREATE INDEX IF NOT EXISTS seen_in ON equations (test);
 """
+_DROPPED = "".join(
+    f"DROP TABLE IF EXISTS {name};" for name in ("tests", "functions", "ran", "equations")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ class Spectrum:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much was learned."""
+    """How much is known."""
 
     passing: int
     failing: int
@@ -86,22 +90,45 @@ class Learned:
         self.path = path
         with self._told():
             self._database = sqlite3.connect(path, timeout=30)
-            (version,) = self._database.execute("PRAGMA user_version").fetchone()
-            if version not in (0, _VERSION):
-                raise WhenceError(
-                    f"{path}: was written by another version of whence; remove it and learn again"
-                )
-            self._database.executescript(f"{_TABLES} PRAGMA user_version = {_VERSION};")
+            try:
+                self._prepare()
+            except BaseException:
+                self._database.close()
+                raise
+
+    def _prepare(self) -> None:
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version > _VERSION:
+            raise WhenceError(
+                f"{self.path}: was written by a later version of whence; remove it and learn again"
+            )
+        old = _DROPPED if version < _VERSION else ""
+        self._database.executescript(f"{old} {_TABLES} PRAGMA user_version = {_VERSION};")
+
+    def keep(self) -> None:
+        """All that was learned is in the file, whatever happens."""
+        with self._told():
+            self._database.commit()
 
     def close(self) -> None:
-        """All that was learned is in the file."""
-        self._database.close()
+        """Keep it, and be done."""
+        try:
+            self.keep()
+        finally:
+            self._database.close()
 
     def learn(
-        self, test: str, passed: bool, functions: Iterable[str], equations: Iterable[str]
+        self,
+        test: str,
+        passed: bool,
+        functions: Mapping[str, str | None],
+        equations: Iterable[str],
     ) -> None:
-        """What one test did, in place of what was known of it."""
-        with self._told(), self._database as database:
+        """What one test did, in place of what was known of it; `keep` writes it to the file.
+
+        `functions` are those that ran, each with the digest of its code if that is known.
+        """
+        with self._told(), self._all_or_nothing() as database:
             self._forget(database, database.execute("SELECT id FROM tests WHERE name = ?", (test,)))
             number = database.execute(
                 "INSERT INTO tests (name, passed) VALUES (?, ?)", (test, int(passed))
@@ -112,6 +139,11 @@ class Learned:
                 "INSERT OR IGNORE INTO ran SELECT id, ? FROM functions WHERE name = ?",
                 [(number, name) for (name,) in names],
             )
+            if passed:
+                database.executemany(
+                    "UPDATE functions SET code = ? WHERE name = ? AND code IS NOT ?",
+                    [(code, name, code) for name, code in functions.items()],
+                )
             database.executemany(
                 "INSERT OR IGNORE INTO equations VALUES (?, ?)",
                 [(digest, number) for digest in equations],
@@ -119,12 +151,13 @@ class Learned:
 
     def trim(self, tests: int = _MOST_TESTS, equations: int = _MOST_EQUATIONS) -> None:
         """Forget the tests that were learned first, as long as there is too much."""
-        with self._told(), self._database as database:
+        with self._told():
+            database = self._database
             old = database.execute(
                 "SELECT id FROM tests ORDER BY id DESC LIMIT -1 OFFSET ?", (tests,)
             )
             self._forget(database, old)
-            count = self.amount().equations
+            (count,) = database.execute("SELECT count(*) FROM equations").fetchone()
             for (number,) in database.execute("SELECT id FROM tests ORDER BY id").fetchall():
                 if count <= equations:
                     break
@@ -140,15 +173,15 @@ class Learned:
 
     def amount(self) -> Amount:
         """How much is known."""
+        counted = (
+            "count(*) FROM tests WHERE passed",
+            "count(*) FROM tests WHERE NOT passed",
+            "count(*) FROM functions",
+            "count(DISTINCT digest) FROM equations",
+        )
         with self._told():
-            return Amount(
-                *(
-                    self._database.execute(f"SELECT count(*) FROM {what}").fetchone()[0]
-                    for what in (
-                        "tests WHERE passed", "tests WHERE NOT passed", "functions", "equations",
-                    )
-                )
-            )  # fmt: skip
+            rows = [self._database.execute(f"SELECT {each}").fetchone() for each in counted]
+        return Amount(*(count for (count,) in rows))
 
     def failing(self, besides: str) -> int:
         """How many other tests failed."""
@@ -157,6 +190,12 @@ class Learned:
                 "SELECT count(*) FROM tests WHERE NOT passed AND name != ?", (besides,)
             ).fetchone()
         return int(count)
+
+    def has_passed(self, test: str) -> bool:
+        """Whether a test passed when it was learned from."""
+        with self._told():
+            found = self._database.execute("SELECT passed FROM tests WHERE name = ?", (test,))
+            return bool(found.fetchone() == (1,))
 
     def spectra(self, besides: str) -> dict[str, Spectrum]:
         """For each function in how many other tests it ran."""
@@ -168,6 +207,13 @@ class Learned:
                 (besides,),
             ).fetchall()
         return {name: Spectrum(passing, failing) for name, passing, failing in rows}
+
+    def codes(self) -> dict[str, str]:
+        """For each function the digest of its code when a test with it passed."""
+        with self._told():
+            return dict(
+                self._database.execute("SELECT name, code FROM functions WHERE code IS NOT NULL")
+            )
 
     def seen(self, digests: Iterable[str]) -> set[str]:
         """Those of the equations that occurred in a test that passed."""
@@ -186,6 +232,21 @@ class Learned:
         return found
 
     @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[sqlite3.Connection]:
+        """Ctrl-C may come in between, and what is there is kept all the same."""
+        database = self._database
+        if not database.in_transaction:
+            database.execute("BEGIN")  # else the end of the savepoint would write to the disk
+        database.execute("SAVEPOINT test")
+        try:
+            yield database
+        except BaseException:
+            database.execute("ROLLBACK TO test")
+            raise
+        finally:
+            database.execute("RELEASE test")
+
+    @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
         try:
             yield
@@ -196,63 +257,48 @@ class Learned:
             ) from problem
 
 
-# --- learning ------------------------------------------------------------------------------------
-
-
-def learn_from(
-    recordings: Path,
-    start: Path | None = None,
-    progress: Callable[[int, int], None] = lambda done, of: None,
-) -> tuple[Path, Amount]:
-    """Learn from the recordings that the plugin left in a folder; where it is kept, how much.
-
-    `progress` is told how many tests are done, and of how many.
-    """
-    project = folder(start)
-    learned = Learned(project / FILE)
-    amount = [0, 0]
-    functions: set[str] = set()
-    equations: set[str] = set()
-    try:
-        lists = [each.read_text(encoding="utf-8") for each in sorted(recordings.glob("*.jsonl"))]
-        lines = [line for text in lists for line in text.splitlines()]
-        for done, line in enumerate(lines):
-            progress(done, len(lines))
-            told = json.loads(line)
-            tree = open_trace(recordings / told["file"])
-            ran = {_name(each) for each in tree.functions[1:] if each.location is not None}
-            every = range(1, len(tree.functions)) if told["passed"] else ()
-            known = digests(tree, project.parent, _MOST_OF_TEST, every)
-            learned.learn(told["test"], told["passed"], ran, set(known.values()))
-            amount[not told["passed"]] += 1
-            functions |= ran
-            equations.update(known.values())
-        learned.trim()
-    finally:
-        learned.close()
-    return learned.path, Amount(amount[0], amount[1], len(functions), len(equations))
+# --- equations -----------------------------------------------------------------------------------
 
 
 def digests(tree: ColumnTree, project: Path, most: int, functions: Collection[int]) -> Digests:
     """For the first equations of some functions their digests, where all of them is known."""
     known, columns = Equations(tree, project), tree.columns
-    positions = np.flatnonzero(np.isin(columns.function, list(functions)))
+    chosen = np.isin(columns.function, list(functions))
+    # A call of which something was cut off has an equation of its own.
+    whole = columns.equation.view(np.uint64) != _equation_of_its_own(tree)
+    positions = np.flatnonzero(chosen & whole)
+    _, first = np.unique(columns.equation[positions], return_index=True)
     found: Digests = {}
-    seen: set[int] = set()
-    for position in positions.tolist():
-        equation = int(columns.equation[position])
-        # A call of which something was cut off has an equation of its own.
-        if equation in seen or equation % 2**64 == mix(UNIQUE, tree.id(position)):
-            continue
-        seen.add(equation)
-        if len(seen) > most:
-            break
+    for position in positions[np.sort(first)[:most]].tolist():
         with contextlib.suppress(NotKnown, WhenceError):
-            found[equation] = known.of(position)[1]
+            found[int(columns.equation[position])] = known.of(position)[1]
     return found
 
 
-def _name(function: Function) -> str:
+def _equation_of_its_own(tree: ColumnTree) -> npt.NDArray[np.uint64]:
+    """By position, what a scan gives a call that no other one can be known to equal."""
+    ids = np.arange(len(tree.columns)) + tree.first_id if tree.ids is None else tree.ids
+    words: Any = ids.astype(np.uint64)  # all at once: arithmetic of 64 bits wraps around by itself
+    return cast("npt.NDArray[np.uint64]", mix(UNIQUE, words))
+
+
+class Compiled:
+    """The digests of the code of functions, as their files are now. Each file is read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, dict[str, str]] = {}
+
+    def of(self, function: Function) -> str | None:
+        """That of one function, where it is known."""
+        if function.location is None:
+            return None
+        file = function.location.file
+        if file not in self._files:
+            self._files[file] = digests_of(file)
+        return self._files[file].get(function.qualname)
+
+
+def name_of(function: Function) -> str:
     """A function as it is known in every run."""
     return f"{function.module}.{function.qualname}"
 
@@ -266,6 +312,8 @@ class LearnedPrior:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: tuple[Tree, Floats] | None = None
+        self.changed: tuple[str, ...] = ()
+        """After `factors`: the functions whose code is not what it was when tests passed."""
 
     def factors(self, tree: Tree) -> Floats:
         """Each call's factor, by its function and by its equation."""
@@ -279,6 +327,11 @@ class LearnedPrior:
         try:
             spectra = learned.spectra(test)
             of_function = _ochiai(tree, spectra, learned.failing(test), test)
+            changed = _changed(tree, learned.codes(), test)
+            self.changed = tuple(tree.functions[number].qualname for number in changed)
+            if changed and learned.has_passed(test):
+                of_function *= _UNCHANGED
+            of_function[changed] = 1.0
             factors: Floats = of_function[tree.columns.function]
             if isinstance(tree, ColumnTree):
                 self._seen(tree, learned, spectra, factors)
@@ -293,8 +346,8 @@ class LearnedPrior:
         passing = [
             number
             for number, function in enumerate(tree.functions)
-            if function.location is not None and _name(function) in spectra
-            and spectra[_name(function)].passing
+            if function.location is not None and name_of(function) in spectra
+            and spectra[name_of(function)].passing
         ]  # fmt: skip
         known = digests(tree, self._path.parent.parent, _MOST_READ, passing)
         seen = learned.seen(known.values())
@@ -302,16 +355,36 @@ class LearnedPrior:
         factors[np.isin(tree.columns.equation, equations)] *= _SEEN
 
 
+def _changed(tree: Tree, codes: Mapping[str, str], test: str) -> list[int]:
+    """The numbers of the functions whose code is not what it was when tests passed.
+
+    Those of the test are left out: it is its author's word that it is right.
+    """
+    now = Compiled()
+    found = []
+    for number, function in enumerate(tree.functions):
+        then, code = codes.get(name_of(function)), now.of(function)
+        known = then and code and code.split()[0] == then.split()[0]
+        if known and code != then and not _is_of(test, function):
+            found.append(number)
+    return found
+
+
+def _is_of(test: str, function: Function) -> bool:
+    """Whether a function stands in the file of a test."""
+    file = test.partition("::")[0] if "::" in test else ""
+    return bool(file and function.location and Path(function.location.file).match(file))
+
+
 def _ochiai(tree: Tree, spectra: dict[str, Spectrum], failing: int, test: str) -> Floats:
     """By function. What is not of the program (the run, what was not recorded) has 1."""
     factors = np.ones(len(tree.functions))
-    file = test.partition("::")[0] if "::" in test else ""
     for number, function in enumerate(tree.functions):
         if function.location is None:
             continue
-        ran = spectra.get(_name(function), Spectrum(0, 0))
+        ran = spectra.get(name_of(function), Spectrum(0, 0))
         failed = ran.failing + 1  # and the test that is looked at
         factors[number] = failed / sqrt((failing + 1) * (failed + ran.passing))
-        if file and Path(function.location.file).match(file):
+        if _is_of(test, function):
             factors[number] *= _TEST_CODE
     return factors

@@ -82,7 +82,7 @@ def run(order: Order) -> Ran:
         process = subprocess.Popen(
             [*command, *order.words], stdin=source, stdout=order.stdout, env=environment
         )
-        with _signals_passed_on(process) as heard:
+        with signals_passed_on(process) as heard:
             _wait(process, order)
     told = next((each for each in heard if each in _ENDING), None)
     return Ran(process.returncode, told)
@@ -163,7 +163,7 @@ def _size(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def _signals_passed_on(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+def signals_passed_on(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
     """What comes to us goes to the program; the list of it is given.
 
     Not so what a terminal sends to all of its processes, which has reached the program already.

@@ -137,7 +137,8 @@ def _mark(call: Call, symptom: Symptom) -> Mark | None:
         if outcome.kind is OutcomeKind.NOT_TERMINATED and outcome.value is not None:
             return None  # an exception may be how it was stopped
         if outcome.kind is not OutcomeKind.RAISED:
-            raise UsageError(f"no exception left {call.left()}: it {_came_of(call)}")
+            left = "the program" if call.function.location is None else call.left()
+            raise UsageError(f"no exception left {left}: it {_came_of(call)}")
         return Mark(RESULT) if outcome.value is not None else None
     if kind is SymptomKind.NOT_ENDED:
         if outcome.kind is not OutcomeKind.NOT_TERMINATED:

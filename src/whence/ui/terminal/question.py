@@ -46,7 +46,7 @@ _ASKED = {
     OutcomeKind.RAISED: "Right to raise that?",
     OutcomeKind.YIELDED: "Right so far?",
     OutcomeKind.NOT_TERMINATED: "Right not to have ended?",
-    OutcomeKind.FAILED: "Right?",
+    OutcomeKind.FAILED: "Nothing missing?",
 }
 
 

@@ -6,8 +6,10 @@ import pytest
 from prolog import need_swipl
 
 from whence.errors import WhenceError
+from whence.langs.prolog import frontend
 from whence.langs.prolog.engine import Engine, EngineProblem, find_swipl, plain, quoted
-from whence.langs.prolog.events import Run, RunLimits, read, run_goal
+from whence.langs.prolog.events import Run, RunLimits, run_goal
+from whence.langs.prolog.trace_tree import TraceTree
 
 need_swipl()
 
@@ -35,7 +37,7 @@ def test_a_goal_that_is_no_prolog_is_a_problem_and_not_the_end(tmp_path: Path) -
         with pytest.raises(EngineProblem, match=r"[Ss]yntax"):
             engine.do("run('p(X', 1, limits(0, 0, 0, 0, []))")
         run = Run()
-        assert list(run_goal(engine, "p(X)", run, solutions=1))
+        assert TraceTree(run_goal(engine, "p(X)", solutions=1), run).length
         assert run.answers == ["X = 1"]
 
 
@@ -49,11 +51,12 @@ def test_a_goal_that_goes_on_for_ever_is_stopped(tmp_path: Path) -> None:
         engine.load(program(tmp_path, "p(X) :- q(X), p(X).\nq(_)."))
         run = Run()
         limits = RunLimits(events=1000)
-        assert 1000 <= len(list(run_goal(engine, "p(1)", run, solutions=1, limits=limits))) < 1010
+        trace = TraceTree(run_goal(engine, "p(1)", solutions=1, limits=limits), run)
+        assert 1000 <= trace.length < 1010
         assert run.stopped == "events"
         again = Run()
         limits = RunLimits(depth=100)
-        assert list(run_goal(engine, "p(1)", again, solutions=1, limits=limits))
+        assert TraceTree(run_goal(engine, "p(1)", solutions=1, limits=limits), again).length
         assert again.stopped == "depth"
 
 
@@ -63,9 +66,18 @@ def test_a_goal_that_catches_everything_is_stopped_by_the_clock(tmp_path: Path) 
         engine.load(program(tmp_path, text))
         run = Run()
         limits = RunLimits(seconds=0.2)
-        events = list(run_goal(engine, "p", run, solutions=1, limits=limits))
-        assert events and run.stopped == "seconds"
-        assert engine.numbered("terms", [events[0].term])[0][2] == "p"  # type: ignore[union-attr]
+        trace = TraceTree(run_goal(engine, "p", solutions=1, limits=limits), run)
+        assert run.stopped == "seconds"
+        assert engine.numbered("terms", [trace.root.term])[0][2] == "p"
+
+
+def test_a_call_that_takes_too_long_to_be_stopped_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frontend, "_PATIENCE", 0.1)
+    file = program(tmp_path, "p(X) :- X is 3 ** 400000000 mod 7.\n")
+    with Engine() as engine, pytest.raises(WhenceError, match="could not be stopped after 1 s"):
+        frontend.Execution(engine, file, "p(X)", limits=RunLimits(seconds=1))
 
 
 def test_a_request_that_is_none_is_a_problem() -> None:
@@ -78,7 +90,7 @@ def test_a_program_may_write_what_looks_like_the_protocol(tmp_path: Path) -> Non
     with Engine() as engine:
         engine.load(program(tmp_path, text))
         run = Run()
-        assert len(list(read(engine.stream("run('p(X)', 5, limits(0, 0, 0, 0, []))"), run))) > 3
+        assert TraceTree(run_goal(engine, "p(X)", solutions=5), run).length > 3
         assert run.answers == [r"X = 'a\tb\nok\\n'"]
 
 
@@ -87,16 +99,16 @@ def test_ctrl_c_at_a_terminal_does_not_end_it(tmp_path: Path) -> None:
         engine.load(program(tmp_path, "p(1)."))
         os.kill(engine.pid, signal.SIGINT)
         run = Run()
-        assert list(run_goal(engine, "p(X)", run, solutions=1))
+        assert TraceTree(run_goal(engine, "p(X)", solutions=1), run).length
 
 
 def test_a_goal_leaves_nothing_in_the_program(tmp_path: Path) -> None:
     text = "p(1).\n:- dynamic 'whence goal'/1.\nleft :- clause('whence goal'(_), _).\n"
     with Engine() as engine:
         engine.load(program(tmp_path, text))
-        assert list(run_goal(engine, "p(X), p(Y)", Run(), solutions=1))
+        assert TraceTree(run_goal(engine, "p(X), p(Y)", solutions=1), Run()).length
         run = Run()
-        assert list(read(engine.stream("plain(left, 1)"), run)) == []
+        assert TraceTree(engine.stream("plain(left, 1)"), run).length == 0
         assert (run.answers, run.raised) == ([], None)
 
 
@@ -105,10 +117,10 @@ def test_texts_come_back_as_they_were(text: str) -> None:
     with Engine() as engine:
         run = Run()
         lines = engine.stream(f"plain({quoted(f'X = {quoted(text)}')}, 1)")
-        assert list(read(lines, run)) == []
+        assert TraceTree(lines, run).length == 0
         expected = Run()
         codes = quoted(f"atom_codes(X, {[ord(each) for each in text]})")
-        assert list(read(engine.stream(f"plain({codes}, 1)"), expected)) == []
+        assert TraceTree(engine.stream(f"plain({codes}, 1)"), expected).length == 0
         assert run.answers == expected.answers != []
 
 

@@ -36,6 +36,11 @@ bad(X) :- X > 1, throw(too_large(X)).
 tries(R) :- catch(raises(_), too_large(X), true), R = X.
 picks(X) :- member(X, [1,2,3]), big(X).
 nested(X) :- n(X), \\+ ( n(Y), Y > X, \\+ big(Y) ).
+:- det(sure/1).
+sure(X) :- tiny(X), n(X).
+sure(X) :- n(Y), X > Y, X > 5.
+:- det(leaf/1).
+leaf(1).
 """
 CLAUSE = "not_big(X) :- n(X), \\+ big(X)."
 
@@ -213,3 +218,19 @@ def test_a_large_tree_is_made_as_it_is_asked_for(file: Path) -> None:
             whole.call(at).text for at in range(len(whole.columns))
         ]
         assert small.columns.weight[0] == whole.columns.weight[0]
+
+
+def test_an_error_of_a_det_predicate_is_explained_by_all_that_it_tried(file: Path) -> None:
+    found = traced(file, "sure(2)")
+    assert found.children(Left(Port.RAISE, found.trace.root)) == [
+        "fail tiny(2)",
+        "exit n(1)",
+        "exit 2>1",
+        "fail 2>5",
+    ]
+
+
+def test_a_det_predicate_that_matches_no_clause_is_blamed_for_its_failure(file: Path) -> None:
+    with Engine() as engine:
+        tree = Execution(engine, file, "leaf(2)").raising()
+        assert tree.call(0).equation() == "leaf(2) has no answer"

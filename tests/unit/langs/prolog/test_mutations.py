@@ -11,6 +11,8 @@ from prolog import need_swipl
 from prolog_debugging import debugged
 from prolog_marks import debugged_with_marks
 
+from whence.search.registry import DEFAULT
+
 need_swipl()
 
 LISTS = """
@@ -287,6 +289,48 @@ SLIPS = [
     (MIXED, "rule(food(jam), true).", "", "solve(likes(ann,jam))", "rule/2"),
     (MIXED, "\\+ solve(A).", "solve(A).", "solve(likes(ann,jam))", "solve/1"),
 ]  # fmt: skip
+
+KEPT = """
+first_even(L, X) :- mem(X, L), even(X), !.
+even(X) :- X mod 2 =:= 0.
+mem(X, [X|_]).
+mem(X, [_|T]) :- mem(X, T).
+pick(L, X) :- mem(X, L), X > 1.
+chosen(L, R) :- ( pick(L, X) -> R = got(X) ; R = none ).
+found(L, X) :- once(pick(L, X)).
+large(L) :- pick(L, X), !, X > 3.
+kind(X, K) :- class(X, K), !.
+is_tiny(X) :- class(X, K), !, K = tiny.
+tiny_too(X) :- ( class(X, K) -> K = tiny ; true ).
+class(X, tiny) :- X < 2.
+class(X, small) :- X < 10.
+class(_, big).
+free(L, X) :- mem(X, L), \\+ taken(X), !.
+taken(2). taken(7).
+"""
+MEM = ["mem(X, [X|_]).\n", "mem(X, [_|T]) :- mem(X, T).\n"]
+KEPT_SLIPS = [
+    ("class(X, tiny) :- X < 2.", "", "kind(1, K)", "class/2"),
+    ("class(X, tiny) :- X < 2.", "", "is_tiny(1)", "class/2"),
+    ("class(X, tiny) :- X < 2.", "", "tiny_too(1)", "class/2"),
+    ("X mod 2 =:= 0", "X mod 4 =:= 0", "first_even([3,2,4], X)", "even/1"),
+    ("".join(MEM), "".join(MEM[::-1]), "chosen([2,3], R)", "mem/2"),
+    ("X > 1.", "X > 2.", "found([2,3], X)", "pick/2"),
+    ("X > 1.", "X > 3.", "large([2,5])", "pick/2"),
+    ("X > 3.", "X > 5.", "large([4])", "large/1"),
+    ("taken(7).", "taken(1).", "free([2,1,3], X)", "taken/1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(KEPT_SLIPS)))
+def test_a_right_answer_is_the_wrong_one_to_keep_where_an_earlier_one_is_missing(
+    number: int, tmp_path: Path
+) -> None:
+    old, new, goal, predicate = KEPT_SLIPS[number]
+    assert KEPT.count(old) == 1
+    for strategy in ("top-down", DEFAULT):
+        blamed = debugged(KEPT, KEPT.replace(old, new), goal, tmp_path, strategy)
+        assert blamed.predicate == predicate
 
 
 @pytest.mark.parametrize("number", range(len(SLIPS)))

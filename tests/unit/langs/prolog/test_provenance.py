@@ -1,16 +1,23 @@
 """Where parts of answers come from, by program, goal and mark."""
 
+import re
 from pathlib import Path
 
 import pytest
 from prolog import need_swipl
 
 from whence.langs.prolog.engine import Engine
+from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.traced_call import Left, Port
 from whence.model.call import find_mark
 from whence.model.origin import Origin
+from whence.model.verdict import Answer, Verdict
+from whence.session.engine import step
+from whence.session.events import Answered, Ask, Expand, Expanded
+from whence.session.state import Options, State
 from whence.testing.laws import check_provenance
+from whence.tree.memory import ColumnTree
 
 need_swipl()
 
@@ -218,3 +225,79 @@ def test_a_part_that_was_made_out_of_the_tree_is_known_once_the_tree_has_grown(f
         found = provenance.grown(grown).origin(small.id(0), part)
         assert found.node is not None
         assert grown.call(grown.position(found.node)).text == "b(q)"
+
+
+DEEP = """
+top(N, R) :- mk(N, L), wrap(L, R), state(R).
+mk(0, []) :- !.
+mk(N, [N|T]) :- M is N - 1, mk(M, T).
+wrap(L, r(S, L, C)) :- total(L, 0, S), maplist(twice, L, Ds), Ds = [_|C], count.
+twice(X, Y) :- Y is X * 2.
+total([], S, S).
+total([N|Ns], S0, S) :- add(N, S0, S1), total(Ns, S1, S).
+add(X, Y, Z) :- Z is X + Y.
+:- dynamic n/1.
+n(0).
+count :- next(X), X > 0.
+next(X) :- retract(n(Y)), up(Y, X), assertz(n(X)).
+up(Y, X) :- X is Y + 1.
+state(r(_, _, [X|_])) :- given(X).
+given(X) :- next(Y), Y > 1, X > 0.
+"""
+
+
+def origins(execution: Execution, tree: ColumnTree) -> list[tuple[str, ...]]:
+    """Of each argument of each call: where it was made, and what it passed through."""
+    found, provenance = [], execution.provenance(tree)
+    for position in range(len(tree.columns)):
+        call = tree.call(position)
+        for number in range(1, len(call.arguments) + 1):
+            part = find_mark(call, f"arg{number}", input_side=False)
+            said = provenance.origin(tree.id(position), part)
+            chain = [tree.call(tree.position(node)).equation() for node in said.chain]
+            found.append(
+                (call.equation(), part.mark.root, re.sub(r"\d+", "N", said.unknown), *chain)
+            )
+    return found
+
+
+def test_calls_that_were_skipped_are_looked_into_for_an_origin(tmp_path: Path) -> None:
+    file = tmp_path / "deep.pl"
+    file.write_text(DEEP)
+    with Engine() as engine:
+        execution = Execution(engine, file, "top(2, R)")
+        expected = origins(execution, execution.wrong(1))
+    for depth in (1, 3):
+        with Engine() as engine:
+            limits = RunLimits(events=100_000, skip_below=depth)
+            execution = Execution(engine, file, "top(2, R)", limits=limits)
+            tree = execution.wrong(1)
+            assert len(tree.columns) < len(expected)
+            while tree.columns.implicit.any():
+                tree = tree.expand(int(tree.columns.implicit.argmax()), 9)
+            found = origins(execution, tree)
+            execution.close()
+        assert found == expected
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_only_what_leads_to_an_origin_is_looked_into(tmp_path: Path, depth: int) -> None:
+    file = tmp_path / "deep.pl"
+    file.write_text(DEEP)
+    with Engine() as engine:
+        limits = RunLimits(events=100_000, skip_below=depth)
+        execution = Execution(engine, file, "top(3, R)", limits=limits)
+        tree = execution.wrong(1)
+        answer = Answer(tree.id(0), Verdict.WRONG, execution.part(tree, "R[1]").mark)
+        options = Options(ask_top=False, confirm_top=False)
+        state = State(tree, execution.provenance(tree), options)
+        looked_into = []
+        state, outcome = step(state, Answered((answer,)))
+        while isinstance(outcome, Expand):
+            looked_into.append(state.tree.call(state.tree.position(outcome.node)).function.short())
+            grown = state.tree.expand(state.tree.position(outcome.node), outcome.levels)
+            state, outcome = step(state, Expanded(grown))
+        execution.close()
+    assert set(looked_into) <= {"wrap/2", "total/3", "add/3"}
+    assert isinstance(outcome, Ask)
+    assert outcome.question.call.equation() == "add(1, 5, 6)"

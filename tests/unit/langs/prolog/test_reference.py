@@ -19,6 +19,7 @@ need_swipl()
 WRONG = """
 :- use_module(library(clpfd)).
 p(1). p(2).
+tail(2). tail(1).
 q(_).
 gone(1).
 later(X) :- member(X, [1,2]).
@@ -29,10 +30,14 @@ loop :- loop.
 count(X) :- X = 1.
 odd(f(_), "a b", 'C d', [x|_]).
 where(X) :- X in 1..3.
+free(X) :- X in 1..2.
+sum(X, _) :- X in 0..2.
+wide(X) :- X #> 0.
 """
 RIGHT = """
 :- use_module(library(clpfd)).
 p(2). p(3).
+tail(1). tail(2).
 q(X) :- member(X, [1,2]).
 later(X) :- nat(X), X > 5.
 bad(X) :- throw(no(X)).
@@ -42,6 +47,9 @@ loop.
 count(X) :- flag(counted, X, X + 1).
 odd(f(_), "a b", 'C d', [x|_]).
 where(X) :- X in 1..2.
+free(X) :- X in 1..2, label([X]).
+sum(X, Y) :- X in 0..2, Y #= X + 1.
+wide(X) :- X in 1..5.
 """
 R, W, U = Verdict.RIGHT, Verdict.WRONG, Verdict.UNKNOWN
 
@@ -64,6 +72,14 @@ def program(tmp_path: Path) -> ReferenceProgram:
         ("gone(X)", Port.EXIT, 0, U, "the reference has no gone/1"),
         ("later(X)", Port.EXIT, 0, U, "in the reference it did not end within the limit"),
         ("later(X)", Port.FAIL, 0, W, "the reference has the answer later(6)"),
+        ("free(X)", Port.EXIT, 0, W, "the reference binds what this leaves open"),
+        ("sum(X, Y)", Port.EXIT, 0, W, "the reference has no such answer"),
+        ("wide(X)", Port.EXIT, 0, W, "the reference has no such answer"),
+        ("p(X)", Port.FIRST, 1, R, "in the reference no other answer comes before it"),
+        ("p(X)", Port.FIRST, 0, R, "the reference has no such answer, so none comes before it"),
+        ("tail(X)", Port.FIRST, 0, W, "in the reference tail(1) comes before it"),
+        ("tail(X)", Port.FIRST, 1, R, "in the reference no other answer comes before it"),
+        ("later(X)", Port.FIRST, 0, U, "in the reference it did not end within the limit"),
         ("bad(3)", Port.RAISE, 0, R, "the reference raises that too"),
         ("loop", Port.STOPPED, 0, W, "in the reference it ends"),
         ("nat(X), X < 0", Port.STOPPED, 0, U, "in the reference it did not end by then either"),

@@ -8,14 +8,18 @@
     hook is failure-driven, it binds nothing, and an exception inside it is reported, not raised.
 */
 :- module(whence_capture, []).
+:- set_prolog_flag(optimise, true).   % arithmetic, in this file only
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
 :- use_module(judging).
+:- autoload(testing, [load_tests/2, tell_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
+:- autoload(declaring, [declare/2, declared/5]).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
-:- dynamic known_predicate/5, known_clause/2, root/1, running/0, chosen_root/1.
+:- dynamic known_predicate/5, known_goal/4, known_clause/2, user_clause/2, root/1, running/0.
+:- dynamic chosen_root/1, was_unseen/1.
 :- dynamic most_events/1, deepest/1, skipped_from/1, to_open/1, told/2.
 
 :- create_prolog_flag(whence_out, user_error, [type(term)]).
@@ -50,6 +54,7 @@ answer_requests(In, Out) :-
     ).
 
 request(load(File)) :- load_files(user:File, []).
+request(load_again(File)) :- quietly(load_files(user:File, [])).
 request(run(Text, Solutions, Limits)) :-
     setup_call_cleanup(watched(Limits, Watch), run(Text, Solutions, traced), unwatched(Watch)).
 request(run_item(Module, Text, Solutions, Limits)) :-
@@ -63,6 +68,12 @@ request(depends(Module, Text)) :-
     ( impure(Module, Goal, Why) -> line(Out, [depends, text(Why)]) ; true ).
 request(plain(Text, Solutions)) :- run(Text, Solutions, plain).
 request(terms(Numbers)) :- forall(member(N, Numbers), tell_term(N)).
+request(clause_lines(M, Name, Arity)) :-
+    functor(Head, Name, Arity), out(Out),
+    forall(( catch(nth_clause(M:Head, _, Ref), _, fail), clause_property(Ref, file(File)),
+             clause_property(Ref, line_count(Line)) ),
+           line(Out, [at, text(File), Line])).
+request(error(Number)) :- tell_error(Number).
 request(digests(Numbers)) :- forall(member(N, Numbers), tell_digest(N)).
 request(values(Number, Which)) :- tell_values(Number, Which).
 request(slot(Number, Path)) :- tell_slot(Number, Path).
@@ -73,6 +84,28 @@ request(judge(Port, Module, GoalText, Texts, Options)) :-
     maplist(item_of, [GoalText|Texts], [Goal|Items]),
     judge(Port, Module, Goal, Items, Options, verdict(Is, Why, Expected)),
     out(Out), line(Out, [verdict, Is, text(Why), text(Expected)]).
+
+request(declare(Module, Modes)) :- declare(Module, Modes).
+request(declared(Port, Module, Call, Item)) :-
+    term_of(Call, Goal), ( Item >= 0 -> term_of(Item, Term) ; Term = none ), out(Out),
+    (   declared(Port, Module, Goal, Term, verdict(Is, Why))
+    ->  line(Out, [declared, Is, text(Why)]) ; true ).
+request(note_goal(Text)) :- note_goal(Text).
+request(load_tests(Program, Files)) :- load_tests(Program, Files).
+request(load_tests_again(Program, Files)) :- quietly(load_tests(Program, Files)).
+request(tests) :- out(Out), tell_tests(Out).
+request(tested(Port, Module, GoalText, Texts)) :-
+    maplist(item_of, [GoalText|Texts], [Goal|Items]), out(Out),
+    ( tested(Port, Module, Goal, Items, Who) -> line(Out, [tested, text(Who)]) ; true ).
+request(set_up_test(Unit, Name, Line, Nth)) :-
+    set_up_test(Unit, Name, Line, Nth, Fields), out(Out), line(Out, [goal|Fields]).
+request(clean_up_test(Unit, Name, Line, Nth)) :- clean_up_test(Unit, Name, Line, Nth).
+
+/*  What is wrong in a file was said when it was loaded first. */
+quietly(Goal) :-
+    setup_call_cleanup(
+        asserta((user:message_hook(_, Kind, _) :- lists:memberchk(Kind, [warning, error])), Ref),
+        Goal, erase(Ref)).
 
 item_of(Text, Item) :- term_string(Item, Text).
 
@@ -106,7 +139,7 @@ run_item(Goal, Constraints, Solutions) :-
 run_goal(Goal1, Bindings, Solutions, Mode) :-
     strip_module(Goal1, M, Goal2),
     root_goal(M, Goal2, Goal),
-    nb_setval(whence_walk, none), nb_setval(whence_called, 0),
+    new_state,
     visible(+all), visible(+cut_call), visible(+exception), leash(-all),
     out(Out),
     tell_names(Bindings, Goal2, Out),
@@ -114,6 +147,7 @@ run_goal(Goal1, Bindings, Solutions, Mode) :-
     State = state(0),
     (   solve(M:Goal, Mode, Bindings, Solutions, State, Out, Ended), fail ; true ),
     arg(1, Ended, How),
+    tell_unseen(Out),
     line(Out, [end, How]).
 
 /*  The goal with the answer that it lacks: one of the goal's form, or values of its variables. */
@@ -155,7 +189,7 @@ solve(Goal, Mode, Bindings, Solutions, State, Out, Ended) :-
 
 raised(Error, Out, Ended) :-
     nb_setarg(1, Ended, raised),
-    keep(Error, Number),
+    nb_getval(whence_state, State), keep(State, Error, Number, _),
     line(Out, [raised, Number]).
 
 answers(Goal, Mode, Bindings, Solutions, State, Out, Ended) :-
@@ -201,7 +235,8 @@ one_text(Goal, Names, Text) :- strip_module(Goal, _, Plain), text_of(Plain, Name
 /*  Each run tells of predicates and clauses anew; terms of earlier runs can still be asked for. */
 forget :-
     forget_run,
-    retractall(known_predicate(_, _, _, _, _)), retractall(known_clause(_, _)).
+    retractall(known_predicate(_, _, _, _, _)), retractall(known_goal(_, _, _, _)),
+    retractall(known_clause(_, _)), retractall(user_clause(_, _)).
 forget_run :-
     forall(retract(chosen_root(Ref)), erase(Ref)),
     retractall(root(_)), retractall(running), retractall(told(_, _)),
@@ -215,7 +250,6 @@ forget_run :-
 watched(limits(Events, Depth, Seconds, Skip, Opened), Watch) :-
     retractall(to_open(_)), forall(member(N, Opened), assertz(to_open(N))),
     maplist(limited, [most_events(Events), deepest(Depth), skipped_from(Skip)]),
-    flag(whence_events, _, 0),
     (   Seconds > 0
     ->  thread_self(Me), thread_create(watch(Me, Seconds), Watch)
     ;   Watch = none ).
@@ -236,353 +270,34 @@ watch(Thread, Seconds) :-
 stop_here(Why) :-
     (   retract(running)
     ->  out(Out),
-        line(Out, [stopped, Why]), line(Out, [ok]), flush_output(Out), flush_output,
+        tell_unseen(Out), line(Out, [stopped, Why]), line(Out, [ok]), flush_output(Out), flush_output,
         current_prolog_flag(whence_in, In),
         thread_create(answer_requests(In, Out), Server),
         thread_join(Server), halt
     ;   true ).
 
-% --- the hook -----------------------------------------------------------------------------------
+:- include(hook).
 
-user:prolog_trace_interception(Port, Frame, Choice, Action) :-
-    whence_capture:running, !,
-    State = state(continue),
-    (   catch(whence_capture:event(Port, Frame, Choice, Chosen), Problem,
-              whence_capture:hook_failed(Problem, Chosen)),
-        nb_setarg(1, State, Chosen),
-        fail
-    ;   arg(1, State, Action),
-        % After a skip only what is as shallow is told, until this says otherwise.
-        (   Action == continue -> prolog_skip_level(_, very_deep) ; true )
-    ).
-
-hook_failed(Problem, continue) :-
-    out(Out), message_text(Problem, Text), line(Out, [hook, text(Text)]).
-
-/*  Told of are the calls of the user's predicates, and what these call directly. A call's caller is
-    the nearest one that is told of, so that what a library calls back hangs below the library.
-
-    This runs for every port of the program, so what an event does not need is not looked up. */
-event(Port, Frame, Choice, Action) :-
-    (   Port == exit -> true ; nb_setval(whence_walk, none) ),
-    predicate_of(Frame, PI),
-    number_of(PI, Number, Is),
-    (   Is == library -> called_by_user(Frame) ; true ), !,
-    flag(whence_events, Events, Events + 1),
-    (   skipped_from(Skip), Port \== call, \+ told(Frame, _), \+ is_unknown_call(Port, Frame, Skip)
-    ->  Action = skip
-    ;   tell(Port, Frame, Number, Is, Choice, Action)
-    ),
-    (   Port == call -> limits(Events, Frame) ; true ).
-event(_, _, _, continue).
-
-called_by_user(Frame) :- root(_), visible_parent(Frame, -1, Parent, _), is_user_frame(Parent).
-
-is_user_frame(Frame) :- Frame \== 0, predicate_of(Frame, PI), number_of(PI, _, Is), Is \== library.
-
-limits(Events, Frame) :-
-    ( most_events(Most), Events >= Most -> stop_here(events) ; true ),
-    ( deepest(Deepest), prolog_frame_attribute(Frame, level, Level), Level > Deepest
-    -> stop_here(depth) ; true ).
-
-/*  Where not all is looked at, told(Frame, Depth) has how deep below the goal, or below a call that
-    was opened, each call is that was told of. The newest stands first; as frames are numbered as
-    they lie on the stack, all that lie above a new one are gone. What a call that was skipped calls
-    when it is backtracked into is not told of, and known by its caller, which is not or too deep. */
-told_depth(Caller, Skip, Depth) :- told(Caller, Above), !, Above < Skip, Depth is Above + 1.
-told_depth(_, _, 0) :- \+ told(_, _).
-
-now_told(Frame, Depth) :- no_more_told(Frame), asserta(told(Frame, Depth)).
-no_more_told(From) :-
-    (   told(Frame, _), !, Frame >= From
-    ->  once(retract(told(Frame, _))), no_more_told(From)
-    ;   true ).
-
-predicate_of(Frame, PI) :-
-    prolog_frame_attribute(Frame, predicate_indicator, PI0),
-    (   PI0 = _:_ -> PI = PI0
-    ;   prolog_frame_attribute(Frame, context_module, M), PI = M:PI0 ).
-
-visible_parent(Frame, _, Visible, PC) :-
-    prolog_frame_attribute(Frame, parent, Parent), !,
-    (   prolog_frame_attribute(Frame, pc, PC0) -> true ; PC0 = -1 ),
-    (   prolog_frame_attribute(Parent, hidden, false)
-    ->  Visible = Parent, PC = PC0
-    ;   visible_parent(Parent, PC0, Visible, PC) ).
-visible_parent(_, _, 0, -1).
-
-nearest(0, _, 0, -1) :- !.
-nearest(Frame, PC, Frame, PC) :- is_emitted(Frame), !.
-nearest(Frame, _, Caller, CallerPC) :-
-    visible_parent(Frame, -1, Parent, PC),
-    nearest(Parent, PC, Caller, CallerPC).
-
-/*  Without a look at its callers, or the cost of an event would grow with the depth. */
-is_emitted(Frame) :-
-    predicate_of(Frame, PI), number_of(PI, _, Is),
-    (   Is \== library -> true ; called_by_user(Frame) ).
-
-/*  A predicate is of the user, of the user and tabled, or of a library. */
-number_of(M:Name/Arity, Number, Is) :- known_predicate(Name, Arity, M, Number0, Is0), !,
-    Number = Number0, Is = Is0.
-number_of(PI, Number, Is) :-
-    classify(PI, Is0),
-    (   Is0 == user, PI = M:Name/Arity, functor(Head, Name, Arity), predicate_property(M:Head, tabled)
-    ->  Is = tabled ; Is = Is0 ),
-    number_predicate(PI, Is, Number).
-
-classify(whence_capture:_, library) :- !.
-classify(_:'whence goal'/1, user) :- !.
-classify(M:Name/Arity, Is) :-
-    functor(Head, Name, Arity),
-    (   predicate_property(M:Head, imported_from(Home)) -> true ; Home = M ),
-    (   Home == whence_capture -> Is = library
-    ;   predicate_property(Home:Head, system) -> Is = library
-    ;   predicate_property(Home:Head, file(File))
-    ->  ( library_file(File) -> Is = library ; Is = user )
-    ;   predicate_property(Home:Head, dynamic) -> Is = user
-    ;   predicate_property(Home:Head, defined) -> Is = library
-    ;   Is = user   % unknown: the error that it raises is the user's
-    ).
-
-library_file(File) :- current_prolog_flag(home, Home), sub_atom(File, 0, _, _, Home).
-
-number_predicate(M:Name/Arity, Is, Number) :-
-    flag(whence_predicates, Number, Number + 1),
-    assertz(known_predicate(Name, Arity, M, Number, Is)),
-    functor(Head, Name, Arity),
-    (   predicate_property(M:Head, file(File)), predicate_property(M:Head, line_count(Line))
-    ->  true ; File = '', Line = 0 ),
-    (   predicate_property(M:Head, imported_from(Home)) -> true ; Home = M ),
-    out(Out),
-    line(Out, [predicate, Number, Is, Arity, Line, text(Home), text(Name), text(File)]).
-
-tell(call, Frame, Number, Is, _, Action) :- !,
-    (   root(_) -> true ; assertz(root(Frame)) ),
-    visible_parent(Frame, -1, Parent, PC0),
-    nearest(Parent, PC0, Caller, PC),
-    (   skipped_from(Skip)
-    ->  (   told_depth(Caller, Skip, Depth)
-        ->  tell_call(Frame, Number, Caller, PC), skipping(Frame, Is, Depth, Skip, Action)
-        ;   Action = skip )
-    ;   tell_call(Frame, Number, Caller, PC),
-        (   Is == tabled -> Action = skip ; Action = continue ) ).
-tell(unify, Frame, _, Is, _, continue) :- !,
-    (   Is \== library, prolog_frame_attribute(Frame, clause, Ref)
-    ->  clause_number(Ref, Number), out(Out), format(Out, "u\t~d\t~d\n", [Frame, Number])
-    ;   true ).
-tell(exit, Frame, _, Is, Choice, continue) :- !,
-    prolog_frame_attribute(Frame, goal, Goal),
-    nb_setval(whence_called, 0),
-    (   choice_within(Choice, Frame) -> More = 1 ; More = 0 ),
-    keep(Goal, Term, States),
-    out(Out),
-    skipped_inferences(Is, Frame),
-    format(Out, "x\t~d\t~d\t~d\t~d\n", [Frame, More, Term, States]).
-tell(fail, Frame, _, Is, _, continue) :- !,
-    nb_setval(whence_called, 0),
-    out(Out), skipped_inferences(Is, Frame), format(Out, "f\t~d\n", [Frame]).
-tell(redo(PC), Frame, _, _, _, Action) :- !,
-    out(Out), format(Out, "r\t~d\t~d\n", [Frame, PC]),
-    (   skipped_from(Skip), told(Frame, Skip) -> Action = skip ; Action = continue ).
-tell(exception(Error), Frame, Number, Is, _, continue) :- !,
-    (   Error = error(existence_error(procedure, _), _), is_undefined(Frame),
-        \+ nb_getval(whence_called, Frame)
-    ->  visible_parent(Frame, -1, Parent, PC0),   % where it is not known yet, it has no call port
-        nearest(Parent, PC0, Caller, PC),
-        tell_call(Frame, Number, Caller, PC),
-        flag(whence_calls, Calls, Calls + 1)
-    ;   true ),
-    keep(Error, Term, _), out(Out), skipped_inferences(Is, Frame), line(Out, [e, Frame, Term]).
-tell(cut_call(PC), Frame, _, _, Choice, continue) :- !,
-    pruned(Choice, Frame, Pruned), out(Out), line(Out, [t, Frame, PC, Pruned]).
-tell(_, _, _, _, _, continue).
-
-tell_call(Frame, Number, Caller, PC) :-
-    nb_setval(whence_called, Frame),
-    prolog_frame_attribute(Frame, goal, Goal),
-    keep(Goal, Term, States),
-    out(Out),
-    format(Out, "c\t~d\t~d\t~d\t~d\t~d\t~d\n", [Frame, Caller, PC, Number, Term, States]).
-
-skipping(Frame, Is, Depth0, Skip, Action) :-
-    flag(whence_calls, Before, Before + 1), Nth is Before + 1,
-    (   to_open(Nth) -> Depth = 0 ; Depth = Depth0 ),
-    now_told(Frame, Depth),
-    (   Is == tabled -> Action = skip
-    ;   Depth =:= Skip, can_hide(Is, Frame) -> Action = skip, tell_inferences(Frame)
-    ;   Action = continue ).
-
-is_unknown_call(exception(error(existence_error(procedure, _), _)), Frame, Skip) :-
-    is_undefined(Frame),
-    visible_parent(Frame, -1, Parent, PC), nearest(Parent, PC, Caller, _),
-    told_depth(Caller, Skip, _).
-
-is_undefined(Frame) :-
-    predicate_of(Frame, M:Name/Arity), functor(Head, Name, Arity),
-    \+ predicate_property(M:Head, defined).
-
-/*  How much was done out of sight, in a call at the depth from which nothing is looked at. */
-skipped_inferences(Is, Frame) :-
-    (   skipped_from(Skip), told(Frame, Skip), can_hide(Is, Frame)
-    ->  tell_inferences(Frame) ; true ).
-
-/*  Whether something of the user may happen in a call: always, but in what only computes. */
-can_hide(user, _).
-can_hide(library, Frame) :-
-    predicate_of(Frame, M:Name/Arity), functor(Head, Name, Arity),
-    predicate_property(M:Head, meta_predicate(Modes)), arg(_, Modes, Mode),
-    ( integer(Mode) ; Mode == (^) ; Mode == (//) ), !.
-
-tell_inferences(Frame) :-
-    statistics(inferences, Inferences), out(Out), format(Out, "i\t~d\t~d\n", [Frame, Inferences]).
-
-choice_within(Choice, Frame) :-
-    real_choice(Choice, Of),
-    Of >= Frame.
-
-/*  The frame of the newest choice point that can give an answer, or -1. The debugger's own choice
-    points stay behind when frames are left one after the other, so what was found at one exit is
-    remembered until something else happens, or this walk would be made from each of them. */
-real_choice(Choice, Of) :- nb_getval(whence_walk, walk(Choice, Known)), !, Of = Known.
-real_choice(Choice, Of) :- walk(Choice, Of), nb_setval(whence_walk, walk(Choice, Of)).
-
-walk(Choice, Of) :-
-    prolog_choice_attribute(Choice, type, Type), memberchk(Type, [clause, jump, foreign]), !,
-    prolog_choice_attribute(Choice, frame, Of).
-walk(Choice, Of) :- prolog_choice_attribute(Choice, parent, Parent), !, walk(Parent, Of).
-walk(_, -1).
-
-/*  What a cut throws away: choice points newer than the frame that cuts, or its own. */
-pruned(Choice, Frame, Pruned) :-
-    prolog_choice_attribute(Choice, frame, Of), Of >= Frame, !,
-    (   prolog_choice_attribute(Choice, type, clause), prolog_choice_attribute(Choice, clause, Ref)
-    ->  clause_number(Ref, Number), Pruned = [[Of, Number]|More]
-    ;   Pruned = More ),
-    (   prolog_choice_attribute(Choice, parent, Parent) -> pruned(Parent, Frame, More) ; More = [] ).
-pruned(_, _, []).
-
-/*  A number for the states of the arguments: 1, then for each two bits, as events.py reads them. */
-states(Plain, Ground, States) :-
-    (   compound(Plain)
-    ->  functor(Plain, _, Arity),
-        (   Ground == true, all_ground(Arity, States) -> true
-        ;   argument_states(1, Arity, Plain, 1, States) )
-    ;   States = 1 ).
-all_ground(1, 0b101).
-all_ground(2, 0b10101).
-all_ground(3, 0b1010101).
-all_ground(4, 0b101010101).
-all_ground(5, 0b10101010101).
-argument_states(Nth, Arity, _, States, States) :- Nth > Arity, !.
-argument_states(Nth, Arity, Plain, States0, States) :-
-    arg(Nth, Plain, Argument),
-    (   var(Argument) -> Code = 0 ; ground(Argument) -> Code = 1 ; Code = 2 ),
-    States1 is States0 << 2 \/ Code, Next is Nth + 1,
-    argument_states(Next, Arity, Plain, States1, States).
-
-% --- clauses ------------------------------------------------------------------------------------
-
-clause_number(Ref, Number) :- known_clause(Ref, Number), !.
-clause_number(Ref, Number) :-
-    flag(whence_clauses, Number, Number + 1),
-    assertz(known_clause(Ref, Number)),
-    describe_clause(Ref, Number).
-
-describe_clause(Ref, Number) :-
-    (   clause_property(Ref, file(File)), clause_property(Ref, line_count(Line))
-    ->  true ; File = '', Line = 0 ),
-    (   nth_clause(_, Nth, Ref) -> true ; Nth = 0 ),
-    (   library_file(File) -> Shape = [[], []]
-    ;   clause_shape(Ref, Shape) -> true
-    ;   Shape = [[], []] ),
-    Shape = [Head, Goals],
-    findall(C, construct(Ref, C), Constructs),
-    findall(P, ( instruction(Ref, P, _, I), I == i_cut ), Cuts),
-    findall([P, Path], literal_position(Ref, P, Path), Positions),
-    out(Out),
-    line(Out, [clause, Number, Nth, Line, Head, Goals, Constructs, Cuts, Positions, text(File)]).
-
-instruction(Ref, PC, Next, Instruction) :- instruction(Ref, 0, PC, Next, Instruction).
-instruction(Ref, From, PC, Next, Instruction) :-
-    catch('$fetch_vm'(Ref, From, After, This), _, fail),
-    (   PC = From, Next = After, Instruction = This
-    ;   instruction(Ref, After, PC, Next, Instruction) ).
-
-/*  [Start, Else, Kind, End of the condition]: control constructs that the compiler put in line. */
-construct(Ref, [PC, Else, Kind, End]) :-
-    instruction(Ref, PC, Next, Instruction),
-    compound(Instruction),
-    Instruction =.. [Op|Arguments],
-    construct_kind(Op, Kind),
-    last(Arguments, Jump), integer(Jump), Else is Next + Jump,
-    (   Kind =\= 0, Kind =\= 1, Arguments = [Variable|_],
-        instruction(Ref, Commit, _, Committing), Commit > PC, compound(Committing),
-        Committing =.. [Cut, Variable|_], memberchk(Cut, [c_cut, c_lcut, c_softcut, c_fastcut])
-    ->  End = Commit ; End = Else ).
-
-construct_kind(c_or, 0).
-construct_kind(c_not, 1).
-construct_kind(c_ifthenelse, 2).
-construct_kind(c_fastcond, 2).
-construct_kind(c_softif, 3).
-
-literal_position(Ref, Next, Path) :-
-    instruction(Ref, _, Next, _),
-    catch('$clause_term_position'(Ref, Next, Path), _, fail), is_list(Path).
-
-/*  Which variables stand in which argument, of the head and of each goal of the body; numbers
-    stand for variables, and a goal has its path in the clause. */
-clause_shape(Ref, [Head, Goals]) :-
-    clause(Head0, Body, Ref), strip_module(Head0, _, Plain),
-    term_variables(Plain-Body, Variables),
-    number_variables(Variables, 1),
-    argument_variables(Plain, Head),
-    findall([Path, Arguments],
-            ( literal(Body, [2], Path, Goal), argument_variables(Goal, Arguments) ),
-            Goals).
-
-number_variables([], _).
-number_variables(['$whence_var'(N)|More], N) :- Next is N + 1, number_variables(More, Next).
-
-argument_variables('$whence_var'(_), []) :- !.
-argument_variables(Goal0, Lists) :-
-    strip_module(Goal0, _, Goal),
-    (   compound(Goal)
-    ->  Goal =.. [_|Arguments],
-        findall(Numbers, ( member(A, Arguments), variables_in(A, Numbers) ), Lists)
-    ;   Lists = [] ).
-
-variables_in(Term, Numbers) :-
-    findall(N, ( sub_term(Sub, Term), compound(Sub), Sub = '$whence_var'(N) ), Found),
-    sort(Found, Numbers).
-
-literal('$whence_var'(N), Path, Path, '$whence_var'(N)) :- !.
-literal(Goal, Path, Found, Literal) :-
-    inner(Goal, Inner), !,
-    nth1(Nth, Inner, Part), append(Path, [Nth], Down), literal(Part, Down, Found, Literal).
-literal(true, _, _, _) :- !, fail.
-literal(Goal, Path, Path, Goal).
-
-inner((A, B), [A, B]).
-inner((A ; B), [A, B]).
-inner((A -> B), [A, B]).
-inner((A *-> B), [A, B]).
-inner(\+ A, [A]).
+:- include(clauses).
 
 % --- terms --------------------------------------------------------------------------------------
 
 /*  A term is kept as a record, the constraints on its variables as goals beside it. */
-keep(Goal, Number) :- keep(Goal, Number, _).
-keep(Goal, Number, States) :-
-    flag(whence_terms, Number, Number + 1),
-    strip_module(Goal, _, Told),
-    (   ground(Told) -> Ground = true ; Ground = false ),
-    states(Told, Ground, States),
-    goal_of_root(Told, Plain),
-    (   Ground == true -> recordz(Number, Plain)
-    ;   term_attvars(Plain, []) -> recordz(Number, Plain)
-    ;   constrained(Plain, Term), recordz(Number, Term) ).
+keep(State, Term, Number, States) :-
+    next_term(State, Number),
+    states(Term, Ground, States),
+    goal_of_root(Term, Plain),
+    (   ( Ground == true -> true ; term_attvars(Plain, []) )
+    ->  recordz(Number, Plain)
+    ;   constrained(Plain, Kept), recordz(Number, Kept) ).
+
+next_term(State, Number) :-
+    state(next_term, State, Number0),
+    (   state(block_end, State, End), Number0 < End
+    ->  Number = Number0
+    ;   flag(whence_terms, Number, Number + 1000), NewEnd is Number + 1000,
+        set_state(block_end, State, NewEnd) ),
+    Next is Number + 1, set_state(next_term, State, Next).
 
 constrained(Plain, Term) :-
     acyclic_term(Plain),
@@ -603,13 +318,27 @@ tell_term(Number) :-
     term_of(Number, Term), names(Term, Names), text_of(Term, Names, Text),
     out(Out), line(Out, [term, Number, text(Text)]).
 
+/*  Of an error what it is; where it was raised is seen in the calls. */
+tell_error(Number) :-
+    term_of(Number, Term0),
+    (   nonvar(Term0), Term0 = error(Formal, Context), nonvar(Context), Context = context(_, Message),
+        var(Message)
+    ->  Term = error(Formal, Message) ; Term = Term0 ),
+    term_variables(Term, Variables), once_each(Variables, Term, Names), text_of(Term, Names, Text),
+    out(Out), line(Out, [term, Number, text(Text)]).
+once_each([], _, []).
+once_each([V|Vs], Term, [Name=V|Names]) :-
+    ( occurrences_of_var(V, Term, 1) -> Name = '_' ; length(Vs, N), format(atom(Name), "_~d", [N]) ),
+    once_each(Vs, Term, Names).
+
 tell_item(Number) :-
     term_of(Number, Term), item_text(Term, Text), out(Out), line(Out, [item, Number, text(Text)]).
 
 tell_digest(Number) :-
     term_of(Number, Term),
     variant_sha1(Term, Digest),
-    ( write_length(Term, Length, [quoted(true), max_length(100000)]) -> true ; Length = 100000 ),
+    (   \+ is_huge(Term), write_length(Term, Length, [quoted(true), max_length(100000)]) -> true
+    ;   Length = 100000 ),
     out(Out), line(Out, [digest, Number, Digest, Length]).
 
 names(Term, Names) :- term_variables(Term, Variables), name_variables(Variables, 0, Names).
@@ -626,6 +355,7 @@ text_of(Term, Names, Text) :- nonvar(Term), Term = '$whence_constrained'(Plain, 
     findall(T, ( member(C, Constraints), one_text(C, Names, T) ), Texts),
     atomic_list_concat(Texts, ', ', Where),
     format(string(Text), "~w where ~w", [Shown, Where]).
+text_of(Term, _, "a term with a number of a million digits or more") :- is_huge(Term), !.
 text_of(Term, _, Text) :- cyclic_term(Term), !,
     term_factorized(Term, Skeleton, Substitutions),
     names(Skeleton-Substitutions, Names),

@@ -7,18 +7,23 @@
     An item is c(Term, Constraints). A variable with constraints stands for the values that satisfy
     them; where these are finitely many integers they are tried one by one.
 */
-:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3]).
+:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3, clauses_change/0,
+                           note_goal/1, is_huge/1]).
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(library(solution_sequences)).
+:- use_module(library(occurs)).
+:- use_module(library(terms)).
 :- dynamic found/1, known_impure/2, first_answers/3.
+:- dynamic test_file/1.   % a test may put something else in the place of a part of the program
 
 most_answers(2000).
 most_instances(2000).
 
 /*  judge(+Port, +Module, +Goal, +Items, +Options, -Verdict): Items are the answer of an exit, the
-    answers before a fail, the error of an exception. Options: inferences(N), and `fresh` where the
-    program is still as it was loaded, so that what it asserts cannot be in the way.
+    answers before a fail, the first answers, the error of an exception. Options: inferences(N), and
+    `fresh` where the program is still as it was loaded, so that what it asserts cannot be in the
+    way.
     Verdict is verdict(right/wrong/unknown, Why, Expected). */
 judge(Port, Module, Goal, Items, Options, Verdict) :-
     Goal = c(Term, _),
@@ -44,8 +49,10 @@ control((_ *-> _)).
 control(\+ _).
 
 judged(exit, [Item], M, Answers, How, Options, Verdict) :- !,
-    (   covered(Answers, Item, Covered)
-    ->  (   Covered == true -> Verdict = verdict(right, "the reference has this answer", "")
+    (   covered(Answers, Item, By)
+    ->  (   By == one -> Verdict = verdict(right, "the reference has this answer", "")
+        ;   By == many
+        ->  Verdict = verdict(wrong, "the reference binds what this leaves open", "")
         ;   How == all
         ->  listed(Answers, Expected),
             Verdict = verdict(wrong, "the reference has no such answer", Expected)
@@ -53,6 +60,9 @@ judged(exit, [Item], M, Answers, How, Options, Verdict) :- !,
         ->  message(Error, Text), format(string(Why), "the reference raises ~w", [Text]),
             Verdict = verdict(wrong, Why, "")
         ;   by_itself(Item, M, Options, Verdict) )
+    ;   How == all, refuted(Answers, Item)
+    ->  listed(Answers, Expected),
+        Verdict = verdict(wrong, "the reference has no such answer", Expected)
     ;   not_finite(Verdict) ).
 judged(fail, Items, _, Answers, How, _, Verdict) :- !,
     (   uncovered(Answers, Items, Missing)
@@ -66,6 +76,17 @@ judged(fail, Items, _, Answers, How, _, Verdict) :- !,
             Verdict = verdict(wrong, Why, "")
         ;   too_long(Verdict) )
     ;   not_finite(Verdict) ).
+judged(first, Items, _, Answers, How, _, Verdict) :- !,
+    append(Earlier, [Kept], Items),
+    (   before(Answers, Kept, Before), uncovered(Before, Earlier, Missing)
+    ->  (   Missing = missing(c(Term, _))
+        ->  text(Term, Text),
+            format(string(Why), "in the reference ~w comes before it", [Text]),
+            Verdict = verdict(wrong, Why, Text)
+        ;   Verdict = verdict(right, "in the reference no other answer comes before it", "") )
+    ;   How == all
+    ->  Verdict = verdict(right, "the reference has no such answer, so none comes before it", "")
+    ;   too_long(Verdict) ).
 judged(exception, [c(Error, _)], _, _, How, _, Verdict) :- !,
     (   How = raised(Theirs)
     ->  (   same_error(Error, Theirs)
@@ -152,28 +173,74 @@ library_of(_).
 
 % --- comparing answers --------------------------------------------------------------------------
 
-/*  covered(+Answers, +Item, -YesOrNo): fails where it cannot be told. */
-covered(Answers, Item, true) :- member(Answer, Answers), Answer =@= Item, !.
-covered(Answers, Item, Covered) :-
+/*  covered(+Answers, +Item, -By): by `one` answer, by `many` together, or by `none` of them; fails
+    where it cannot be told. One answer that leaves variables open is not the same as many that bind
+    them: what comes after may need them bound. */
+covered(Answers, Item, one) :- member(Answer, Answers), Answer =@= Item, !.
+covered(Answers, Item, By) :-
     instances(Item, Instances),
-    (   forall(member(Instance, Instances), ( member(A, Answers), covers(A, Instance) ))
-    ->  Covered = true
-    ;   Covered = false ).
+    (   member(Instance, Instances), \+ ( member(A, Answers), covers(A, Instance) )
+    ->  excluded(Answers, Instance), By = none
+    ;   member(A, Answers), forall(member(Instance, Instances), covers(A, Instance))
+    ->  By = one
+    ;   By = many ).
+
+/*  The answers before the first that covers an item. */
+before(Answers, Item, Before) :-
+    append(Before, [Answer|_], Answers), covered([Answer], Item, one), !.
 
 uncovered([], _, none).
 uncovered([Answer|More], Items, Missing) :-
-    covered(Items, Answer, Covered),
-    (   Covered == true -> uncovered(More, Items, Missing) ; Missing = missing(Answer) ).
+    covered(Items, Answer, By),
+    (   By == none -> Missing = missing(Answer) ; uncovered(More, Items, Missing) ).
 
-covers(c(Term, Residue), Instance) :-
-    \+ \+ ( copy_term(Term-Residue, T-R), subsumes_term(T, Instance), T = Instance,
-            catch(post(R), _, fail), term_attvars(T, []), settled(R) ).
+covers(Answer, Instance) :- coverage(Answer, Instance, yes).
+excluded(Answers, Instance) :- forall(member(A, Answers), coverage(A, Instance, no)).
+
+/*  coverage(+Answer, +Instance, -How): yes, no, or maybe. What an instance leaves open, the answer
+    must leave open, too. */
+coverage(c(Term, Residue), Instance, How) :-
+    findall(Told, once(told(Term, Residue, Instance, Told)), [How]).
+
+told(Term, Residue, Instance, How) :-
+    copy_term(Instance, Before), copy_term(Term-Residue, T-R),
+    (   \+ subsumes_term(T, Instance) -> How = no
+    ;   T = Instance, catch(( post(R) -> Posted = yes ; Posted = no ), _, Posted = maybe),
+        (   Posted \== yes -> How = Posted
+        ;   ( term_attvars(T, [_|_]) ; Instance \=@= Before ) -> How = no
+        ;   settled(R, How) ) ).
 
 /*  What else is constrained must have some value. */
-settled(Residue) :-
+settled(Residue, How) :-
     term_attvars(Residue, Others),
-    ( Others == [] -> true
-    ; forall(member(V, Others), is_fd(V)), finite(Others), once(clpfd:labeling([ff], Others)) ).
+    (   Others == [] -> How = yes
+    ;   forall(member(V, Others), is_fd(V)), finite(Others)
+    ->  ( \+ clpfd:labeling([ff], Others) -> How = no ; How = yes )
+    ;   How = maybe ).
+
+/*  Of an item with too many instances one may be found that no answer covers. */
+refuted(Answers, c(Term, Constraints)) :-
+    catch(call_with_inference_limit(
+              ( some_instance(Term, Constraints), excluded(Answers, Term) ),
+              5_000_000, How), _, fail),
+    How \== inference_limit_exceeded, !.
+
+some_instance(Term, Constraints) :-
+    copy_term(Term-Constraints, Term-Posted),
+    post(Posted),
+    term_attvars(Posted, Variables),
+    forall(member(V, Variables), is_fd(V)),
+    maplist(narrow, Variables),
+    term_attvars(Posted, Left),
+    clpfd:label(Left).
+
+narrow(V) :- integer(V), !.
+narrow(V) :-
+    clpfd:fd_inf(V, Inf), clpfd:fd_sup(V, Sup),
+    (   integer(Inf) -> Low = Inf, High is Inf + 20
+    ;   integer(Sup) -> High = Sup, Low is Sup - 20
+    ;   Low = -10, High = 10 ),
+    clpfd:in(V, '..'(Low, High)).
 
 instances(c(Term, []), [Term]) :- !.
 instances(c(Term, Constraints), Instances) :-
@@ -192,9 +259,8 @@ instance(Term, Constraints) :-
     ( Variables == [] -> true
     ; forall(member(V, Variables), is_fd(V)), finite(Variables) -> clpfd:label(Variables)
     ; throw(not_finite) ),
-    term_attvars(Posted, Others),
-    ( forall(member(V, Others), is_fd(V)), finite(Others) -> settled(Posted)
-    ; throw(not_finite) ).
+    settled(Posted, How),
+    ( How == maybe -> throw(not_finite) ; How == yes ).
 
 is_fd(V) :- attvar(V), get_attr(V, clpfd, _).
 finite(Variables) :-
@@ -254,16 +320,31 @@ is_users(M, Head) :-
 
 changing(M, Goal) :-
     predicate_property(M:Goal, dynamic), \+ predicate_property(M:Goal, imported_from(_)), changes_clauses.
+changing(M, Goal) :-
+    test_file(File), \+ sub_atom(M, 0, _, _, plunit_), \+ predicate_property(M:Goal, system),
+    functor(Goal, Name, Arity), functor(Head, Name, Arity),
+    catch(nth_clause(M:Head, _, Ref), _, fail), clause_property(Ref, file(File)), !.
 
 /*  Whether any clause of the program adds or removes clauses; looked for once. */
 changes_clauses :- known_impure(clauses, Is), !, Is == true.
 changes_clauses :-
     (   current_module(M), current_predicate(M:Name/Arity), functor(Head, Name, Arity),
         is_users(M, Head), \+ sub_atom(M, 0, _, _, whence),
-        clause(M:Head, Body), in_data(Body, Called), memberchk(Called, [assert, asserta, assertz, retract, retractall, abolish])
+        clause(M:Head, Body), in_data(Body, Called), changes_some(Called)
     ->  Is = true ; Is = false ),
     assertz(known_impure(clauses, Is)),
     Is == true.
+
+changes_some(assert). changes_some(asserta). changes_some(assertz). changes_some(retract).
+changes_some(retractall). changes_some(abolish).
+
+/*  The goal that is debugged may change clauses, too. */
+note_goal(Text) :-
+    (   catch(term_string(Goal, Text), _, fail), in_data(Goal, Called), changes_some(Called)
+    ->  clauses_change ; true ).
+
+/*  Something besides the clauses of the program is known to change them. */
+clauses_change :- retractall(known_impure(clauses, _)), assertz(known_impure(clauses, true)).
 
 stateful(Name/Arity, Found) :- state(Name), format(atom(Found), "~w/~w", [Name, Arity]).
 state(assert). state(asserta). state(assertz). state(retract). state(retractall). state(abolish).
@@ -281,11 +362,17 @@ state(tnot).
 /*  Written so that any program reads the same term; what is known to this process only is not. */
 item_text(Term, handle) :- nonvar(Term), Term = '$whence_text'(_), !.
 item_text(Term, handle) :- has_handle(Term), !.
+item_text(Term, handle) :- is_huge(Term), !.
 item_text(Term, Text) :-
     (   nonvar(Term), Term = '$whence_constrained'(T, Constraints) -> Item = c(T, Constraints)
     ;   Item = c(Term, []) ),
     term_variables(Item, Variables), numbered(Variables, 0, Names),
     format(string(Text), "~W", [Item, [quoted(true), ignore_ops(true), variable_names(Names)]]).
+
+/*  Holds a number of a million digits or more, which takes too long to be written. */
+is_huge(Term) :-
+    term_size(Term, Cells), Cells > 50_000,
+    sub_term(Number, Term), integer(Number), Number =\= 0, msb(abs(Number)) > 3_300_000, !.
 numbered([], _, []).
 numbered([V|Vs], N, [Name=V|Names]) :- atom_concat('_V', N, Name), M is N + 1, numbered(Vs, M, Names).
 has_handle(Term) :- blob(Term, Type), !, Type \== text, Type \== reserved_symbol.

@@ -110,7 +110,11 @@ class Bisection:
                 raise WhenceError(f"{good[:12]} does not come before {bad}")
         now = self._run(history[0])
         if now is None:
-            raise WhenceError(f"the command cannot be run in {bad}")
+            missing = self.command.needs or "such folder"
+            raise WhenceError(
+                f"the command cannot be run in {bad}: there is no {missing} (revisions are named "
+                "with --good and --bad; what is not committed does not count)"
+            )
         if not now.failed:
             self._expect(good, bad, now)
         self._tried[history[0]] = False

@@ -54,7 +54,7 @@ from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, pla
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.recipes import Name, Recipe, why_unknown
 from whence.langs.python.trace.tables import CodeEntry
-from whence.model.call import Function, OutcomeKind
+from whence.model.call import OutcomeKind
 from whence.model.question import Question
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Judgement, Verdict
@@ -64,6 +64,8 @@ from whence.tree.memory import ColumnTree
 IN_PLACE = "made again in its place"
 REPEATED = 3
 """How often a call is made before it is called wrong."""
+FEW = 100
+"""So many calls below one are judged for its sake."""
 RUNNING = 120.0
 """Seconds that a whole run of the reference may take."""
 
@@ -150,15 +152,21 @@ class ReferenceOracle:
 
     def acquits(self, node: int) -> str | None:
         """Code that is the same in both versions is not at fault, if only functions differ."""
-        position = self.tree.position(node)
+        if self._is_unchanged(self.tree.position(node)):
+            return "its code is the same in the reference version"
+        return None
+
+    def _is_unchanged(self, position: int) -> bool:
+        """Whether the code of a call is as it is in a version that is right, so not at fault.
+
+        Never if more differs than functions: then the same code may do something else there.
+        """
         source, number = place_of(self.tree, position)
         if not self.versions.only_functions_differ or number < 0:
-            return None
-        if number > 0:
-            code = source.tables.code(RecipeSource(source).code_of(number))
-            if self.versions.same(code) is not True:
-                return None
-        return "its code is the same in the reference version"
+            return False
+        if number == 0:
+            return True  # what stands for the run has no code of its own
+        return self.versions.same(source.tables.code(RecipeSource(source).code_of(number))) is True
 
     def symptom(self) -> Symptom | None:
         """What is wrong about the run as a whole: where the reference's differs; None if nowhere.
@@ -176,14 +184,9 @@ class ReferenceOracle:
         )
 
     @property
-    def _run(self) -> Function:
-        """What stands for the run as a whole. It has no code of its own."""
-        return self.tree.functions[int(self.tree.columns.function[0])]
-
-    @property
     def is_test(self) -> bool:
         """Whether one test was recorded, and not a program."""
-        return "::" in self._run.name
+        return "::" in self.tree.functions[int(self.tree.columns.function[0])].name
 
     def passes(self) -> bool:
         """Whether what failed in the recording, a test, ends well in the reference."""
@@ -210,21 +213,14 @@ class ReferenceOracle:
         return bool(trusted) and calls.tolist() == [position] and self.passes()
 
     def unchanged(self) -> list[str]:
-        """The functions that are as they are in a version that is right, so not at fault.
-
-        None if more differs than functions: then the same code may do something else there.
-        """
-        if not self.versions.only_functions_differ:
-            return []
-        same: dict[tuple[str, str], bool] = {}
-        for code in self._source.tables.codes():
-            key = code.module, code.qualname
-            same[key] = same.get(key, True) and self.versions.same(code) is True
-        return [
-            each.name
-            for each in self.tree.functions
-            if each == self._run or same.get((each.module, each.qualname))
-        ]
+        """The functions none of whose calls can be at fault."""
+        numbers = self.tree.columns.function.tolist()
+        called = dict.fromkeys(self.tree.functions[number].name for number in numbers)
+        for position, number in enumerate(numbers):
+            name = self.tree.functions[number].name
+            if name in called and not self._is_unchanged(position):
+                del called[name]
+        return list(called)
 
     def close(self) -> None:
         """End what was started, and clear up."""
@@ -270,7 +266,12 @@ class ReferenceOracle:
         call = recipes.call_recipe(number)
         if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             raise _No("it did not end")
-        compared, how = self._compared(position, source, number, call)
+        try:
+            compared, how = self._compared(position, source, number, call)
+        except _No as problem:
+            if not isinstance(problem, _Final) and whole and self._is_blameless(position):
+                return Verdict.RIGHT, "its code is the same, and all that it called is right"
+            raise
         if compared.match is Match.SAME:
             return Verdict.RIGHT, how
         if False not in known:
@@ -325,23 +326,31 @@ class ReferenceOracle:
             raise found
         return found
 
+    def _is_blameless(self, position: int) -> bool:
+        """Whether a call is right because neither its code nor what it called can be wrong."""
+        few = int(self.tree.columns.end[position]) - position <= FEW
+        return few and self._is_unchanged(position) and self._called_right(position)
+
     def _doubt(self, position: int, code: CodeEntry) -> None:
         """Code that does not differ cannot be wrong if all that it called is right."""
-        if not self.versions.same(code):
-            return
+        if self.versions.same(code) and self._called_right(position):
+            raise _Final(
+                "it comes to something else there, though its code is the same and all that it "
+                "called is right"
+            )
+
+    def _called_right(self, position: int) -> bool:
+        """Whether all that a call called is known to be right."""
         columns = self.tree.columns
         at = position + 1
         while at < int(columns.end[position]):
             try:
                 if self._known(at)[0] is not Verdict.RIGHT:
-                    return
+                    return False
             except _No:
-                return
+                return False
             at = int(columns.end[at])
-        raise _Final(
-            "it comes to something else there, though its code is the same and all that it called "
-            "is right"
-        )
+        return True
 
     def _judge_run(self) -> tuple[Verdict, str]:
         """The run as a whole: how it ended, and what it printed."""

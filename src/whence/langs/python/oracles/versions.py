@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import CodeType
-from typing import Any
 
 from whence.errors import WhenceError
+from whence.langs.python.compiled import all_code, content
 from whence.langs.python.oracles.workers import Version
-from whence.langs.python.record.code_reader import is_transparent
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.pages import Header
@@ -30,6 +29,8 @@ from whence.langs.python.trace.tables import CodeEntry
 _OPTIMIZED = 1
 _MOST_FILES = 20_000
 _NOT_SOURCE = {".git", "__pycache__", ".whence", ".venv", "venv", "node_modules", ".tox"}
+_CACHE = "CACHEDIR.TAG"
+"""In a folder that some tool filled and may empty at any time, such as that of pytest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ class Versions:
         own = self._code(own_file)
         if own is None:
             return None
-        named = [code for code in _all(own) if code.co_qualname == entry.qualname]
+        named = [code for code in all_code(own) if code.co_qualname == entry.qualname]
         mine = [code for code in named if _is(code, entry)]
         if len(mine) != 1:
             return None  # the file is not what it was
@@ -201,10 +202,11 @@ class Versions:
         other = self._code(other_file)
         if other is None:
             return None
-        others = [code for code in _all(other) if code.co_qualname == entry.qualname]
+        others = [code for code in all_code(other) if code.co_qualname == entry.qualname]
         if len(others) != len(named):
-            return False
-        return _digest(mine[0]) == _digest(others[named.index(mine[0])])
+            # Which is which is not known, but it is the same as one that is there.
+            return any(content(mine[0]) == content(each) for each in others)
+        return content(mine[0]) == content(others[named.index(mine[0])])
 
     @cached_property
     def only_functions_differ(self) -> bool:
@@ -223,7 +225,7 @@ class Versions:
         if one is None or two is None:
             return False
         ours, theirs = list(_bodies(one)), list(_bodies(two))
-        return list(map(_digest, ours)) == list(map(_digest, theirs))
+        return list(map(content, ours)) == list(map(content, theirs))
 
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
@@ -245,7 +247,7 @@ class Versions:
                 body = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
             except (OSError, SyntaxError, ValueError, RecursionError):
                 continue
-            for code in _all(body):
+            for code in all_code(body):
                 found.update(code.co_names if code.co_flags & _OPTIMIZED else ())
         return frozenset(found)
 
@@ -286,13 +288,6 @@ def _root(file: str, module: str) -> list[str]:
     return [str(Path(*names[: -len(parts)]))]
 
 
-def _all(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _all(constant)
-
-
 def _bodies(code: CodeType) -> Iterator[CodeType]:
     """The body of a module, and those of its classes. What functions hold is their own business."""
     yield code
@@ -305,32 +300,6 @@ def _is(code: CodeType, entry: CodeEntry) -> bool:
     return code.co_firstlineno == entry.first_line and code.co_linetable == entry.line_table
 
 
-def _digest(code: CodeType) -> tuple[Any, ...]:
-    """All that code does, wherever it stands. Functions that stand in it are only named."""
-    constants = []
-    for constant in code.co_consts:
-        if not isinstance(constant, CodeType):
-            constants.append(("constant", _written(constant)))
-        elif is_transparent(constant):
-            constants.append(("comprehension", repr(_digest(constant))))
-        else:
-            constants.append(("code", f"{constant.co_qualname} {constant.co_freevars}"))
-    return (
-        code.co_code, tuple(constants), code.co_names, code.co_varnames, code.co_freevars,
-        code.co_cellvars, code.co_flags, code.co_argcount, code.co_posonlyargcount,
-        code.co_kwonlyargcount, code.co_exceptiontable,
-    )  # fmt: skip
-
-
-def _written(constant: object) -> str:
-    """A constant as a text; the members of a frozenset have no order."""
-    if isinstance(constant, tuple):
-        return f"({', '.join(map(_written, constant))})"
-    if isinstance(constant, frozenset):
-        return f"{{{', '.join(sorted(map(_written, constant)))}}}"
-    return f"{type(constant).__name__} {constant!r}"
-
-
 def _same_data(one: str, other: str) -> bool:
     """Whether files other than Python's that are in both folders are the same."""
     count = 0
@@ -338,6 +307,9 @@ def _same_data(one: str, other: str) -> bool:
         folders[:] = [
             name for name in folders if name not in _NOT_SOURCE and not name.startswith(".venv")
         ]
+        if _CACHE in files:
+            folders.clear()
+            continue
         for name in files:
             count += 1
             if count > _MOST_FILES:

@@ -91,7 +91,7 @@ def make(
 def _native() -> Candidate:
     candidate = Candidate(
         NATIVE,
-        "in C, on sys.monitoring" if sys.version_info >= (3, 12) else "in C, on the profile hook",
+        "in C, on sys.monitoring" if sys.version_info >= (3, 12) else "in C, evaluating frames",
     )
     obstacle, cure = _common_obstacle() or _load(f"{_PACKAGE}._recorder") or (None, "")
     return Candidate(candidate.name, candidate.what, obstacle, cure)

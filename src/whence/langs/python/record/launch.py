@@ -122,8 +122,10 @@ class _Outcome:
 
     def exited(self, status: object) -> None:
         self._how = BY_EXIT
+        if issubclass(type(status), int):  # such as pytest's, which are members of an enum
+            status = int.__int__(status)  # type: ignore[arg-type]
         # Any other object would be kept alive here: its class is all that is kept of it.
-        known = status is None or type(status) in (int, bool, str)
+        known = status is None or type(status) in (int, str)
         self._value = status if known else type(status)
 
     def raised(self, exception: BaseException) -> None:

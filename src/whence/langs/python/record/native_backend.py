@@ -26,7 +26,7 @@ _DETAILS = {Detail.IDS: 0, Detail.SHALLOW: 1, Detail.FULL: 2}
 
 
 class NativeBackend:
-    """Records into a file descriptor, on `sys.monitoring` (3.12+) or the profile hook (3.11)."""
+    """Records into a file descriptor, on `sys.monitoring` (3.12+) or evaluating frames (3.11)."""
 
     def __init__(
         self,

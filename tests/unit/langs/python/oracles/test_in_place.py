@@ -19,7 +19,9 @@ from whence.session.state import State
 RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
 
 HEAD = """
-import collections, functools, io, itertools, os, random, re
+import collections, contextlib, functools, io, itertools, os, random, re, tempfile, threading
+kept = []
+held, flipped = tempfile.TemporaryFile(), tempfile.TemporaryFile()
 random.seed(7)
 class Settings:
     limit = 0
@@ -27,8 +29,12 @@ numbers = itertools.count()
 def adder(n):
     def add(x): return x + n
     return add
+def apart(stream, function):
+    with contextlib.redirect_stdout(stream): function(1)
 def counted():
     yield from range(9)
+def alike():
+    for x in [0, 0, 0, 0]: yield x
 def nested(n):
     inner = []
     for _ in range(n): inner = [inner]
@@ -47,6 +53,14 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
     "zipped": ("next(f)", "next(f), None", "zipped(zip([1, 2], (3, 4)))", RIGHT),
     "generator": ("next(f)", "next(f), next(f)", "generator(counted())", WRONG),
     "stepped": ("next(f)", "n = next(f)", "stepped(counted())", RIGHT),
+    # How far it is, only the iterator of its loop knows.
+    "alike_steps": ("next(f)", "next(f), next(f)", "alike_steps(alike())", WRONG),
+    "interrupted": (
+        "for x in f(): raise TypeError(x)",
+        "for y in f(): raise TypeError(y)",
+        "interrupted(counted)",
+        RIGHT,
+    ),
     "match": ("return f[0]", "return f[1]", "match(re.match('(.).', 'ab'))", WRONG),
     "default": ("f[1]", "f[2]", "default(collections.defaultdict(list))", WRONG),
     "ordered": (
@@ -58,6 +72,24 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
     "partial": ("return f()", "return f() + 1", "partial(functools.partial(int, '3'))", WRONG),
     "stream": ("f.read(1)", "f.read(2)", "stream(io.StringIO('abc'))", WRONG),
     "opened": ("return f.read(5)", "return f.read(4)", "opened(open(__file__))", WRONG),
+    # Nobody else can see it, so that it may be written to; each version finds it as it was.
+    "temporary": (
+        "held.write(b'x')\n return tempfile.TemporaryFile().write(b'.') + f",
+        "held.write(b'x')\n return tempfile.TemporaryFile().write(b'.') - f",
+        "temporary(1)",
+        WRONG,
+    ),
+    "toggled": (
+        "n = flipped.seek(0, 2)\n (flipped.truncate(0) if n else flipped.write(b'.'))"
+        "\n flipped.flush()\n return n",
+        "n = flipped.seek(0, 2)\n (flipped.truncate(0) if n else flipped.write(b'.'))"
+        "\n flipped.flush(), f\n return n",
+        "toggled(1)",
+        RIGHT,
+    ),
+    "prints": ("print(f)", "print(-f)", "apart(tempfile.TemporaryFile('w+'), prints)", WRONG),
+    "tells": ("print(f)", "print(-f)", "apart(io.TextIOWrapper(io.BytesIO()), tells)", WRONG),
+    "same_text": ("print(f)", "print(f + 0)", "apart(io.StringIO(), same_text)", RIGHT),
     "of_class": ("Settings.limit = f", "Settings.limit = -f", "of_class(1)", WRONG),
     "variable": ("next(numbers)", "next(numbers), next(numbers)", "variable(1)", WRONG),
     "of_function": ("adder.seen = f", "adder.seen = -f", "of_function(1)", WRONG),
@@ -80,6 +112,19 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
     ),
     # Where it differs only in which objects are one, nobody knows whether that matters.
     "same_list": ("return f", "return list(f)", "same_list([1])", None),
+    # What it made goes on when it has returned.
+    "leaves": (
+        "kept.append(f())",
+        "kept.append(f() or None)",
+        "leaves(counted)",
+        None,
+    ),
+    "starts": (
+        "n = threading.Timer(.1, f); n.start()",
+        "m = threading.Timer(.1, f); m.start()",
+        "starts(int), [each.join() for each in threading.enumerate()[1:]]",
+        None,
+    ),
 }
 
 
@@ -168,6 +213,135 @@ class Table:
     found = {(each.function, each.verdict) for each in judged(tree, oracle)}
     assert {("register", WRONG), ("Table", WRONG)} <= found
     assert blamed(tree, oracle) == "register"
+    oracle.close()
+
+
+def test_what_a_module_imports_is_the_references_own(tmp_path: Path) -> None:
+    package = {
+        "__init__.py": "from pkg.parts import COUNTS\n",
+        "parts.py": "def count(n):\n    return list(range(n))\nCOUNTS = count(3)\n",
+    }
+    for place in (tmp_path / "good", tmp_path):
+        (place / "pkg").mkdir(parents=True)
+        for name, text in package.items():
+            (place / "pkg" / name).write_text(text)
+        (place / "main.py").write_text("import pkg\nprint(pkg.COUNTS)\n")
+    parts = tmp_path / "pkg" / "parts.py"
+    parts.write_text(package["parts.py"].replace("range(n)", "range(n + 1)"))
+    tree = run_recorded(tmp_path / "main.py")
+    oracle = oracle_of(tree, str(tmp_path / "good"))
+    found = [each.verdict for each in judged(tree, oracle) if each.function == "<module>"]
+    assert found == [WRONG] * 3
+    assert blamed(tree, oracle) == "count"
+    oracle.close()
+
+
+OWN_CODE = {
+    # There is one more lambda there, and none like this: nobody knows which one it is.
+    "use": (
+        """
+def pair():
+    return (lambda: 0), (lambda: 2), lambda: 1
+def use(f):
+    return f()
+print(use(pair()[1]))
+""",
+        "(lambda: 2), lambda: 1",
+        "lambda: 3",
+    ),
+    # Who compiles its own source gets its own code.
+    "loaded": (
+        """
+def step():
+    return 1
+def loaded():
+    space = {"__name__": "again"}
+    exec(compile(open(__file__).read(), __file__, "exec"), space)
+    return space["step"]()
+if __name__ == "__main__": print(loaded())
+""",
+        "return 1",
+        "return 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OWN_CODE)
+def test_no_call_is_right_for_which_the_reference_would_run_own_code(
+    name: str, tmp_path: Path
+) -> None:
+    good, there, here = OWN_CODE[name]
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(good.replace(there, here))
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: each for each in judged(tree, oracle)}
+    oracle.close()
+    assert found[name].verdict is not RIGHT, found[name].why
+
+
+def test_a_function_is_the_same_if_another_of_its_name_is_missing(tmp_path: Path) -> None:
+    good = """
+def apply(f, x):
+    return f(x)
+def steps(x):
+    x = apply(lambda n: n + 1, x)
+    x = apply(lambda n: n * 2, x)
+    return x
+print(steps(3))
+"""
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(good.replace("    x = apply(lambda n: n + 1, x)\n", ""))
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: each.verdict for each in judged(tree, oracle)}
+    assert found["apply"] is found["steps.<locals>.<lambda>"] is RIGHT
+    assert blamed(tree, oracle) == "steps"
+    oracle.close()
+
+
+def test_functions_are_told_apart_where_one_stands_in_the_line_of_another(tmp_path: Path) -> None:
+    good = """
+# One line more.
+def makers():
+    a = lambda: 1
+    b = lambda: 2
+    return a, b
+print([each() for each in makers()])
+"""
+    bad = good.replace("# One line more.\n", "").replace("return a, b", "c = a\n    return c, b")
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(bad)
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: (each.verdict, each.why) for each in judged(tree, oracle)}
+    oracle.close()
+    assert found["makers"] == (RIGHT, IN_PLACE)
+
+
+def test_a_generator_that_runs_after_the_call_that_made_it_is_judged_by_itself(
+    tmp_path: Path,
+) -> None:
+    good = """
+def squares(n):
+    for x in range(n):
+        yield x * x
+def make(n):
+    return squares(n)
+def total(numbers):
+    return sum(numbers) + 0
+print(total(make(4)))
+"""
+    (tmp_path / "good.py").write_text(good)
+    (tmp_path / "bad.py").write_text(good.replace("x * x", "x ** 2").replace("+ 0", "+ 1"))
+    tree = run_recorded(tmp_path / "bad.py")
+    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    found = {each.function: (each.verdict, each.why) for each in judged(tree, oracle)}
+    assert found["squares"] == (RIGHT, IN_PLACE)
+    # What it gave back cannot be compared; but all that ran in it is right.
+    assert found["make"] == (RIGHT, "its code is the same, and all that it called is right")
+    assert found["total"] == (WRONG, IN_PLACE)
+    assert blamed(tree, oracle) == "total"
     oracle.close()
 
 

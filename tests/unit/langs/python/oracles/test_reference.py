@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -95,8 +94,7 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
         "def left():\n i = 0\n while True:\n  yield i\n  i += 1",
         "def left():\n yield 0\n yield 1\n yield 7",
         "[next(g) for g in [left()] for _ in 'ab']",
-        # Before 3.12 a generator that was left looks like one that raised something.
-        RIGHT if sys.version_info >= (3, 12) else None,
+        RIGHT,
     ),
     "waits": (
         "async def waits(x):\n await asyncio.sleep(0)\n return x",

@@ -232,6 +232,48 @@ except ValueError:
     assert "raised" in body.find("through").outcome
 
 
+def test_what_changes_while_generators_wait_for_each_other_is_seen(run: Run) -> None:
+    body = run("""
+def make():
+    xs = []
+    def inner():
+        for n in range(2):
+            xs.append(n)
+            yield n
+    def outer():
+        yield from inner()
+        len(xs)
+    def outermost():
+        yield from outer()
+        xs.append(5)
+        yield 5
+    def still():
+        yield from (1, 2)
+        len(xs)
+    def looping():
+        for n in still():
+            xs.append(-n)
+            yield n
+    def read(values):
+        for n in values:
+            xs.append('r')
+    return outermost, looping, read
+outermost, looping, read = make()
+read(outermost())
+read(looping())
+""")
+    chain = [body.find(f"make.<locals>.{name}") for name in ("outermost", "outer")]
+    for call in (*chain, body.find("make.<locals>.inner")):
+        assert [(name, after) for name, (_, after) in call.effects.items()][:2] == [
+            ("xs[0]", "0"),
+            ("xs[2]", "1"),
+        ]
+        assert call.reads["xs(resumed)"] == "[0, 'r']"
+        assert call.reads["xs(resumed)′2"] == "[0, 'r', 1, 'r']"
+    assert body.find("make.<locals>.looping").effects["xs[6]"] == ("nothing", "-1")
+    assert body.find("make.<locals>.still").effects == {}
+
+
 def test_what_a_generator_is_sent_is_what_it_reads(run: Run) -> None:
     body = run("""
 class Raw:

@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any
 
 import pytest
+import recorded
 
 from whence.errors import WhenceError
 from whence.langs.python.record.backend import CodeDescription
@@ -240,6 +241,123 @@ def go():
     changed = b"\x0c\x01\x00" + b"\x10\x02\x02\x81\x85"  # call 2 of 2, its first input: [1, 5]
     assert records.count(changed) == 1
     assert changed + record_byte + b"\x01\x02" in records
+
+
+DEEP = """
+import sys, threading
+def down(n): return 0 if n == 0 else down(n - 1) + 1
+def numbers(n):
+    if n: yield from numbers(n - 1)
+    yield n
+def go(n):
+    total = down(n)
+    below = list(numbers(20))
+    return total + down(1)
+def limited():
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(100_000)
+    try:
+        return go(15_000)
+    finally:
+        sys.setrecursionlimit(limit)
+def in_small_thread():
+    size = threading.stack_size(256 * 1024)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(go(800)))
+    thread.start(); thread.join()
+    threading.stack_size(size)
+    return found
+"""
+
+
+def test_calls_too_deep_for_the_c_stack_are_recorded_like_others(tmp_path: Path) -> None:
+    names = program(DEEP)
+    results: list[int] = []
+    backend, _ = record(tmp_path, lambda: results.append(names["limited"]()))
+    assert results == [15_001]
+    assert backend.calls == 1 + 1 + 15_001 + 21 + 2
+    again, _ = record(tmp_path, names["limited"])
+    assert again.calls == backend.calls
+
+
+def test_calls_too_deep_for_the_stack_of_a_thread_have_their_callers(tmp_path: Path) -> None:
+    body = recorded.record(DEEP + "in_small_thread()\n", tmp_path, "native")
+    go = body.find("in_small_thread").calls[0].calls[0]
+    assert [call.name for call in go.calls] == ["down", "numbers", "down"]
+    assert [call.outcome for call in go.calls[::2]] == ["→ 800", "→ 1"]
+    depth, call = 0, go.calls[0]
+    while call.calls:
+        assert (call.arguments["n"], call.line) == (str(800 - depth), 3 if depth else 8)
+        depth, call = depth + 1, call.calls[0]
+    assert depth == 800
+    assert len(list(go.calls[1].walk())) == 21
+
+
+def test_a_profile_function_of_the_program_is_no_reason_to_record_less(tmp_path: Path) -> None:
+    names = program("""
+import sys
+def f(n): return n
+def go():
+    seen = []
+    def tell(frame, event, argument): seen.append((frame.f_code.co_name, event))
+    f(1)
+    sys.setprofile(tell)
+    f(2)
+    sys.setprofile(None)
+    f(3)
+    return seen
+""")
+    seen: list[tuple[str, str]] = []
+    backend, _ = record(tmp_path, lambda: seen.extend(names["go"]()))
+    assert seen == [("f", "call"), ("f", "return"), ("go", "c_call")]
+    assert backend.calls == 4
+
+
+HELD = """
+import sys
+told = []
+class R:
+    def __init__(self, name): self.name = name
+    def __del__(self): told.append(self.name)
+    def bind(self, r): r = None; told.append('bound'); self = None; told.append('both')
+def first(a, b=3, *rest, d=None, **named):
+    a = b = None
+    told.append('after')
+def second(a, b):
+    a = None; told.append('between'); b = None; told.append('after')
+def last(r):
+    local = R('local')
+    return 1
+def count(x): return sys.getrefcount(x)
+def numbers(r):
+    try: yield count([r.name])
+    finally: told.append(last(R('m')))
+def go():
+    told.clear()
+    first(R('a'), R('b'), R('c'), d=R('d'), e=R('e'))
+    second(b=R('f'), a=R('g')), second(R('h'), b=R('i'))
+    last(R('j')), last(r=R('k'))
+    R('self').bind(R('l')), R('self').bind(r=R('l'))
+    bound = R('self').bind; bound(R('m')); del bound
+    for n in range(3):
+        try:
+            told.append((count([]), count(x=[]), second(R(n), R(-n)), 1 / (n - 1)))
+        except ZeroDivisionError:
+            told.append((n, count([n]), *numbers(R('n'))))
+    told.append([count([x]) for x in 'ab'])
+    (lambda r: told.append(count(r)))([])
+    return list(told)
+"""
+
+
+def test_arguments_are_held_by_nobody_else_than_without_us(tmp_path: Path) -> None:
+    go = program(HELD)["go"]
+    plain = go()
+    recorded_ones: list[list[object]] = []
+    for detail in (Detail.FULL, Detail.IDS):
+        record(tmp_path, lambda: recorded_ones.append(go()), detail=detail)
+    assert recorded_ones == [plain, plain]
+    assert go() == plain
 
 
 def test_a_failing_summary_leaves_the_program_alone(tmp_path: Path) -> None:

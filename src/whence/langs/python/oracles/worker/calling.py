@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import stat
 import sys
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
@@ -176,7 +177,7 @@ def stay_inside(say: Say, allowed: str = "") -> None:
         reason = ""
         if event == "open":
             path, _, flags = details
-            if isinstance(flags, int) and flags & _WRITING and path != os.devnull:
+            if isinstance(flags, int) and flags & _WRITING and not _is_unseen(path):
                 reason = "it opens a file for writing"
         elif event.startswith(_REACHING) and not event.startswith((*_HARMLESS, *harmless)):
             reason = f"it reaches outside of its process ({event})"
@@ -186,3 +187,18 @@ def stay_inside(say: Say, allowed: str = "") -> None:
             os._exit(0)
 
     sys.addaudithook(hook)
+
+
+def _is_unseen(path: Any) -> bool:
+    """Whether nobody else can see what is written there.
+
+    So it is with `tempfile.TemporaryFile`: where a folder can be opened for writing, that makes a
+    file without a name.
+    """
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    if isinstance(path, int):
+        return stat.S_ISREG(found.st_mode) and found.st_nlink == 0
+    return stat.S_ISDIR(found.st_mode) or path == os.devnull

@@ -57,7 +57,6 @@ class Contents:
     def __init__(self, modules: Iterable[str], exchange: Exchange) -> None:
         self._modules = frozenset(modules)
         self._exchange = exchange
-        self._existing = [each for each in gc.get_objects() if type(each) is types.GeneratorType]
         self._own: dict[type, Teller] = {
             types.FunctionType: self._function,
             types.GeneratorType: self._generator,
@@ -108,15 +107,19 @@ class Contents:
             label += f" {code.co_code.hex()} {code.co_consts} {code.co_names}"
         if frame is None:
             return Content(f"{label} ended")
-        held = dict(frame.f_locals)
-        parts = [held[name] for name in sorted(held)]
         begun = frame.f_lasti >= 0 and not _is_new(value)
         # Where it stands says nothing about another version of its code.
         at = f" at {frame.f_lasti}" if begun else ""
-        label = f"{label}{at} {sorted(held)} running={value.gi_running}"
-        # One that was made by this call runs later, and what it then does is told by nobody yet.
-        known = any(each is value for each in self._existing)
-        return Content(label, [*parts, value.gi_yieldfrom], known=known)
+        label = f"{label}{at} {sorted(frame.f_locals)} running={value.gi_running}"
+        return Content(label, _held(value))
+
+
+def _held(value: types.GeneratorType[Any, Any, Any]) -> list[Any]:
+    """The variables of a generator, and what else it has at hand: the iterators of its loops."""
+    referents = gc.get_referents(value)
+    codes = [at for at, each in enumerate(referents) if each is value.gi_code]
+    # 3.11 tells the code twice: as the generator's, and as that of its frame.
+    return referents[codes[1 if sys.version_info < (3, 12) else 0] + 1 :]
 
 
 def _is_new(value: types.GeneratorType[Any, Any, Any]) -> bool:

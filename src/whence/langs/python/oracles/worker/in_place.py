@@ -12,6 +12,8 @@ Invariant: nothing that the program does here reaches beyond its process.
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import gc
 import importlib
 import inspect
 import json
@@ -24,16 +26,23 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType, FunctionType
+from types import (
+    AsyncGeneratorType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+)
 from typing import Any
 
 from whence.langs.python.oracles.worker import calling
+from whence.langs.python.oracles.worker.beginnings import Beginnings
 from whence.langs.python.oracles.worker.contents import Contents
 from whence.langs.python.oracles.worker.exchange import Exchange
 from whence.langs.python.oracles.worker.making import CannotMake
 from whence.langs.python.oracles.worker.reach import Reach
 from whence.langs.python.record import frame_values
-from whence.langs.python.record.choose import free_tool_id
 from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
@@ -45,8 +54,16 @@ OWN, REFERENCE = "own", "reference"
 PRINTED, ERRORS = "what it printed", "what it wrote to standard error"
 VARIABLE = "the variable "
 _MOST_FILES = 1024
+_MOST_BYTES = 16 * 2**20
+"""Of a temporary file."""
 BEFORE = "before the program, run again, comes to this call"
 """Then it was stopped."""
+
+_FRAMES = {
+    GeneratorType: "gi_frame",
+    CoroutineType: "cr_frame",
+    AsyncGeneratorType: "ag_frame",
+}
 
 _exchanges: list[Exchange] = []
 """That of the one program that this process is for, made before the first fork."""
@@ -75,11 +92,13 @@ def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> No
     def say_before(answer: dict[str, Any]) -> None:
         say({**answer, "why": f"{BEFORE}, {answer['why']}"})
 
+    tempfile.gettempdir()  # which tries to write there, the first time
     calling.stay_inside(say_before)
     try:
-        launch(Target(Kind(kind), name, tuple(arguments)), watch.start, lambda how, value: None)
+        target = Target(Kind(kind), name, tuple(arguments))
+        launch(target, watch.beginnings.start, lambda how, value: None)
     except SystemExit:
-        why = watch.problem or "it went another way and did not come to this call"
+        why = watch.beginnings.problem or "it went another way and did not come to this call"
         say({"said": "cannot", "why": f"when the program was run again, {why}"})
 
 
@@ -94,32 +113,7 @@ class _Watch:
         self._table = bytes.fromhex(table)
         self._reached = reached
         self._seen = 0
-        self._tool: int | None = None
-        self.problem = ""
-
-    def start(self) -> None:
-        """Watch from here on."""
-        if sys.version_info < (3, 12):
-            threading.setprofile(self._profiled)
-            sys.setprofile(self._profiled)
-            return
-        self._tool = free_tool_id()
-        if self._tool is None:
-            self.problem = "the tool ids of sys.monitoring were taken"
-            return
-        monitoring = sys.monitoring
-        monitoring.use_tool_id(self._tool, "whence")
-        monitoring.register_callback(self._tool, monitoring.events.PY_START, self._started)
-        monitoring.set_events(self._tool, monitoring.events.PY_START)
-
-    def stop(self) -> None:
-        """Watch no further."""
-        if sys.version_info < (3, 12):
-            sys.setprofile(None)
-            threading.setprofile(None)
-        elif self._tool is not None:
-            sys.monitoring.set_events(self._tool, 0)
-            sys.monitoring.free_tool_id(self._tool)
+        self.beginnings = Beginnings(self._is_wanted, self._count_one)
 
     def _is_wanted(self, code: CodeType) -> bool:
         return bool(
@@ -129,25 +123,10 @@ class _Watch:
             and os.path.abspath(code.co_filename) == self._file
         )
 
-    def _started(self, code: CodeType, offset: int) -> Any:
-        if not self._is_wanted(code):
-            return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
-        self._count_one(sys._getframe(1))
-        return None
-
-    def _profiled(self, frame: FrameType, event: str, argument: object) -> None:
-        # A generator that goes on is told as a call, too; but it does not resume at 0.
-        if (
-            event == "call"
-            and self._is_wanted(frame.f_code)
-            and frame.f_code.co_code[frame.f_lasti + 1] == 0
-        ):
-            self._count_one(frame)
-
     def _count_one(self, frame: FrameType) -> None:
         self._seen += 1
         if self._seen == self._count:
-            self.stop()
+            self.beginnings.stop()
             # Inside a callback nothing is told; the call that is made is to be recorded.
             sys.call_tracing(self._reached, (frame,))
 
@@ -167,13 +146,12 @@ def _reached(
             with contextlib.suppress(Exception):
                 stream.flush()
         sides: list[dict[str, Any]] = []
-        places = _offsets()
+        files = _open_files()
         # Twice, since what is by chance must not be called different.
         for number, version in enumerate((OWN, REFERENCE, OWN, REFERENCE)):
             if number == 2 and sides[0] == sides[1]:
                 break
-            for descriptor, offset in places.items():
-                os.lseek(descriptor, offset, os.SEEK_SET)
+            _put_back(files)
             sides.append(_in_child(_Side(frame, order, version, number, rules), order["limit"]))
         say({"said": "done", OWN: sides[::2], REFERENCE: sides[1::2]})
     except CannotMake as problem:
@@ -182,14 +160,34 @@ def _reached(
         os._exit(0)
 
 
-def _offsets() -> dict[int, int]:
-    """How far each open file was read: processes that are forked off share that."""
-    found = {}
+def _open_files() -> dict[int, tuple[int, bytes | None]]:
+    """How far each open file was read, which processes that are forked off share.
+
+    So they do what is in a file that they may write to: one without a name. Of that all is kept.
+    """
+    found: dict[int, tuple[int, bytes | None]] = {}
     for descriptor in range(_MOST_FILES):
         with contextlib.suppress(OSError):
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                found[descriptor] = os.lseek(descriptor, 0, os.SEEK_CUR)
+            file = os.fstat(descriptor)
+            if not stat.S_ISREG(file.st_mode):
+                continue
+            content = None
+            reads_only = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+            if file.st_nlink == 0 and not reads_only:
+                if file.st_size > _MOST_BYTES:
+                    raise CannotMake("it holds a large temporary file")
+                content = os.pread(descriptor, file.st_size, 0)
+            found[descriptor] = os.lseek(descriptor, 0, os.SEEK_CUR), content
     return found
+
+
+def _put_back(files: dict[int, tuple[int, bytes | None]]) -> None:
+    """Have open files as they were."""
+    for descriptor, (offset, content) in files.items():
+        if content is not None:
+            os.ftruncate(descriptor, len(content))
+            os.pwrite(descriptor, content, 0)
+        os.lseek(descriptor, offset, os.SEEK_SET)
 
 
 def _in_child(side: _Side, limit: float) -> dict[str, Any]:
@@ -259,6 +257,7 @@ class _Side:
         self._number = number
         self._rules = rules
         self._chance = random.getstate()
+        self._yielded: list[Any] = []
 
     def made(self, say: calling.Say) -> dict[str, Any]:
         """Make the call; digests of all that can be reached after it, by name."""
@@ -274,6 +273,7 @@ class _Side:
         function = exchange.made(function, self._version == REFERENCE)
         positional, named = calling.passed(function.__code__, arguments)
         self._reach = Reach(Contents(order["modules"], exchange))
+        before = list(self._unfinished())
         calling.disturb_memory(self._number)
         with (
             tempfile.TemporaryFile() as printed,
@@ -282,12 +282,18 @@ class _Side:
         ):
             calling.Inside.say = say
             calling.Inside.over = False
-            with _output_to(printed.fileno(), errors.fileno()):
+            with (
+                _output_to(printed.fileno(), errors.fileno()),
+                self._by_reference(exchange, before),
+            ):
                 outcome = self._outcome(function, positional, named)
             calling.Inside.over = True
+            self._check_ended(before)
             for name, file in ((PRINTED, printed), (ERRORS, errors)):
                 file.seek(0)
                 outcome[name] = self._digest(name, file.read())
+            for name, stream in (("sys.stdout", sys.stdout), ("sys.stderr", sys.stderr)):
+                outcome[f"what is in {name}"] = self._digest(name, _content_of(stream))
         captured = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         for name, value in (*arguments.items(), *captured.items()):
             outcome[f"what it was given as {name}"] = self._digest(name, value)
@@ -297,6 +303,51 @@ class _Side:
             for name, value in _variables(module):
                 outcome[f"{VARIABLE}{module}.{name}"] = self._digest(f"{module}.{name}", value)
         return outcome
+
+    def _unfinished(self) -> Iterator[Any]:
+        """The generators and coroutines of the program that may still go on."""
+        for each in gc.get_objects():
+            frame = _frame_of(each)
+            if frame is not None and frame.f_globals.get("__name__") in self._order["modules"]:
+                yield each
+
+    def _check_ended(self, before: list[Any]) -> None:
+        """What the call made and others run later is part of it, and nobody knows of it yet."""
+        if threading.active_count() > 1:
+            raise CannotMake("it leaves a thread running")
+        known = set(map(id, before))
+        for _ in range(2):
+            left = [each for each in self._unfinished() if id(each) not in known]
+            if not left:
+                return
+            gc.collect()
+        raise CannotMake(f"what it made goes on after it: {left[0].__qualname__}")
+
+    @contextlib.contextmanager
+    def _by_reference(self, exchange: Exchange, before: list[Any]) -> Iterator[None]:
+        """See to it that the reference's call is made by the reference's code alone.
+
+        But for generators that it was given: what they do is done by calls of their own.
+        """
+        if self._version == OWN:
+            yield
+            return
+        given = [_frame_of(each) for each in before]
+        ran: list[str] = []
+
+        def began(frame: FrameType) -> None:
+            if not any(frame is each for each in given):
+                ran.append(frame.f_code.co_qualname)
+
+        beginnings = Beginnings(exchange.is_own, began)
+        beginnings.start()
+        try:
+            yield
+        finally:
+            beginnings.stop()
+        if ran or beginnings.problem:
+            why = beginnings.problem or f"it runs code that the reference has not: {ran[0]}"
+            raise CannotMake(why)
 
     def _digest(self, name: str, value: Any) -> tuple[str, str, str]:
         return self._reach.digest(name, value)
@@ -335,9 +386,39 @@ class _Side:
                     return {**found, "its end": self._digest("end", stopped.value)}
                 # As it is now: the next step may change it.
                 found[f"value {step + 1}"] = self._reach.alone(value)
+                self._yielded.append(value)
             return found
         except BaseException as raised:
+            _forget_frames(raised)
             return {**found, "what it raised": self._digest("raised", raised)}
+
+
+def _frame_of(value: Any) -> FrameType | None:
+    """The frame in which a generator or coroutine goes on; None if it does not, or is none."""
+    name = _FRAMES.get(type(value))
+    frame: FrameType | None = getattr(value, name) if name else None
+    return frame
+
+
+def _forget_frames(raised: BaseException | None) -> None:
+    """Let go of what was under way when an exception was raised, as who catches it will do."""
+    while raised is not None and raised.__traceback__ is not None:
+        raised.__traceback__ = None
+        _forget_frames(raised.__cause__)
+        raised = raised.__context__
+
+
+def _content_of(stream: Any) -> Any:
+    """All that was written to a stream that stands in for a standard one, as under pytest."""
+    with contextlib.suppress(Exception):
+        stream.flush()
+        with contextlib.suppress(OSError):
+            descriptor = stream.fileno()
+            if descriptor in (1, 2):
+                return None  # it is what was printed
+            return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+        return getattr(stream, "buffer", stream).getvalue()
+    return stream
 
 
 def _arguments(frame: FrameType) -> dict[str, Any]:

@@ -13,9 +13,11 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+from whence.langs.python.compiled import all_code
 
 _WHILE_LOADED = "__mp_main__"
 _raw_dict = type.__dict__["__dict__"].__get__
@@ -116,7 +118,7 @@ def find_code(
     body = module_code(module)
     if body is None:
         raise CannotLoad(f"there is no module {module}")
-    named = [code for code in all_codes(body) if code.co_qualname == qualname]
+    named = [code for code in all_code(body) if code.co_qualname == qualname]
     if not named:
         raise CannotLoad(f"there is no {qualname} in {module}")
     found = [code for code in named if list(_parameters(code)) == list(parameters)]
@@ -129,14 +131,6 @@ def find_code(
     if {*found[0].co_freevars} - {"__class__"} != {*free} - {"__class__"}:
         raise CannotLoad(f"{qualname} has other free variables there")
     return found[0]
-
-
-def all_codes(code: CodeType) -> Iterator[CodeType]:
-    """The code and all that stands in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from all_codes(constant)
 
 
 def _parameters(code: CodeType) -> tuple[str, ...]:

@@ -32,7 +32,9 @@ static const Bound *bound_of_next_call(CodeEntry *code, uint8_t *which)
                  recorder.next_call <= recorder.last_whole)) {
         *which = BOUND_WHOLE;
     }
-    code->calls++;
+    if (++code->calls == recorder.first_calls && code->quick) {
+        code->missed = 0; /* from here on it may take the short way */
+    }
     return &recorder.bounds[*which];
 }
 
@@ -161,7 +163,6 @@ void generator_created(Thread *thread, PyObject *object, CodeEntry *code, const 
     if (call == 0 || generator == NULL || generator->serial != serial) {
         return;
     }
-    recorder.recorded_calls++;
     generator->kind = RECORDED;
     generator->call = call;
     generator->bound = which;
@@ -193,30 +194,28 @@ static inline bool page_is_ready(const Thread *thread)
                   thread->number == recorder.current_thread);
 }
 
-enum { MISSES = 16 }; /* so often in a row, the short way is no longer tried */
-
 /* The way of most calls, which does the same as the long one with less to ask: all inputs are short
  * atoms (or none is wanted), and there is nothing else to look at. False, with nothing done, for
  * all others. */
 static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
 {
     size_t count = thread->count;
-    if (!code->quick || code->missed >= MISSES || count == 0 || count == thread->capacity ||
-        !page_is_ready(thread)) {
+    /* No room, or (then it wraps around) nothing to stand on. */
+    bool no_place = count - 1 >= thread->capacity - 1;
+    if (code->missed >= MISSES || no_place || !page_is_ready(thread)) {
         return false;
     }
     const Activation *top = &thread->stack[count - 1];
-    if (unlikely(top->frame != frame->previous || top->kind != RECORDED || recorder.full ||
-                 recorder.next_call > recorder.quick_calls || top->depth >= recorder.max_depth ||
-                 code->calls < recorder.first_calls) ||
+    if (unlikely(top->frame != frame->previous || top->kind != RECORDED ||
+                 recorder.next_call > recorder.quick_calls) ||
         !globals_settled(frame, code)) {
         return false;
     }
     uint8_t *at = recorder.page.bytes + recorder.page.length;
-    uint32_t inputs = recorder.detail == DETAIL_IDS ? 0 : code->input_count;
+    uint32_t inputs = code->quick_inputs;
     const Bound *bound = &recorder.bounds[BOUND_USUAL];
     uint64_t numbered = 0;
-    *at++ = recorder.detail == DETAIL_IDS ? R_BARE_CALL : R_CALL;
+    *at++ = recorder.quick_record;
     at = number_at(at, recorder.next_call - top->call);
     at = number_at(at, code->number);
     at = number_at(at, frame_place(top->frame));
@@ -246,8 +245,6 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
     activation->bound = BOUND_USUAL;
     thread->count = count + 1;
     recorder.next_call++;
-    recorder.recorded_calls++;
-    code->calls++;
     record_end();
     return true;
 }
@@ -277,7 +274,6 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
         thread->watch_count = first_watch;
         return;
     }
-    recorder.recorded_calls++;
     Activation *activation = push(thread, frame, code, RECORDED, call, parent.depth + 1);
     if (activation != NULL) {
         activation->watches = (uint32_t)first_watch;

@@ -233,6 +233,8 @@ static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
         entry->transparent = number_field(description, "transparent");
         entry->user = entry->transparent || write_code(entry, description);
         entry->quick = is_quick(entry);
+        entry->quick_inputs = recorder.detail == DETAIL_IDS ? 0 : entry->input_count;
+        entry->missed = entry->quick && recorder.first_calls == 0 ? 0 : MISSES;
     }
     return entry;
 }
@@ -311,6 +313,9 @@ void code_reset(void)
             }
             PyMem_RawFree(entry->globals);
             PyMem_RawFree(entry->inputs);
+#if !PYTHON_312
+            PyMem_RawFree(entry->sites);
+#endif
             Py_DECREF(entry->code);
             PyMem_RawFree(entry);
         }

@@ -8,9 +8,9 @@
  * objects those that were there before), which calls the interpreter's and looks at the result.
  * The interpreter calls a function past its vectorcall only if it is the usual one.
  *
- * The creation, 3.11: calls from Python code ignore the vectorcall. There the memory tells: the
- * allocator of objects is wrapped, and remembers for each block that is large enough which call
- * asked for it last; when a generator starts, its address gives its creator.
+ * The creation, 3.11: it is what comes of the evaluation of a frame (evaluation.c). Under the profile
+ * hook the memory tells: the allocator of objects is wrapped, and remembers for each block that is
+ * large enough which call asked for it last; when a generator starts, its address gives its creator.
  *
  * The end: the deallocators of the three types are wrapped, since a generator that is dropped
  * while suspended need not run (3.13), and its address is used again. */
@@ -268,6 +268,7 @@ typedef struct {
 } Block;
 
 static Block *blocks;
+static uint64_t blocks_generation; /* the recording that they are of */
 static PyMemAllocatorEx allocator, ours;
 static size_t smallest_generator;
 static bool installed; /* it stays so if somebody else wrapped it meanwhile */
@@ -291,7 +292,7 @@ static void *watched_malloc(void *context, size_t size)
     return block;
 }
 
-static bool watch_creations(bool on)
+bool creations_watch(bool on)
 {
     if (on) {
         if (blocks == NULL) {
@@ -301,7 +302,10 @@ static bool watch_creations(bool on)
                 return false;
             }
         }
-        memset(blocks, 0, BLOCKS * sizeof *blocks);
+        if (blocks_generation != recording_generation) {
+            blocks_generation = recording_generation;
+            memset(blocks, 0, BLOCKS * sizeof *blocks);
+        }
         smallest_generator = (size_t)PyGen_Type.tp_basicsize + sizeof(PyGC_Head);
         if (installed) {
             return true;
@@ -313,7 +317,7 @@ static bool watch_creations(bool on)
         PyMem_SetAllocator(PYMEM_DOMAIN_OBJ, &ours);
         return true;
     }
-    PyMemAllocatorEx now;
+    PyMemAllocatorEx now = {NULL, NULL, NULL, NULL, NULL};
     PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &now);
     if (now.malloc == watched_malloc) {
         PyMem_SetAllocator(PYMEM_DOMAIN_OBJ, &allocator);
@@ -325,6 +329,9 @@ static bool watch_creations(bool on)
 bool generator_creator(PyObject *generator, Origin *creator)
 {
     const void *address = (const char *)generator - sizeof(PyGC_Head);
+    if (blocks == NULL || blocks_generation != recording_generation) {
+        return false;
+    }
     const Block *block = &blocks[block_slot(address)];
     if (block->address != address) {
         return false;
@@ -338,7 +345,11 @@ bool generator_creator(PyObject *generator, Origin *creator)
 bool generators_watch(bool on)
 {
     watch_ends(on);
+#if PYTHON_312
     return watch_creations(on);
+#else
+    return true; /* evaluation.c sees them, and profile.c does that itself */
+#endif
 }
 
 #else

@@ -147,6 +147,32 @@ static bool add_change(Thread *thread, uint16_t input, const uint8_t *bytes, siz
     return true;
 }
 
+/* What was seen of inputs at this moment. When a value passes through a chain of generators that wait
+ * for each other, each step of each compares its inputs, which often are the same closure. */
+typedef struct {
+    const PyObject *object;
+    const Bound *bound;
+    uint64_t moment;
+    uint64_t hash;
+} SeenNow;
+
+enum { SEEN_NOW = 128 };
+static SeenNow seen_now[SEEN_NOW];
+
+static inline SeenNow *seen_place(const PyObject *value)
+{
+    uintptr_t address = (uintptr_t)value >> 4;
+    return &seen_now[(address ^ address >> 7) & (SEEN_NOW - 1)];
+}
+
+/* Whether it is known at this moment to be what was seen last. */
+static inline bool is_unchanged(const PyObject *value, const Bound *bound, uint64_t hash)
+{
+    const SeenNow *seen = seen_place(value);
+    return seen->moment == moment && seen->object == value && seen->bound == bound &&
+           seen->hash == hash;
+}
+
 /* Compares what the frame holds with what was seen last, and gathers the differences.
  * `held` gets the containers that are certainly still the same inputs. */
 static bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches,
@@ -175,6 +201,10 @@ static bool compare_inputs(Thread *thread, const Activation *activation, Watch *
             }
             continue;
         }
+        if (is_unchanged(value, bound, watch->hash)) {
+            watch->object = value;
+            continue;
+        }
         Snapshot snapshot;
         size_t start = thread->scratch.length;
         if (!snapshot_plain(&snapshot, thread, &thread->scratch, value, bound)) {
@@ -191,6 +221,7 @@ static bool compare_inputs(Thread *thread, const Activation *activation, Watch *
             }
         }
         watch->object = value;
+        *seen_place(value) = (SeenNow){value, bound, moment, hash};
     }
     return true;
 }

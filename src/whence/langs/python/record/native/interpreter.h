@@ -91,6 +91,27 @@ static inline uint64_t frame_place(const Frame *frame)
     return index < 0 ? 0 : (uint64_t)index + 1;
 }
 
+/* A variable that is shared through a cell. Before a frame's first instruction (3.11, where it may be
+ * looked at that early) an argument is in no cell yet, and the cells of a closure are the function's.
+ */
+static inline PyObject *shared_variable(const Frame *frame, int slot, bool is_free)
+{
+    PyObject *value = frame->localsplus[slot];
+#if !PYTHON_312
+    const PyCodeObject *code = frame->f_code;
+    if (frame->prev_instr < _PyCode_CODE(code)) {
+        PyObject *closure = frame->f_func->func_closure;
+        if (!is_free || closure == NULL) {
+            return value;
+        }
+        value = PyTuple_GET_ITEM(closure, slot - (code->co_nlocalsplus - code->co_nfreevars));
+    }
+#else
+    (void)is_free;
+#endif
+    return value != NULL && PyCell_Check(value) ? ((PyCellObject *)value)->ob_ref : value;
+}
+
 static inline Frame *generator_frame(PyObject *generator)
 {
     return (Frame *)((PyGenObject *)generator)->gi_iframe;
@@ -138,34 +159,60 @@ static inline void generator_release(Frame *frame, int8_t state)
     }
 }
 
+/* What the instruction so many units further says, if it is a RESUME: 1 it stands after a yield, 2
+ * after a `yield from`, 3 after an `await`. */
+static inline int resumed_after(const Frame *frame, int further)
+{
+#if PYTHON_313
+    return (frame->instr_ptr + further)->op.arg & 3;
+#elif PYTHON_312
+    return (frame->prev_instr + further)->op.arg & 3;
+#else
+    return _Py_OPARG(*(frame->prev_instr + further)) & 3;
+#endif
+}
+
+/* What a generator waits for that yields what another one yielded, while the interpreter tells that
+ * it does; NULL if it yields by itself. */
+static inline PyObject *waits_for_when_yielding(Frame *frame)
+{
+#if PYTHON_313
+    bool waits = owned_by_generator(frame) &&
+                 frame_generator(frame)->gi_frame_state == FRAME_SUSPENDED_YIELD_FROM;
+#else
+    bool waits = resumed_after(frame, 1) >= 2;
+#endif
+    waits = waits && frame->stacktop > frame_code(frame)->co_nlocalsplus;
+    return waits ? frame->localsplus[frame->stacktop - 1] : NULL;
+}
+
+/* The same for one that goes on: below what it goes on with, which is for the other one. */
+static inline PyObject *waits_for_when_resumed(const Frame *frame)
+{
+    bool waits =
+        resumed_after(frame, 0) >= 2 && frame->stacktop > frame_code(frame)->co_nlocalsplus + 1;
+    return waits ? frame->localsplus[frame->stacktop - 2] : NULL;
+}
+
 /* What a generator goes on with, while the interpreter tells that it does: it stands at the RESUME
  * after a yield (1) or a `yield from` (2), and the value is on top of its stack. NULL at its start,
  * where it awaits (3: then it is for what it awaits), and where an exception is thrown into it. */
 static inline PyObject *sent_value(const Frame *frame)
 {
-#if PYTHON_313
-    int after = frame->instr_ptr->op.arg & 3;
-#elif PYTHON_312
-    int after = frame->prev_instr->op.arg & 3;
-#else
-    int after = _Py_OPARG(*frame->prev_instr) & 3;
-#endif
+    int after = resumed_after(frame, 0);
     bool is_sent = (after == 1 || after == 2) && frame->stacktop > frame_code(frame)->co_nlocalsplus;
     return is_sent ? frame->localsplus[frame->stacktop - 1] : NULL;
 }
 
+#if !PYTHON_312
 /* Whether an exception is thrown into a generator, where no event of its own tells: it does not
  * stand at a RESUME. */
 static inline bool is_thrown_into(const Frame *frame)
 {
-#if PYTHON_312
-    (void)frame;
-    return false;
-#else
     int operation = _Py_OPCODE(*frame->prev_instr);
     return operation != RESUME && operation != RESUME_QUICK;
-#endif
 }
+#endif
 
 /* ---- recursion ---- */
 

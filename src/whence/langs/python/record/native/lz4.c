@@ -69,6 +69,12 @@ static inline uint8_t *put_sequence(uint8_t *to, const uint8_t *literals, size_t
     return to;
 }
 
+/* By six bytes: matches of four would take as long to write as they save. */
+static inline size_t place_of(const uint8_t *at)
+{
+    return (size_t)((eight_bytes(at) << 16) * 0x9E3779B97F4A7C15u >> (64 - HASH_BITS));
+}
+
 /* Compresses into a target that has room for lz4_bound(count) bytes; returns how many it took. */
 size_t lz4_compress(const uint8_t *source, size_t count, uint8_t *target)
 {
@@ -82,7 +88,7 @@ size_t lz4_compress(const uint8_t *source, size_t count, uint8_t *target)
         const uint8_t *at = source;
         while (at <= last_start) {
             uint32_t word = four_bytes(at);
-            uint32_t *slot = &table[word * 2654435761u >> (32 - HASH_BITS)];
+            uint32_t *slot = &table[place_of(at)];
             const uint8_t *candidate = source + *slot - 1;
             bool fits = *slot != 0 && at - candidate <= MAX_DISTANCE &&
                         four_bytes(candidate) == word;

@@ -112,6 +112,10 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     if (first_whole > 0 && first_whole - 1 < max_calls) {
         fresh.quick_calls = first_whole - 1;
     }
+    if (max_depth < UINT32_MAX) {
+        fresh.quick_calls = 0; /* there depth is not asked for */
+    }
+    fresh.quick_record = detail == DETAIL_IDS ? R_BARE_CALL : R_CALL;
     fresh.max_bytes = max_bytes;
     fresh.max_depth = max_depth;
     Py_INCREF(fresh.describe);
@@ -186,7 +190,7 @@ static PyObject *flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
 static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     return Py_BuildValue("{s:O,s:K,s:K,s:K,s:i}", "on", recorder.on ? Py_True : Py_False, "calls",
-                         (unsigned long long)recorder.recorded_calls, "skipped",
+                         (unsigned long long)recorder.next_call - 1, "skipped",
                          (unsigned long long)recorder.skipped_calls, "bytes",
                          (unsigned long long)recorder.bytes_written, "problem", recorder.problem);
 }
@@ -259,6 +263,9 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__recorder(void)
 {
     PyObject *module = PyModule_Create(&definition);
+#if !PYTHON_312
+    evaluation_try();
+#endif
     if (module != NULL && PyModule_AddStringConstant(module, "HOOK", hook_name) < 0) {
         Py_CLEAR(module);
     }

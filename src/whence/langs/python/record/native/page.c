@@ -184,6 +184,7 @@ void page_flush(void)
     set_page_limit();
     if (recorder.bytes_written + SMALLEST_PAGE > recorder.max_bytes && !recorder.full) {
         recorder.full = true;
+        recorder.quick_calls = 0;
         const char note[] = "the trace reached its size limit: calls from here on were counted, "
                             "not recorded, and of open calls only the end was";
         write_note(note, sizeof note - 1);

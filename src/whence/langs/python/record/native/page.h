@@ -85,11 +85,12 @@ typedef struct {
     uint64_t first_calls, max_calls, max_bytes, max_depth;
     uint64_t first_whole, last_whole; /* the calls whose values are recorded whole */
     uint64_t quick_calls;             /* up to this one a call may take the short way */
+    uint8_t quick_record;             /* which begins with this */
     uint64_t next_call;
     uint64_t next_value;
     uint64_t bytes_written;
     uint64_t skipped_by_run;
-    uint64_t recorded_calls, skipped_calls;
+    uint64_t skipped_calls;
     uint32_t current_thread;
     uint32_t next_thread;
     size_t page_limit;  /* a page is written when it is this long */

@@ -141,6 +141,21 @@ static PyObject *through_spawn_by_path(PyObject *module, PyObject *const *argume
     return process_started(start, original(module, arguments, count, names));
 }
 
+/* ---- threads that are started ---- */
+
+#if !PYTHON_312
+static Passage start_thread;
+
+/* Where no audit event tells of it. */
+static PyObject *through_start_thread(PyObject *module, PyObject *arguments)
+{
+    if (passage_is_watched()) {
+        thread_starts();
+    }
+    return start_thread.original(module, arguments);
+}
+#endif
+
 /* ---- processes that end, or tell others something ---- */
 
 static Passage hard_exit, pipe_write;
@@ -203,6 +218,12 @@ void passages_open(void)
         open_function(&spawn_by_path, posix, "posix_spawnp", FAST_KEYWORDS,
                       FUNCTION(through_spawn_by_path));
     }
+#if !PYTHON_312
+    PyObject *threads = PyImport_ImportModule("_thread");
+    open_function(&start_thread, threads, "start_new_thread", METH_VARARGS,
+                  FUNCTION(through_start_thread));
+    Py_XDECREF(threads);
+#endif
     if (is_child) {
         open_function(&pipe_write, posix, "write", METH_FASTCALL, FUNCTION(through_write_bytes));
     }
@@ -217,6 +238,9 @@ void passages_close(void)
     for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
         passage_close(every[i]);
     }
+#if !PYTHON_312
+    passage_close(&start_thread);
+#endif
     output_watch(false);
 }
 

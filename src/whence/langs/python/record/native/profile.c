@@ -1,4 +1,4 @@
-/* The events of the profile hook: Python 3.11.
+/* The events of the profile hook: Python 3.11, where frames cannot be evaluated by us (evaluation.c).
  *
  * The hook is set in C with no object, so that sys.getprofile() says None beside it. A thread's
  * hook can be set once its state exists: the starter's next event sees that there are new ones.
@@ -17,14 +17,12 @@
 
 #include "internal/pycore_runtime.h"
 
-const char *const hook_name = "profile";
-
 static PyThreadState *newest; /* the head of the list of threads when it was last looked at */
 
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument);
 
 /* Called by the starter right after it started a thread, and by all others now and then. */
-static void hook_new_threads(Thread *starter)
+static void hook_new_threads(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     PyThreadState *head = interpreter->threads.head;
@@ -37,16 +35,12 @@ static void hook_new_threads(Thread *starter)
         if (tstate->c_profilefunc == NULL && tstate->cframe->current_frame == NULL) {
             tstate->c_profilefunc = on_event;
             tstate->cframe->use_tracing = 255;
-            if (starter != NULL) {
-                Origin top = thread_top_now(starter);
-                thread_started(tstate->id, &top);
-            }
         }
     }
 }
 
 /* What defines the two builtin functions whose calls matter. */
-static const PyMethodDef *set_profile, *start_thread;
+static const PyMethodDef *set_profile, *starts_thread;
 
 /* Looked for where the module was made, whatever the program has put in its place. */
 static const PyMethodDef *definition_of(const char *module_name, const char *name)
@@ -162,7 +156,9 @@ static void on_return(Thread *thread, Frame *frame, CodeEntry *code, PyObject *v
 static void on_call(Thread *thread, Frame *frame, CodeEntry *code)
 {
     if (code->is_generator && owned_by_generator(frame)) {
+        thread->thrown_into = is_thrown_into(frame);
         call_resumed(thread, frame, code, NULL);
+        thread->thrown_into = false;
     }
     else {
         call_started(thread, frame, code);
@@ -197,7 +193,7 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
     bool builtin = what != PyTrace_CALL && what != PyTrace_RETURN;
     if (builtin && likely(what == PyTrace_C_EXCEPTION ||
                           !is_builtin(argument, what == PyTrace_C_CALL ? set_profile
-                                                                       : start_thread))) {
+                                                                       : starts_thread))) {
         return 0;
     }
     if (!recorder.on) {
@@ -212,11 +208,11 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
             make_way();
         }
         else {
-            hook_new_threads(thread);
+            hook_new_threads();
         }
         return 0;
     }
-    hook_new_threads(NULL);
+    hook_new_threads();
     Frame *frame = frame_object->f_frame;
     CodeEntry *code = code_entry(frame_code(frame), frame->f_globals, thread);
     if (code == NULL || !code->user) {
@@ -236,43 +232,46 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
     return 0;
 }
 
-bool hook_start(void)
+bool profile_start(void)
 {
     PyThreadState *self = PyThreadState_Get();
     set_profile = definition_of("sys", "setprofile");
-    start_thread = definition_of("_thread", "start_new_thread");
-    if (set_profile == NULL || start_thread == NULL) {
+    starts_thread = definition_of("_thread", "start_new_thread");
+    if (set_profile == NULL || starts_thread == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "the functions that start threads and profilers are "
                                             "not where this version of Python has them");
         return false;
-    }
-    newest = PyInterpreterState_Get()->threads.head;
-    for (PyThreadState *tstate = newest; tstate != NULL; tstate = tstate->next) {
-        if (tstate != self && tstate->c_profilefunc == NULL) {
-            tstate->c_profilefunc = on_event;
-            tstate->cframe->use_tracing = 255;
-        }
     }
     if (self->c_profilefunc != NULL) {
         PyErr_SetString(PyExc_RuntimeError, "the program has set a profile function already");
         return false;
     }
-    PyEval_SetProfile(on_event, NULL);
+    if (!creations_watch(true)) {
+        return false;
+    }
+    newest = PyInterpreterState_Get()->threads.head;
+    for (PyThreadState *tstate = newest; tstate != NULL; tstate = tstate->next) {
+        if (tstate->c_profilefunc == NULL) {
+            tstate->c_profilefunc = on_event;
+            tstate->cframe->use_tracing = tstate->tracing == 0 ? 255 : 0;
+        }
+    }
     return true;
 }
 
-void hook_stop(void)
+void profile_stop(void)
 {
     PyThreadState *self = PyThreadState_Get();
     for (PyThreadState *tstate = PyInterpreterState_Get()->threads.head; tstate != NULL;
          tstate = tstate->next) {
-        if (tstate != self && tstate->c_profilefunc == on_event) {
+        if (tstate->c_profilefunc == on_event) {
             tstate->c_profilefunc = NULL; /* its next change of frame clears use_tracing */
         }
     }
-    if (self->c_profilefunc == on_event) {
-        PyEval_SetProfile(NULL, NULL);
+    if (self->c_profilefunc == NULL && self->c_tracefunc == NULL) {
+        self->cframe->use_tracing = 0;
     }
+    creations_watch(false);
 }
 
 #else

@@ -17,7 +17,9 @@
  *   generators.c  which call a suspended frame belongs to
  *   threads.c     the state of each thread, and who started it
  *   monitoring.c  the events of sys.monitoring (3.12 and later)
- *   profile.c     the events of the profile hook (3.11)
+ *   evaluation.c  the evaluation of frames (3.11)
+ *   handover.c    what a call takes over from its caller (3.11)
+ *   profile.c     the events of the profile hook (3.11, where that cannot be)
  *   passages.c    builtin functions that pass through: processes that start and end
  *   output.c      what is printed
  *   module.c      what Python sees
@@ -198,6 +200,8 @@ typedef struct {
     struct InputEncoding *ends; /* of each input of the call that begins */
     size_t ends_capacity;
     PyObject *unmade; /* the class of the exception in flight, if only its arguments exist */
+    bool thrown_into; /* a generator goes on with an exception that is not known */
+    const char *floor; /* of its C stack, for evaluation.c */
     Origin origin;
     uint64_t generation; /* of the recording that it belongs to */
 } Thread;
@@ -214,7 +218,8 @@ static inline Thread *this_thread(void)
 }
 
 bool threads_watch(void);
-void thread_started(uint64_t id, const Origin *starter);
+/* This thread is about to start another one. */
+void thread_starts(void);
 /* Drops activations whose frame is not among those that run. */
 void thread_sync(Thread *thread, const Frame *running);
 /* The call to which a new call or thread belongs: the top of the stack, or the thread's origin. */
@@ -239,12 +244,15 @@ typedef struct {
     int collecting;
 } OwnCode;
 
+/* Another one whenever code may have run since what was last seen of inputs: inputs.c. */
+extern uint64_t moment;
 OwnCode own_code_begin(Thread *thread);
 void own_code_end(OwnCode *own);
 
 /* ---- code.c ---- */
 
 enum { INPUT_PLAIN, INPUT_CELL, INPUT_FREE };
+enum { MISSES = 16 }; /* so often in a row, the short way is no longer tried */
 
 typedef struct {
     int32_t slot; /* in the frame's locals */
@@ -264,6 +272,11 @@ typedef struct {
     uint64_t version;
 } Namespace;
 
+/* A CALL: how deep the stack is below its arguments, and how many of them are given by name. */
+typedef struct {
+    int16_t depth, named;
+} CallSite;
+
 struct CodeEntry {
     PyCodeObject *code; /* the only strong reference that the recorder keeps */
     bool user, transparent, is_generator, is_coroutine, is_async_generator;
@@ -275,13 +288,18 @@ struct CodeEntry {
     uint64_t calls;
     uint64_t yields, returns; /* of a generator, counted as far as the first ones are told apart */
     uint32_t careful; /* how often its inputs could not be encoded in place */
-    uint32_t missed;  /* how often in a row the short way was not open to it */
+    uint32_t missed;  /* how often in a row the short way was not open to it; MISSES: not tried */
+    uint32_t quick_inputs; /* how many inputs are written on that way */
     uint32_t global_count;
     uint32_t walked_count;
     GlobalUse *globals;
     Namespace *space;
     PyObject *space_dict;
     uint64_t space_version;
+#if !PYTHON_312
+    CallSite *sites; /* for each unit of it: handover.c */
+    bool sites_asked;
+#endif
 };
 
 CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread);
@@ -309,11 +327,9 @@ static inline CodeEntry *code_entry(PyCodeObject *code, PyObject *namespace, Thr
 
 static inline PyObject *input_value(const Frame *frame, const Input *input)
 {
-    PyObject *value = frame->localsplus[input->slot];
-    if (unlikely(input->kind != INPUT_PLAIN) && value != NULL && PyCell_Check(value)) {
-        return ((PyCellObject *)value)->ob_ref;
-    }
-    return value;
+    return likely(input->kind == INPUT_PLAIN)
+               ? frame->localsplus[input->slot]
+               : shared_variable(frame, input->slot, input->kind == INPUT_FREE);
 }
 
 #include "snapshot.h"
@@ -356,6 +372,9 @@ Generator *generator_of(const Frame *frame);
 Generator *generator_add(Frame *frame, CodeEntry *code);
 void generator_forget(const Frame *frame);
 bool generators_watch(bool on);
+#if !PYTHON_312
+bool creations_watch(bool on);
+#endif
 void generators_reset(void);
 /* Who created a generator that starts now; false if that is not known. */
 bool generator_creator(PyObject *generator, Origin *creator);
@@ -381,11 +400,19 @@ uint64_t running_call(void);
 /* Before `start`: where to tell of processes, and the name under which. False if it is too long. */
 bool processes_told(const char *path, const char *name, bool child);
 
-/* ---- monitoring.c, profile.c ---- */
+/* ---- monitoring.c, evaluation.c, profile.c ---- */
 
 bool hook_start(void);
 void hook_stop(void);
 extern const char *const hook_name;
+
+#if !PYTHON_312
+void evaluation_try(void);
+void take_arguments(Thread *thread, const Frame *frame, Frame *caller);
+const char *evaluation_floor(void);
+bool profile_start(void);
+void profile_stop(void);
+#endif
 
 #endif /* WHENCE_UNSUPPORTED */
 #endif

@@ -155,6 +155,41 @@ static PyObject *unwrapped(PyObject *value)
     return ((PyObject **)(value + 1))[0];
 }
 
+/* The last step, if the next one can follow without that code runs in between: the generator that
+ * yielded, or the one that is resumed next, and how much was written then. */
+static struct {
+    const void *yielded, *resumes_next;
+    uint64_t bytes;
+    size_t length;
+} passing;
+
+static inline bool nothing_was_written(void)
+{
+    return passing.bytes == recorder.bytes_written && passing.length == recorder.page.length;
+}
+
+static void step_passed(const void *yielded, const void *resumes_next)
+{
+    passing.yielded = yielded;
+    passing.resumes_next = resumes_next;
+    passing.bytes = recorder.bytes_written;
+    passing.length = recorder.page.length;
+}
+
+/* It waited for another one, and what that yielded passes through. */
+static bool yields_at_once(Frame *frame)
+{
+    return passing.yielded != NULL && nothing_was_written() &&
+           waits_for_when_yielding(frame) == passing.yielded;
+}
+
+/* Another one waits for it, and what that one goes on with passes through. */
+static bool resumes_at_once(Frame *frame)
+{
+    return passing.resumes_next != NULL && nothing_was_written() &&
+           frame_generator(frame) == passing.resumes_next;
+}
+
 void call_yielded(Thread *thread, Frame *frame, PyObject *value)
 {
     Activation *activation = activation_of(thread, frame);
@@ -167,9 +202,11 @@ void call_yielded(Thread *thread, Frame *frame, PyObject *value)
             value = unwrapped(value);
             bare = value == NULL;
         }
+        moment += !yields_at_once(frame);
         int8_t state = generator_keep(frame);
         write_end_of_step(thread, activation, R_YIELD, value, bare);
         generator_release(frame, state);
+        step_passed(owned_by_generator(frame) ? frame_generator(frame) : NULL, NULL);
     }
     pop(thread);
 }
@@ -184,6 +221,7 @@ static __attribute__((noinline)) void call_ended(Thread *thread, Frame *frame, u
     bool is_generator_frame = activation->generator != NULL;
     if (activation->kind == RECORDED) {
         bool bare = value == NULL && thread->unmade == NULL;
+        moment++;
         write_end_of_step(thread, activation, record, value, bare);
     }
     pop(thread);
@@ -240,15 +278,13 @@ void call_raised(Thread *thread, Frame *frame, PyObject *exception)
 
 /* ---- generators go on ---- */
 
-/* Gathers what others changed while it was suspended. (On 3.11 its CALL was written a moment ago, if
- * it starts now.) */
+/* Gathers what others changed while it was suspended. */
 static bool find_changed_meanwhile(Thread *thread, Frame *frame, const Generator *generator)
 {
     Activation step = {.frame = frame, .code = generator->code, .bound = generator->bound};
     size_t held_count;
     thread->scratch.length = thread->changes.length = 0;
-    if (recorder.detail != DETAIL_FULL ||
-        (!generator->started && PY_VERSION_HEX < 0x030C0000)) {
+    if (recorder.detail != DETAIL_FULL) {
         return true;
     }
     return compare_inputs(thread, &step, generator->watches, generator->watch_count, NULL,
@@ -262,18 +298,19 @@ static enum record encode_resume(Thread *thread, const Frame *frame, const Bound
     if (recorder.detail == DETAIL_IDS) {
         return R_RESUME;
     }
-    if (unlikely(is_thrown_into(frame))) {
+    if (unlikely(thread->thrown_into)) {
         put_byte(&thread->scratch, V_LEFT_OUT);
         return R_THROW;
     }
-    PyObject *value = thrown != NULL ? thrown : sent_value(frame);
-    if (value == NULL || value == Py_None) {
+    bool is_thrown = thrown != NULL || thread->unmade != NULL;
+    PyObject *value = is_thrown ? thrown : sent_value(frame);
+    if (!is_thrown && (value == NULL || value == Py_None)) {
         return R_RESUME;
     }
     if (!encode_outcome(thread, value, bound, NULL, 0)) {
         recorder_fail(ENOMEM);
     }
-    return thrown != NULL ? R_THROW : R_SEND;
+    return is_thrown ? R_THROW : R_SEND;
 }
 
 /* Writes what others changed, and that it goes on. */
@@ -323,7 +360,10 @@ void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *throw
             thread->scratch.length = 0;
             globals_check(thread, frame, code);
         }
+        bool is_thrown = thrown != NULL || thread->unmade != NULL || thread->thrown_into;
+        moment += is_thrown || !resumes_at_once(frame);
         write_resume(thread, frame, generator, &by, thrown);
+        step_passed(NULL, is_thrown ? NULL : waits_for_when_resumed(frame));
     }
     push_generator(thread, frame, generator);
 }

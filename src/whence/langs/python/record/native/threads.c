@@ -1,9 +1,9 @@
 /* The state of each thread, who started it, and the frame around whence's own code.
  *
- * A new thread's calls belong to the call that started it. From 3.12 on the audit event of the start
- * comes in the starter, right before the interpreter makes the thread's state; the number that this
- * state will have is known then, and is the key under which the starter's call is left. On 3.11 the
- * profile hook sees the new state when the starter returns from starting it (profile.c). */
+ * A new thread's calls belong to the call that started it. The audit event of the start (on 3.11 a
+ * passage: passages.c) comes in the starter, right before the interpreter makes the thread's state;
+ * the number that this state will have is known then, and is the key under which the starter's call
+ * is left. */
 #include "recorder.h"
 
 #ifndef WHENCE_UNSUPPORTED
@@ -60,6 +60,9 @@ Thread *thread_new(void)
     thread->count = thread->watch_count = 0;
     thread->scratch.length = thread->changes.length = 0;
     thread->suspended = 0;
+#if !PYTHON_312
+    thread->floor = evaluation_floor();
+#endif
     thread->generation = recording_generation;
     thread->number = recorder.next_thread++;
     thread->origin = (Origin){0, 0, 0, false};
@@ -91,11 +94,15 @@ Origin thread_top_now(Thread *thread)
     return thread_top(thread);
 }
 
-void thread_started(uint64_t id, const Origin *starter)
+void thread_starts(void)
 {
-    origins[id % ORIGINS].id = id;
-    origins[id % ORIGINS].generation = recording_generation;
-    origins[id % ORIGINS].origin = *starter;
+    Thread *thread = this_thread();
+    if (thread != NULL && !thread->suspended) {
+        uint64_t id = PyInterpreterState_Get()->threads.next_unique_id + 1;
+        origins[id % ORIGINS].id = id;
+        origins[id % ORIGINS].generation = recording_generation;
+        origins[id % ORIGINS].origin = thread_top_now(thread);
+    }
 }
 
 static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_UNUSED(data))
@@ -105,11 +112,7 @@ static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_U
         tail_close();
     }
     if (unlikely(recorder.on && strncmp(event, "_thread.start_", 14) == 0)) {
-        Thread *thread = this_thread();
-        if (thread != NULL && !thread->suspended) {
-            Origin starter = thread_top_now(thread);
-            thread_started(PyInterpreterState_Get()->threads.next_unique_id + 1, &starter);
-        }
+        thread_starts();
     }
     return 0;
 }
@@ -142,8 +145,11 @@ bool threads_watch(void)
 
 /* ---- whence's own code ---- */
 
+uint64_t moment;
+
 OwnCode own_code_begin(Thread *thread)
 {
+    moment++;
     OwnCode own = {{NULL, NULL, NULL}, PyThreadState_Get(), thread, 0};
 #if PYTHON_312
     own.exception[0] = PyErr_GetRaisedException();

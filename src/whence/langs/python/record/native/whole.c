@@ -23,4 +23,6 @@
 #include "passages.c"
 #include "monitoring.c"
 #include "profile.c"
+#include "handover.c"
+#include "evaluation.c"
 #include "module.c"

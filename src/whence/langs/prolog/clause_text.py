@@ -1,0 +1,34 @@
+"""The text of clauses, as their file has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from whence.langs.prolog.events import Clause
+
+_MOST_LINES = 60
+
+
+def source_of(clause: Clause) -> str:
+    """The text of a clause: the lines from its first to the one that ends with a full stop."""
+    return source_between(clause.file, clause.line, clause.line)
+
+
+def source_between(file: str, first: int, last: int) -> str:
+    """The lines of a file from where one clause starts to where another one ends."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    found = [*lines[first - 1 : last - 1], *_until_full_stop(lines[last - 1 :])]
+    return "\n".join(found[:_MOST_LINES])
+
+
+def _until_full_stop(lines: Iterable[str]) -> list[str]:
+    found = []
+    for line in lines:
+        found.append(line)
+        if line.split("%")[0].rstrip().endswith("."):
+            break
+    return found

@@ -1,0 +1,102 @@
+"""What a program declares of its predicates, as an oracle: modes and types in comments, and det.
+
+`%! length(+List:list, -N:nonneg) is det.` (PlDoc) says that a call must be given a list, that what
+comes of it is no negative number, and that it has an answer. A call that fits none of its modes
+should never have been made; one that fits must keep to them. Two answers of what is declared det
+are one too many, but it is not known which; so nothing is said of them.
+
+Comments are read here, terms are held against them in Prolog (`declaring.pl`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import dropwhile
+from pathlib import Path
+
+from whence.langs.prolog.engine import plain, quoted
+from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.traced_call import Left, Port
+from whence.model.question import Question
+from whence.model.verdict import Judgement, Verdict
+
+NAME = "declarations"
+_VERDICTS = {"wrong": Verdict.WRONG, "inadmissible": Verdict.INADMISSIBLE}
+_COMMENT = re.compile(r"^(?:%!|%%[ \t]).*(?:\n%.*)*|^/\*\*[ \t\n](?:.|\n)*?(?=\*/)", re.MULTILINE)
+"""What PlDoc reads: lines from one that starts with `%!` or `%% `, or a block."""
+_MARGIN = re.compile(r"^\s*(?:%+!?|/\*\*|\*)")
+_EITHER = re.compile(r"(?<=[\w)])\s*\|\s*(?=[a-z])")
+"""Between types; Prolog takes no | in an argument."""
+_NONTERMINAL = re.compile(r"(?<=[\w)])\s*//(?=\s|\.|$)")
+
+
+class DeclarationOracle:
+    """Judges events by what is declared of their predicates."""
+
+    name = NAME
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._told: set[tuple[int, str, str]] = set()
+
+    def judge(self, question: Question) -> Judgement | None:
+        """Wrong, or should never have been made; None where the declarations allow it."""
+        source = self._execution.source
+        left = source.event(question.node)
+        item = _item(left)
+        predicate = left.call.predicate
+        if item is None or not predicate.is_user or not predicate.file:
+            return None
+        engine = source.engine_of(left.call.term)
+        key = (id(engine), predicate.module, predicate.file)
+        if key not in self._told:
+            self._told.add(key)
+            texts = ", ".join(f"{kind}-{quoted(text)}" for kind, text in modes_in(predicate.file))
+            engine.do(f"declare({quoted(predicate.module)}, [{texts}])")
+        # That there is no further answer is no failure.
+        port = Port.STOPPED if left.port is Port.FAIL and left.call.answers else left.port
+        request = f"declared({port.value}, {quoted(predicate.module)}, {left.call.term}, {item})"
+        for _, verdict, why in engine.do(request):
+            return Judgement(_VERDICTS[verdict], plain(why))
+        return None
+
+
+def _item(left: Left) -> int | None:
+    """The term that is judged besides the call's; -1 where there is none."""
+    call = left.call
+    match left.port:
+        case Port.EXIT:
+            return call.answers[left.number].term
+        case Port.RAISE:
+            return call.raised
+        case _:
+            return -1
+
+
+def modes_in(file: str) -> list[tuple[str, str]]:
+    """The texts of modes in the comments of a file, each with whether it is a `dcg` or a `head`."""
+    try:
+        text = Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    found = []
+    for comment in _COMMENT.findall(text):
+        for mode in _modes(comment):
+            bare = _NONTERMINAL.sub("", mode)
+            kind = "dcg" if bare != mode else "head"
+            found.append((kind, _EITHER.sub(" or ", bare).rstrip(". ")))
+    return found
+
+
+def _modes(comment: str) -> Iterator[str]:
+    """The lines of a comment up to the first empty one, those of one mode put together."""
+    waiting = ""
+    lines = [_MARGIN.sub("", line).strip() for line in comment.splitlines()]
+    for line in dropwhile(lambda each: not each, lines):
+        if not line:
+            return
+        waiting = f"{waiting} {line}".strip()
+        if waiting.count("(") <= waiting.count(")") and not waiting.endswith(" is"):
+            yield waiting
+            waiting = ""

@@ -1,0 +1,73 @@
+"""How an event is known in every run: its predicate, the call, and what came of it.
+
+A predicate of the module `user` is known by its file within the project. What depends on more than
+its arguments, and that a call was stopped, may come otherwise another time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from whence.langs.prolog.engine import EngineProblem, plain, quoted
+from whence.langs.prolog.evaluation_tree import EvaluationTree
+from whence.langs.prolog.events import GOAL, Predicate
+from whence.langs.prolog.traced_call import Left, Port, judged_terms
+from whence.ports import Tree
+from whence.tree.memory import ColumnTree
+
+
+class Equations:
+    """The events of one tree as they are known in every run."""
+
+    def __init__(self, source: EvaluationTree, project: Path) -> None:
+        self._source = source
+        self._project = project
+
+    def of(self, node: int) -> tuple[str, str, str] | str:
+        """The name of an event's predicate, a digest of all, one of the call alone; or why it may
+        come otherwise another time."""
+        left = self._source.event(node)
+        why = _why_not(self._source, left)
+        if why:
+            return why
+        name = _name(left.call.predicate, self._project)
+        of_call, *of_others = self._source.digests(judged_terms(left))
+        inputs = _digest(name, of_call)
+        return name, _digest(inputs, left.port.value, *of_others), inputs
+
+
+def equations_of(tree: Tree, project: Path) -> Equations | None:
+    """Those of a tree of Prolog; None if it is another."""
+    source = tree.sources[0] if isinstance(tree, ColumnTree) else None
+    return Equations(source, project) if isinstance(source, EvaluationTree) else None
+
+
+def _why_not(source: EvaluationTree, left: Left) -> str:
+    """Why an event may come otherwise in another run; empty if it does not."""
+    predicate = left.call.predicate
+    if left.port is Port.STOPPED:
+        return "when a call is stopped depends on the limits"
+    if predicate.name == GOAL:
+        return "a goal that was typed is no call"
+    texts = source.judged(left)
+    if texts is None:
+        return "a stream, or the like, is known to one process only"
+    request = f"depends({quoted(predicate.module)}, {quoted(texts[0])})"
+    try:
+        lines = source.engine_of(left.call.term).do(request)
+    except EngineProblem as problem:
+        return str(problem)
+    return plain(lines[0][1]) if lines else ""
+
+
+def _name(predicate: Predicate, project: Path) -> str:
+    if predicate.module != "user" or not predicate.file:
+        return f"{predicate.module}:{predicate.indicator}"
+    place = Path(os.path.relpath(predicate.file, project)).as_posix()
+    return f"{place}:{predicate.indicator}"
+
+
+def _digest(*words: str) -> str:
+    return hashlib.blake2b("\n".join(words).encode(), digest_size=16).hexdigest()

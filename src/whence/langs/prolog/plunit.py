@@ -1,0 +1,226 @@
+"""plunit tests of a program: what those that pass know, and what is wrong where one fails.
+
+The tests are run in a process of their own, once, when the first question comes (`testing.pl`). A
+passing test answers a question only if it made the very same call in its own body and its text
+fixes what came of it; whatever ran below that is not known, since two faults may cancel out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from whence.errors import UsageError, WhenceError
+from whence.langs.prolog.engine import Engine, EngineProblem, plain, quoted
+from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.reruns import Preparation
+from whence.langs.prolog.side_process import SideProcess
+from whence.model.question import Question
+from whence.model.verdict import Judgement, Verdict
+from whence.tree.memory import ColumnTree
+
+NAME = "tests"
+SECONDS = 60.0
+_PASSED, _LEFT_OUT = "passed", "left_out"
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A test, or one instance of it, and how it ended.
+
+    `ended` is `passed`, `left_out`, or what is wrong: an answer (the `number`-th) is `wrong`, one
+    is `missing`, it `raised`, was `endless`, or gave all in another `order`.
+    """
+
+    __test__ = False
+
+    unit: str
+    name: str
+    instance: int
+    file: str
+    line: int
+    ended: str
+    number: int
+    part: str
+    """The part of the answer that is wrong, if that is known."""
+    missing: str
+    """The answer that is missing, if that is known."""
+    why: str
+
+    def __str__(self) -> str:
+        nth = f" (instance {self.instance})" if self.instance else ""
+        return f"{self.unit}:{self.name}{nth}"
+
+    @property
+    def fails(self) -> bool:
+        return self.ended not in (_PASSED, _LEFT_OUT)
+
+    @property
+    def _request(self) -> str:
+        return f"{quoted(self.unit)}, {quoted(self.name)}, {self.line}, {self.instance}"
+
+
+class Tests:
+    """The tests of a program: those that it has itself, and those in files."""
+
+    __test__ = False
+
+    def __init__(self, program: Path, files: Sequence[Path], seconds: float = SECONDS) -> None:
+        for file in files:
+            if not file.is_file():
+                raise WhenceError(f"{file}: there is no such file with tests")
+        self._program = program
+        self._files = [*files]
+        self.process = SideProcess(self._load, seconds)
+        self._results: list[Test] | None = None
+        self.problem = ""
+        """Why nothing is known of them."""
+
+    def results(self) -> list[Test]:
+        """How each ended; they are run when this is first asked for."""
+        if self._results is None:
+            self._results = []
+            try:
+                self._results = [_test(line) for line in self.process.asked("tests")]
+            except EngineProblem as problem:
+                self.problem = str(problem)
+        return self._results
+
+    def shows(self, request: str) -> str | None:
+        """Which passing test shows an event; None if there is none."""
+        if not self.results():
+            return None
+        try:
+            lines = self.process.asked(request)
+        except EngineProblem as problem:
+            self._results, self.problem = [], str(problem)
+            return None
+        return plain(lines[0][1]) if lines else None
+
+    def failing(self, wanted: str) -> Test:
+        """The first test that fails of those that are meant: `unit:name`, a unit, or a name."""
+        meant = [each for each in self.results() if _is_meant(each, wanted)]
+        if self.problem:
+            raise WhenceError(f"the tests could not be run: {self.problem}")
+        if not meant:
+            known = ", ".join(dict.fromkeys(f"{each.unit}:{each.name}" for each in self.results()))
+            raise UsageError(f"there is no test {wanted}; there is {known or 'none'}")
+        found = next((each for each in meant if each.fails), None)
+        if found is not None:
+            return found
+        left_out = [each for each in meant if each.ended == _LEFT_OUT]
+        if len(left_out) == len(meant):
+            raise UsageError(f"test {left_out[0]} is left out: {left_out[0].why}")
+        raise UsageError(f"{wanted} passes: there is nothing to find")
+
+    def preparation(self, test: Test) -> Preparation:
+        """What has to be done so that a test's body can be run as a goal."""
+        load = partial(self._load_tests, request="load_tests_again")
+        return Preparation(load, test._request)
+
+    def close(self) -> None:
+        """End their process."""
+        self.process.close()
+
+    def _load(self, engine: Engine) -> None:
+        engine.load_again(self._program)
+        self._load_tests(engine)
+
+    def _load_tests(self, engine: Engine, request: str = "load_tests") -> None:
+        files = ", ".join(quoted(str(each.resolve())) for each in self._files)
+        engine.do(f"{request}({quoted(str(self._program.resolve()))}, [{files}])")
+
+
+def find_tests(program: Path, named: Sequence[Path]) -> Tests | None:
+    """The tests that are named, else those beside or in the program; None where it has none."""
+    files = [*named]
+    beside = program.with_suffix(".plt")
+    if not files and beside != program and beside.is_file():
+        files.append(beside)
+    try:
+        has_own = ":- begin_tests(" in program.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        has_own = False
+    return Tests(program, files) if files or has_own else None
+
+
+class TestOracle:
+    """Answers what a passing test shows."""
+
+    __test__ = False
+    name = NAME
+
+    def __init__(self, tests: Tests, execution: Execution) -> None:
+        self._tests = tests
+        self._execution = execution
+        tests.process.note_goal(execution.goal)
+
+    def judge(self, question: Question) -> Judgement | None:
+        """Right, where a test made the same call and fixes that this came of it."""
+        source = self._execution.source
+        left = source.event(question.node)
+        texts = source.judged(left)
+        if texts is None:
+            return None
+        goal, *items = (quoted(text) for text in texts)
+        module = quoted(left.call.predicate.module)
+        who = self._tests.shows(
+            f"tested({left.port.value}, {module}, {goal}, [{', '.join(items)}])"
+        )
+        return None if who is None else Judgement(Verdict.RIGHT, who)
+
+    def notes(self) -> list[str]:
+        """Why the tests could not be asked."""
+        problem = self._tests.problem
+        return [f"The tests told nothing: {problem}."] if problem else []
+
+    def close(self) -> None:
+        """End their process."""
+        self._tests.close()
+
+
+def tree_of_failure(
+    execution: Execution, test: Test, note: Callable[[str], None]
+) -> tuple[ColumnTree, str | None]:
+    """The tree of what is wrong with a test's body, and the part of it, if that is known."""
+    if test.ended == "order":
+        raise UsageError(
+            f"test {test} fails by the order of its answers, or how often they come, which is not "
+            f"judged: {test.why}"
+        )
+    note(f"Taken from the test: {test.why}.")
+    try:
+        match test.ended:
+            case "wrong":
+                return execution.wrong(test.number), test.part or None
+            case "raised":
+                return execution.raising(), None
+            case "endless":
+                return execution.endless(), None
+        return execution.missed(test.missing, note), None
+    except UsageError as problem:
+        raise WhenceError(
+            f"test {test} came to something else when it was traced: {problem}"
+        ) from problem
+
+
+def _test(fields: Sequence[str]) -> Test:
+    _, unit, name, instance, file, line, ended, number, part, missing, why = fields
+    return Test(
+        plain(unit),
+        plain(name),
+        int(instance),
+        plain(file),
+        int(line),
+        ended,
+        int(number),
+        plain(part),
+        plain(missing),
+        plain(why),
+    )
+
+
+def _is_meant(test: Test, wanted: str) -> bool:
+    return wanted in (f"{test.unit}:{test.name}", test.unit, test.name)

@@ -1,0 +1,55 @@
+"""A program that is asked in a process of its own, beside the run that is debugged.
+
+It reads nothing and prints nowhere. A request that does not come back ends the process; the next
+one finds the program loaded anew.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+from whence.langs.prolog.engine import Engine, EngineProblem, quoted
+
+_STACK = "1g"
+
+
+class SideProcess:
+    """`load` puts the program into a process that was just started."""
+
+    def __init__(self, load: Callable[[Engine], None], seconds: float) -> None:
+        self._load = load
+        self._seconds = seconds
+        self._engine: Engine | None = None
+        self._goal = ""
+
+    def note_goal(self, goal: str) -> None:
+        """What the run that is debugged runs, which may change more than the program says."""
+        self._goal = goal
+        if self._engine is not None:
+            self._engine.do(f"note_goal({quoted(goal)})")
+
+    def asked(self, request: str) -> list[list[str]]:
+        """What is told of a request; `EngineProblem` where that takes too long."""
+        engine = self.engine()
+        try:
+            with engine.within(self._seconds):
+                return engine.do(request)
+        except EngineProblem:
+            self.close()
+            raise
+
+    def engine(self) -> Engine:
+        """The process with the program in it."""
+        if self._engine is None:
+            nowhere = subprocess.DEVNULL
+            self._engine = Engine(stdin=nowhere, stdout=nowhere, stack=_STACK)
+            self._load(self._engine)
+            self.note_goal(self._goal)
+        return self._engine
+
+    def close(self) -> None:
+        """End the process."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None

@@ -1,0 +1,67 @@
+"""What the compiler makes of a file: by it code is known to be the same, wherever it stands.
+
+Files are compiled here, never run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from whence.langs.python.record.code_reader import is_transparent
+
+
+def all_code(code: CodeType) -> Iterator[CodeType]:
+    """Code, and all that stands in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from all_code(constant)
+
+
+def content(code: CodeType, whole: bool = False) -> tuple[Any, ...]:
+    """All that code does, wherever it stands. Functions in it are only named, if not `whole`."""
+    constants = []
+    for constant in code.co_consts:
+        if not isinstance(constant, CodeType):
+            constants.append(("constant", _written(constant)))
+        elif whole or is_transparent(constant):
+            constants.append((constant.co_qualname, repr(content(constant, whole))))
+        else:
+            constants.append(("code", f"{constant.co_qualname} {constant.co_freevars}"))
+    return (
+        code.co_code, tuple(constants), code.co_names, code.co_varnames, code.co_freevars,
+        code.co_cellvars, code.co_flags, code.co_argcount, code.co_posonlyargcount,
+        code.co_kwonlyargcount, code.co_exceptiontable,
+    )  # fmt: skip
+
+
+def _written(constant: object) -> str:
+    """A constant as a text; the members of a frozenset have no order."""
+    if isinstance(constant, tuple):
+        return f"({', '.join(map(_written, constant))})"
+    if isinstance(constant, frozenset):
+        return f"{{{', '.join(sorted(map(_written, constant)))}}}"
+    return f"{type(constant).__name__} {constant!r}"
+
+
+def digests_of(file: str) -> dict[str, str]:
+    """For each function of a file, by its qualified name, a digest of what it does.
+
+    It begins with the version of Python, for each one compiles in its own way. A file that cannot
+    be compiled has none.
+    """
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    try:
+        body = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return {}
+    found: dict[str, Any] = {}
+    for code in all_code(body):
+        digest = found.setdefault(code.co_qualname, hashlib.blake2b(digest_size=16))
+        digest.update(repr(content(code)).encode())
+    return {name: f"{version} {digest.hexdigest()}" for name, digest in found.items()}

@@ -1,0 +1,103 @@
+"""Learning from recorded tests, while others are still being recorded.
+
+The plugin leaves a recording of each test in a folder, and a line about it once it is whole
+(`_whence_pytest/learning.py`). Here one after the other is read, learned from and removed. So
+neither the memory nor the disk that it takes grows with the number of tests, and whenever it is
+stopped, what was learned until then is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from whence.errors import WhenceError
+from whence.langs.python.learned import FILE, Amount, Compiled, Learned, digests, name_of
+from whence.langs.python.recordings import folder
+from whence.langs.python.trace.opening import open_trace
+
+_MOST_OF_TEST = 500
+"""So many equations of one test are kept."""
+_KEPT_EVERY = 1.0
+"""Seconds. To write to the disk after each test takes longer than to learn from it."""
+_TRIMMED_EVERY = 1000
+"""Tests."""
+
+
+class Learner:
+    """Learns from the recordings in a folder, one with each step."""
+
+    def __init__(self, recordings: Path, start: Path | None = None) -> None:
+        project = folder(start)
+        self._recordings = recordings
+        self._project = project.parent
+        self._learned = Learned(project / FILE)
+        self._read: dict[Path, int] = {}
+        """How many bytes of each list were read."""
+        self._compiled = Compiled()
+        self._waiting: deque[Mapping[str, Any]] = deque()
+        self._kept_at = time.monotonic()
+        self._passing = self._failing = 0
+
+    @property
+    def path(self) -> Path:
+        """Where it is kept."""
+        return self._learned.path
+
+    @property
+    def waiting(self) -> int:
+        """Of how many tests that were recorded nothing was learned yet."""
+        for each in sorted(self._recordings.glob("*.jsonl")):
+            with each.open("rb") as stream:
+                stream.seek(self._read.get(each, 0))
+                # A line without an end is being written.
+                lines = [line for line in stream if line.endswith(b"\n")]
+            self._read[each] = self._read.get(each, 0) + sum(map(len, lines))
+            self._waiting.extend(map(json.loads, lines))
+        return len(self._waiting)
+
+    def step(self) -> bool:
+        """Learn from the next test; False if there is none yet."""
+        if not self._waiting and not self.waiting:
+            return False
+        told = self._waiting.popleft()
+        path = self._recordings / told["file"]
+        try:
+            self._learn(path, told["test"], told["passed"])
+        finally:
+            path.unlink(missing_ok=True)
+        if (self._passing + self._failing) % _TRIMMED_EVERY == 0:
+            self._learned.trim()
+        if time.monotonic() - self._kept_at > _KEPT_EVERY:
+            self._learned.keep()
+            self._kept_at = time.monotonic()
+        return True
+
+    def _learn(self, path: Path, test: str, passed: bool) -> None:
+        try:
+            tree = open_trace(path)
+        except WhenceError:  # its disk was full, or the test wrote to our file
+            return
+        ran = {
+            name_of(each): self._compiled.of(each)
+            for each in tree.functions[1:]
+            if each.location is not None
+        }
+        every = range(1, len(tree.functions)) if passed else ()
+        known = set(digests(tree, self._project, _MOST_OF_TEST, every).values())
+        self._learned.learn(test, passed, ran, known)
+        self._passing += passed
+        self._failing += not passed
+
+    def finish(self) -> Amount:
+        """Keep what was learned. From how many tests that was, and how much is known now."""
+        try:
+            self._learned.trim()
+            return replace(self._learned.amount(), passing=self._passing, failing=self._failing)
+        finally:
+            self._learned.close()

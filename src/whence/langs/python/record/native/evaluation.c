@@ -1,0 +1,248 @@
+/* The evaluation of frames: Python 3.11, where a profile function makes the interpreter undo its own
+ * optimisations and tell of every call of a builtin too.
+ *
+ * The interpreter asks a function of ours to evaluate each frame (PEP 523). That calls the
+ * interpreter's own, and records what comes before and after it. Trace and profile functions of the
+ * program, tracebacks and the recursion limit are as without it.
+ *
+ * But a call of Python code from Python code then takes some of the C stack, which else it does not.
+ * So only a share of a thread's stack is used for that. For calls beyond it, and where somebody else
+ * evaluates frames, there is the profile hook (profile.c). While both are in use, a frame is ended by
+ * whoever comes first; the other one no longer finds it among those that run. */
+#include "recorder.h"
+
+#if !defined(WHENCE_UNSUPPORTED) && !PYTHON_312
+
+#include <pthread.h>
+
+const char *const hook_name = "evaluation";
+
+static PyObject *evaluate(PyThreadState *tstate, Frame *frame, int thrown);
+
+enum { SHARE_OF_STACK = 4 }; /* a quarter */
+
+/* The address that the stack of this thread must not grow beyond. */
+const char *evaluation_floor(void)
+{
+    pthread_attr_t attributes;
+    void *lowest = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return (const char *)UINTPTR_MAX;
+    }
+    bool known = pthread_attr_getstack(&attributes, &lowest, &size) == 0;
+    pthread_attr_destroy(&attributes);
+    return known ? (const char *)lowest + (size - size / SHARE_OF_STACK)
+                 : (const char *)UINTPTR_MAX;
+}
+
+/* ---- frames that begin ---- */
+
+/* With the exception that is thrown into it, which its interpreter is about to raise. */
+static void thrown_into(Thread *thread, Frame *frame, CodeEntry *code)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool made = value != NULL && PyExceptionInstance_Check(value);
+    thread->unmade = made ? NULL : type;
+    call_resumed(thread, frame, code, value);
+    thread->unmade = NULL;
+    PyErr_Restore(type, value, traceback);
+}
+
+static void frame_begins(PyThreadState *tstate, Thread *thread, Frame *frame, CodeEntry *code,
+                         int thrown)
+{
+    if (!owned_by_generator(frame)) {
+        frame->previous = current_frame(tstate); /* as the interpreter is about to do */
+        call_started(thread, frame, code);
+    }
+    else if (unlikely(thrown)) {
+        thrown_into(thread, frame, code);
+    }
+    else {
+        frame->prev_instr++; /* to the RESUME, where others hear of it */
+        call_resumed(thread, frame, code, NULL);
+        frame->prev_instr--;
+    }
+}
+
+/* ---- frames that end ---- */
+
+static void frame_raised(Thread *thread, Frame *frame)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool made = value != NULL && PyExceptionInstance_Check(value);
+    thread->unmade = made ? NULL : type;
+    call_raised(thread, frame, value);
+    thread->unmade = NULL;
+    PyErr_Restore(type, value, traceback);
+}
+
+static inline void frame_ended(Thread *thread, Frame *frame, PyObject *result)
+{
+    if (unlikely(result == NULL)) {
+        frame_raised(thread, frame);
+    }
+    else if (unlikely(owned_by_generator(frame)) &&
+             frame_generator(frame)->gi_frame_state == FRAME_SUSPENDED) {
+        call_yielded(thread, frame, result);
+    }
+    else {
+        call_returned(thread, frame, result);
+    }
+}
+
+/* ---- deep in the stack ---- */
+
+/* The profile hook is for all threads, since the evaluation is. It is taken back when the call that
+ * needed it ends, unless there are other threads: calls of theirs may be under way. */
+static __attribute__((noinline)) PyObject *evaluate_deep(PyThreadState *tstate, Frame *frame,
+                                                         int thrown)
+{
+    PyInterpreterState *interpreter = tstate->interp;
+    interpreter->eval_frame = NULL;
+    bool switched = profile_start();
+    if (!switched) {
+        PyErr_Clear();
+        const char note[] = "calls were not recorded: they were too deep for the stack, and the "
+                            "program has a profile function of its own";
+        write_note(note, sizeof note - 1);
+    }
+    uint64_t generation = recording_generation;
+    PyObject *result = _PyEval_EvalFrameDefault(tstate, frame, thrown);
+    bool alone = interpreter->threads.head == tstate && tstate->next == NULL;
+    if (recorder.on && generation == recording_generation && interpreter->eval_frame == NULL &&
+        (alone || !switched)) {
+        profile_stop();
+        interpreter->eval_frame = evaluate;
+    }
+    return result;
+}
+
+/* ---- all frames ---- */
+
+/* The state of this thread if calls of it are recorded now. */
+static inline Thread *recorded_thread(void)
+{
+    if (unlikely(!recorder.on)) {
+        return NULL;
+    }
+    Thread *thread = this_thread();
+    return likely(thread != NULL && !thread->suspended) ? thread : NULL;
+}
+
+static PyObject *evaluate(PyThreadState *tstate, Frame *frame, int thrown)
+{
+    Thread *thread = recorded_thread();
+    /* Of trace and profile functions nobody is told. */
+    if (unlikely(thread == NULL || tstate->tracing != 0)) {
+        return _PyEval_EvalFrameDefault(tstate, frame, thrown);
+    }
+    if (unlikely((const char *)__builtin_frame_address(0) < thread->floor)) {
+        return evaluate_deep(tstate, frame, thrown);
+    }
+    if (likely(!owned_by_generator(frame))) {
+        take_arguments(thread, frame, current_frame(tstate));
+    }
+    CodeEntry *code = code_entry(frame_code(frame), frame->f_globals, thread);
+    /* At the recursion limit it will not begin. */
+    if (code == NULL || !code->user || unlikely(tstate->recursion_remaining <= 0)) {
+        return _PyEval_EvalFrameDefault(tstate, frame, thrown);
+    }
+    bool creates = unlikely(code->is_generator) && !owned_by_generator(frame);
+    if (!creates) {
+        frame_begins(tstate, thread, frame, code, thrown);
+    }
+    PyObject *result = _PyEval_EvalFrameDefault(tstate, frame, thrown);
+    thread = recorded_thread();
+    if (unlikely(thread == NULL)) {
+        return result;
+    }
+    if (!creates) {
+        frame_ended(thread, frame, result);
+    }
+    else if (result != NULL && is_generator(result) &&
+             frame_code(generator_frame(result)) == code->code) {
+        generator_created(thread, result, code, NULL);
+    }
+    return result;
+}
+
+/* ---- whether it can be had ---- */
+
+static long counted;
+
+static PyObject *count(PyThreadState *tstate, Frame *frame, int thrown)
+{
+    counted++;
+    return _PyEval_EvalFrameDefault(tstate, frame, thrown);
+}
+
+/* The three ways in which a specialised instruction calls Python code. */
+static const char trial[] = "class Trial:\n"
+                            "    def __getitem__(self, key): return key\n"
+                            "def exact(number): return number\n"
+                            "def default(number, other=0): return number\n"
+                            "def calls(trial):\n"
+                            "    for n in range(20): default(exact(trial[n]))\n"
+                            "def warm(trial):\n"
+                            "    for n in range(20): calls(trial)\n"
+                            "trial = Trial()\n"
+                            "warm(trial)\n";
+enum { TRIAL_CALLS = 1 + 3 * 20 };
+
+static bool all_frames_are_counted(PyInterpreterState *interpreter)
+{
+    PyObject *names = PyDict_New();
+    PyObject *done = names != NULL && PyDict_SetItemString(names, "__builtins__",
+                                                           PyEval_GetBuiltins()) == 0
+                         ? PyRun_String(trial, Py_file_input, names, names)
+                         : NULL;
+    PyObject *function = done != NULL ? PyDict_GetItemString(names, "calls") : NULL;
+    Py_XDECREF(done);
+    if (function != NULL) {
+        counted = 0;
+        interpreter->eval_frame = count;
+        done = PyObject_CallOneArg(function, PyDict_GetItemString(names, "trial"));
+        interpreter->eval_frame = NULL;
+        Py_XDECREF(done);
+    }
+    bool all = function != NULL && done != NULL && counted == TRIAL_CALLS;
+    Py_XDECREF(names);
+    PyErr_Clear();
+    return all;
+}
+
+static bool can_be_had;
+
+/* Once, when the module is made: whether this interpreter evaluates no frame past the function. */
+void evaluation_try(void)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    can_be_had = interpreter->eval_frame == NULL && all_frames_are_counted(interpreter);
+}
+
+bool hook_start(void)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    if (!can_be_had || (interpreter->eval_frame != NULL && interpreter->eval_frame != evaluate)) {
+        return profile_start();
+    }
+    interpreter->eval_frame = evaluate;
+    return true;
+}
+
+void hook_stop(void)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    if (interpreter->eval_frame == evaluate) {
+        interpreter->eval_frame = NULL;
+    }
+    profile_stop();
+}
+
+#else
+typedef int not_empty;
+#endif
