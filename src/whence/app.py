@@ -433,7 +433,9 @@ def said_before(state: State, tree: Tree) -> list[Event]:
             continue  # a step
         if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE):
             answers.append(Answer(node, verdict, by=SAID_OUTSIDE))
-    return [*map(TrustGiven, state.facts.trusts), Answered(tuple(answers))]
+    facts = state.facts
+    wishes = [StrategyChosen(facts.strategy), *map(TrustGiven, facts.trusts)]
+    return [*wishes, Answered(tuple(answers))]
 
 
 def _by_oracle(before: Facts, after: Facts) -> bool:

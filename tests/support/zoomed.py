@@ -9,16 +9,20 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType, ModuleType
 from typing import Any
 
 from whence.app import Debugging
-from whence.langs.python.zoom.body import Body, find_body
-from whence.langs.python.zoom.execution import How, Segment, State, Told, What, read_call
-from whence.langs.python.zoom.instrumenting import instrumented
+from whence.langs.python.record.snapshot import Snapshots
+from whence.langs.python.record.summaries import SUMMARIES
+from whence.langs.python.zoom.body import Body, beginning, find_body, functions
+from whence.langs.python.zoom.execution import How, Segment, Told, What, read_call
+from whence.langs.python.zoom.instrumenting import ENTER, instrumented
 from whence.langs.python.zoom.steps import Zoomed
 from whence.langs.python.zoom.variables import Variables
-from whence.langs.python.zoom.watching import MOST_EVENTS, Watch, Wish
+from whence.langs.python.zoom.watching import MOST_EVENTS, STATE_BOUND, Numbers, Watch, Wish
 from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
 from whence.model.value import FULL, Value, show
 from whence.model.verdict import Answer, Verdict
@@ -29,12 +33,66 @@ from whence.session.state import State as Session
 from whence.tree.memory import ColumnTree, Node, tree_of
 
 FILE = "prog.py"
+Scope = dict[str, Any]
 
 
-def follow(source: str, name: str, call: str, *, nth: int = 1, most: int = MOST_EVENTS) -> Zoomed:
-    """What the `nth` call of a function does when an expression of the program is worked out."""
-    lines = source.splitlines()
-    first = next(n for n, line in enumerate(lines, 1) if f"def {name.rpartition('.')[2]}(" in line)
+class Copying(Watch):
+    """Also keeps copies of the variables, to start from them again."""
+
+    def __init__(
+        self, wish: Wish, here: Callable[[], int], ended: Callable[[dict[str, Any]], None]
+    ):
+        super().__init__(wish, here, lambda: 0, ended)
+        self.kept: dict[int, Scope] = {}
+
+    def _tell(self, kind: str, number: int, value: int | None, frame: FrameType) -> None:
+        self.kept[len(self._events)] = _copied(dict(self._variables(frame)))
+        super()._tell(kind, number, value, frame)
+
+    def at(self, place: int) -> Scope:
+        """A copy of the variables as they were at an event."""
+        while place not in self.kept:
+            place -= 1
+        return _copied(self.kept[place])
+
+
+def _copied(scope: Scope) -> Scope:
+    modules = {name: each for name, each in scope.items() if isinstance(each, ModuleType)}
+    rest = {name: each for name, each in scope.items() if name not in modules}
+    try:
+        return {**copy.deepcopy(rest), **modules}
+    except Exception:
+        return {**{name: _copied_alone(each) for name, each in rest.items()}, **modules}
+
+
+def _copied_alone(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value
+
+
+@dataclass
+class Followed:
+    """A call of a program that ran in this process."""
+
+    zoomed: Zoomed
+    watch: Copying
+    namespace: Scope
+    entered: int
+    """How many calls of the function began."""
+
+
+def follow(
+    source: str, name: str, run: Callable[[Scope], object] | str, *, nth: int = 1,
+    most: int = MOST_EVENTS, file: str = FILE, module: str = "program",
+    then: BaseException | None = None,
+) -> Followed:  # fmt: skip
+    """What the `nth` call of a function does. `run`: an expression to work out, if not a call.
+
+    `then` is raised when it has told enough, where a process of its own would end.
+    """
+    first = next(beginning(node) for each, node in functions(ast.parse(source)) if each == name)
     body = find_body(source, first, name)
     found: list[dict[str, Any]] = []
     count = 0
@@ -44,24 +102,36 @@ def follow(source: str, name: str, call: str, *, nth: int = 1, most: int = MOST_
         count += 1
         return count
 
-    wish = Wish(nth, FILE, first, name, Variables(body).of_module, most)
-    watch = Watch(wish, here, lambda: 0, found.append)
+    def ended(told: dict[str, Any]) -> None:
+        found.append(told)
+        if then is not None:
+            raise then
+
+    wish = Wish(nth, file, first, name, Variables(body).of_module, most)
+    watch = Copying(wish, here, ended)
     watch.install()
-    namespace: dict[str, Any] = {"__name__": "program"}
+    namespace: Scope = {"__name__": module}
     try:
-        exec(instrumented(source, FILE, first, name), namespace)
-        try:
-            eval(call, namespace)
-        except Exception:
-            pass
+        exec(instrumented(source, file, first, name), namespace)
+        if isinstance(run, str):
+            eval(run, namespace)
+        else:
+            run(namespace)
+    except BaseException as problem:
+        if isinstance(problem, KeyboardInterrupt):
+            raise
     finally:
         for hook in [each for each in builtins.__dict__ if each.startswith("@zoom.")]:
             del builtins.__dict__[hook]
+    if not found:
+        raise LookupError(f"{name} was called {count} times")
     told = Told(found[0])
-    return Zoomed(told, body, read_call(told, body), _recorded(name), 1, FILE)
+    zoomed = Zoomed(told, body, read_call(told, body), recorded(name), 1, file)
+    return Followed(zoomed, watch, namespace, count)
 
 
-def _recorded(name: str) -> ColumnTree:
+def recorded(name: str) -> ColumnTree:
+    """A recording of one call, for what is gone into without one."""
     function = Function(f"program.{name}", name, "program", Location(FILE, 1))
     call = Call(function, Rule(name, name), Outcome(OutcomeKind.RETURNED))
     return tree_of([Node(1, None, call)])
@@ -73,20 +143,18 @@ def session(tree: ColumnTree, strategy: str = "auto") -> tuple[Debugging, Reacti
     return debugging, debugging.start([StrategyChosen(strategy)] if strategy != "auto" else [])
 
 
-@dataclass
 class Intended:
     """Knows what the repaired text does, piece by piece."""
 
-    zoomed: Zoomed
-    tree: ColumnTree
-    repaired: str
-
-    def __post_init__(self) -> None:
-        name = self.zoomed.body.owner.name  # type: ignore[union-attr]
-        first = self.zoomed.body.owner.lineno
-        self._body = find_body(self.repaired, first, name)
-        self._namespace: dict[str, Any] = {"__name__": "program"}
-        exec(compile(self.repaired, FILE, "exec"), self._namespace)
+    def __init__(self, followed: Followed, repaired: str, name: str):
+        self._followed = followed
+        self._told = followed.zoomed.told
+        self.tree = followed.zoomed.tree()
+        first = next(
+            beginning(node) for each, node in functions(ast.parse(repaired)) if each == name
+        )
+        self._body = find_body(repaired, first, name)
+        self._steps: Any = self.tree.sources[0]
 
     def diagnose(self, strategy: str) -> tuple[Debugging, Reaction]:
         """Answer all questions."""
@@ -96,107 +164,129 @@ class Intended:
             outcome = debugging.send(Answered((answer,)))
         return debugging, outcome
 
+    def is_wrong(self) -> bool:
+        """Whether the call as a whole is."""
+        return self._judge(self._followed.zoomed.whole) is Verdict.WRONG
+
     def judge(self, node: int) -> Verdict:
         """Whether a step is what the repaired text would have made of the same state."""
-        position = self.tree.position(node)
-        steps: Any = self.tree.sources[0]
-        segment: Segment = steps.segments[int(self.tree.details[position])]
-        told = self.zoomed.told
-        before = _objects(told, told.states[segment.first])
-        how, value, after, out = self._run(segment, before)
-        actual = _objects(told, told.states[segment.end])
-        alive = steps._alive(segment)
-        same = all(
-            actual.get(name, _GONE) == after.get(name, _GONE)
-            for name in alive
-            if name in actual or name in after
-        )
-        yielded = [_object(told.value(each)) for each in told.yielded(segment.first, segment.end)]
-        is_right = same and (how, value) == self._ended(segment) and out == yielded
+        return self._judge(self._steps.segments[int(self.tree.details[self.tree.position(node)])])
+
+    def _judge(self, segment: Segment) -> Verdict:
+        told = self._told
+        how, value, after, out = self._run(segment)
+        actual = {name: self._shown(each) for name, each in told.states[segment.end].items()}
+        alive = self._alive(segment)
+        names = [name for name in {*after, *actual} if name in alive]
+        same = all(actual.get(name) == _written(after[name]) for name in names if name in after)
+        gone = [name for name in names if name not in after]
+        yielded = [self._shown(each) for each in told.yielded(segment.first, segment.end)]
+        is_right = (
+            same and not gone and (how, value) == self._ended(segment)
+            and list(map(_written, out)) == yielded
+        )  # fmt: skip
         return Verdict.RIGHT if is_right else Verdict.WRONG
 
-    def _ended(self, segment: Segment) -> tuple[str, Any]:
-        told = self.zoomed.told
-        if segment.what in (What.TEST, What.ITEMS):
-            assert segment.value is not None
-            return "value", _object(told.value(segment.value))
-        if segment.how is How.RETURN:
-            assert segment.value is not None
-            return "return", _object(told.value(segment.value))
-        if segment.how is How.RAISE:
-            shown = "" if segment.value is None else told.value(segment.value).text
-            return "raise", shown
-        return ("" if segment.how is None else segment.how.value), None
+    def _alive(self, segment: Segment) -> frozenset[str]:
+        variables = Variables(self._followed.zoomed.body)
+        if segment.what is What.CALL:
+            return variables.parameters | variables.outer
+        alive: frozenset[str] = self._steps.alive(segment)
+        return alive
 
-    def _run(self, segment: Segment, before: dict[str, Any]) -> tuple[str, Any, Any, list[Any]]:
+    def _shown(self, number: int) -> str:
+        return show(self._told.value(number), FULL)
+
+    def _ended(self, segment: Segment) -> tuple[str, str]:
+        value = "" if segment.value is None else self._shown(segment.value)
+        if segment.what in (What.TEST, What.ITEMS):
+            return "value", value
+        if segment.how is How.RAISE:
+            return "raise", value.partition("(")[0]
+        if segment.how is How.RETURN or segment.what is What.CALL:
+            return "return", value or "None"
+        return ("" if segment.how is None else segment.how.value), ""
+
+    def _run(self, segment: Segment) -> tuple[str, str, Scope, list[Any]]:
         """The same piece of the repaired text from the same state."""
+        before = self._followed.watch.at(segment.first)
         is_async = isinstance(self._body.owner, ast.AsyncFunctionDef)
-        made = _piece(self._body, segment, sorted(before), is_async)
-        scope = dict(self._namespace)
-        exec(compile(made, FILE, "exec"), scope)
+        scope = dict(self._followed.namespace)
+        exec(compile(_piece(self._body, segment, list(before), is_async), FILE, "exec"), scope)
         out: list[Any] = []
-        given = copy.deepcopy(before)
-        items = self._items(segment)
+        builtins.__dict__[ENTER] = lambda: False  # what it calls of itself runs as always
         try:
-            found = scope["__piece"](out, items, **given)
+            found = scope["__piece"](out, self._items(segment), **before)
             if is_async:
-                try:
-                    found.send(None)
-                except StopIteration as done:
-                    found = done.value
+                found = _finished(found)
         except Exception as raised:
-            return "raise", type(raised).__name__, given, out
+            return "raise", type(raised).__name__, before, out
+        finally:
+            del builtins.__dict__[ENTER]
         how, value, after = found
-        if how == "value" and f"<{type(value).__name__}>" == self._ended(segment)[1]:
-            value = f"<{type(value).__name__}>"  # what is in it shows in the rounds
-        if how == "continue" and segment.what is What.ROUND:
+        if segment.what is What.ROUND and how == "continue":
             how = ""
+        if segment.what is What.CALL and how == "":
+            how = "return"
+        shown = _written(value) if how in ("return", "value") else ""
         after = {name: each for name, each in after.items() if not name.startswith("__")}
-        return how, value, after, out
+        return how, shown, after, out
 
     def _items(self, segment: Segment) -> list[Any]:
-        """What a loop still has to go over."""
-        node = self._body.statements[segment.number].node
-        if segment.what is not What.ROUNDS or isinstance(node, ast.While):
+        """What a loop still has to go over: what was bound in the rounds that came."""
+        node = self._body.statements[segment.number].node if segment.number >= 0 else None
+        if segment.what is not What.ROUNDS or not isinstance(node, ast.For):
             return []
-        pending, chosen = [self.zoomed.whole], None
+        whole = self._literal(segment)
+        if whole is not None:
+            return whole[segment.round - 1 :]
+        items = []
+        above: Segment | None = segment
+        while above is not None:
+            one = next((each for each in above.children if each.what is What.ROUND), None)
+            if one is not None:
+                items.append(_value_of(node.target, self._followed.watch.at(one.first)))
+            above = next((each for each in above.children if each.what is What.ROUNDS), None)
+        return items
+
+    def _literal(self, segment: Segment) -> list[Any] | None:
+        """All items, where they are numbers or texts: also those that never came."""
+        pending, chosen = [self._followed.zoomed.whole], None
         while pending:
             each = pending.pop()
-            if each.what is What.ITEMS and each.number == segment.number:
-                if each.first <= segment.first:
-                    chosen = each if chosen is None or each.first > chosen.first else chosen
+            is_its = each.what is What.ITEMS and each.number == segment.number
+            later = chosen is None or each.first > chosen.first
+            if is_its and each.first <= segment.first and later:
+                chosen = each
             pending += each.children
         assert chosen is not None and chosen.value is not None
-        items = _object(self.zoomed.told.value(chosen.value))
-        if isinstance(items, str) and items.startswith("<"):
-            steps: Any = self.tree.sources[0]
-            to_come = steps._to_come(segment)
-            return list(_object(to_come))
-        return list(items)[segment.round - 1 :]
+        try:
+            return list(eval(self._shown(chosen.value), {"__builtins__": {"range": range}}))
+        except (SyntaxError, NameError, TypeError):
+            return None
 
 
-class _Gone:
-    pass
-
-
-_GONE = _Gone()
-
-
-def _objects(told: Told, state: State) -> dict[str, Any]:
-    found = {}
-    for name, number in state.items():
-        value = told.value(number)
-        if not value.text.startswith("<") and name.isidentifier():
-            found[name] = _object(value)
-    return found
-
-
-def _object(value: Value) -> Any:
-    text = show(value, FULL)
+def _finished(coroutine: Any) -> Any:
     try:
-        return eval(text, {"__builtins__": {"set": set, "range": range, "frozenset": frozenset}})
-    except (SyntaxError, NameError, TypeError):
-        return text
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits for something")
+
+
+def _value_of(target: ast.expr, scope: Scope) -> Any:
+    return eval(ast.unparse(target), {}, scope)
+
+
+def _written(value: Any) -> str:
+    """A value as it is shown to a person."""
+    numbers = Numbers()
+    written = Snapshots(numbers, SUMMARIES).write(value, STATE_BOUND)
+    told = {
+        **numbers.told(), "values": [written.hex()], "variables": [], "events": [], "why": "left",
+    }  # fmt: skip
+    made: Value = Told(told).value(0)
+    return show(made, FULL)
 
 
 class _Ends(ast.NodeTransformer):
@@ -216,6 +306,9 @@ class _Ends(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
+        return ast.Pass()
 
     def visit_Yield(self, node: ast.Yield) -> ast.expr:
         out = ast.Attribute(ast.Name("__out", ast.Load()), "append", ast.Load())
@@ -237,34 +330,32 @@ class _Ends(ast.NodeTransformer):
 
 def _end(how: str, value: ast.expr | None = None) -> ast.stmt:
     state = ast.parse("{**locals()}", mode="eval").body
-    return ast.Return(ast.Tuple([ast.Constant(how), value or ast.Constant(None), state], ast.Load()))
+    return ast.Return(
+        ast.Tuple([ast.Constant(how), value or ast.Constant(None), state], ast.Load())
+    )
 
 
 def _piece(body: Body, segment: Segment, names: list[str], is_async: bool) -> ast.Module:
-    node: Any = body.statements[segment.number].node
+    """A function that takes variables and does what a piece of the text does with them."""
+    node: Any = body.owner if segment.number < 0 else body.statements[segment.number].node
     parts: list[ast.stmt]
-    if segment.what is What.TEST:
-        parts = [_end("value", copy.deepcopy(node.test))]
-    elif segment.what is What.ITEMS:
-        parts = [_end("value", copy.deepcopy(node.iter))]
-    elif segment.what is What.ROUND:
-        parts = copy.deepcopy(node.body)
-    elif segment.what is What.ROUNDS and isinstance(node, ast.For):
-        loop = copy.deepcopy(node)
-        loop.iter = ast.Name("__items", ast.Load())
-        parts = [loop]
+    if segment.what in (What.TEST, What.ITEMS):
+        header = node.test if segment.what is What.TEST else node.iter
+        parts = [_end("value", copy.deepcopy(header))]
     else:
-        last, parent = segment.last, body.statements[segment.number].parent
-        chosen = body.statements[segment.number : last + 1]
-        parts = [copy.deepcopy(each.node) for each in chosen if each.parent == parent]
-    if segment.what not in (What.TEST, What.ITEMS):
+        if segment.what in (What.ROUND, What.CALL):
+            chosen = node.body
+        elif segment.what is What.ROUNDS:
+            chosen = [node]
+        else:
+            parent = body.statements[segment.number].parent
+            pieces = body.statements[segment.number : segment.last + 1]
+            chosen = [each.node for each in pieces if each.parent == parent]
         ends = _Ends()
-        parts = [ends.visit(each) for each in parts]
-    done = [*parts, _end("")]
-    given = ast.parse(f"def f(__out, __items, {', '.join(names)}): pass").body[0]
-    assert isinstance(given, ast.FunctionDef)
-    kind: Any = ast.AsyncFunctionDef if is_async else ast.FunctionDef
-    made = kind("__piece", given.args, done, [], None)
-    if hasattr(given, "type_params"):
-        made.type_params = []
-    return ast.fix_missing_locations(ast.Module([made], []))
+        parts = [ends.visit(copy.deepcopy(each)) for each in chosen]
+        if segment.what is What.ROUNDS and isinstance(node, ast.For):
+            parts[0].iter = ast.Name("__items", ast.Load())  # type: ignore[attr-defined]
+    text = f"{'async ' * is_async}def __piece({', '.join(['__out', '__items', *names])}): pass"
+    made: Any = ast.parse(text)
+    made.body[0].body = [*parts, _end("")]
+    return ast.fix_missing_locations(made)

@@ -37,7 +37,7 @@ _WRONG = {
     FaultKind.MISSING_ANSWER: "It lacks an answer, although its inputs are right and so is "
     "{callees}.",
 }
-_STEP = "What was so before it is right and so is {parts}, yet what it did is wrong."
+_STEP = "What was so before it is right{also}, yet what it did is wrong."
 _LACKS = "All of its parts are right, yet what they come to is not: something is missing there."
 _ALL_CALLEES = "all that it called"
 _CALLEES_IN_SLICE = "all that it called that could have made what was marked"
@@ -114,6 +114,7 @@ def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> E
     headline = f"The fault is in {call.function.short()}{_place(call, sources)}, call {node}."
     if call.step is not None:
         headline = f"The fault is in {call.function.short()}{_place(call, sources)}."
+    if call.step is not None or _has_steps(state, diagnosis):
         sentences[0] = _of_step(state, diagnosis)
     return Explanation(
         headline,
@@ -125,12 +126,19 @@ def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> E
     )
 
 
-def _of_step(state: State, diagnosis: Diagnosis) -> str:
+def _has_steps(state: State, diagnosis: Diagnosis) -> bool:
     tree = state.tree
-    calls = [readable_call(tree, tree.position(node))[0] for node in diagnosis.callees]
-    if any(call.step is not None for call in calls):
+    calls = (readable_call(tree, tree.position(node))[0] for node in diagnosis.callees)
+    return any(call.step is not None for call in calls)
+
+
+def _of_step(state: State, diagnosis: Diagnosis) -> str:
+    if diagnosis.kind is FaultKind.BAD_INPUT_PASSED:
+        return _WRONG[diagnosis.kind]
+    if _has_steps(state, diagnosis):
         return _LACKS
-    return _STEP.format(parts=_ALL_CALLEES) if calls else _STEP.replace(" and so is {parts}", "")
+    also = f" and so is {_ALL_CALLEES}" if diagnosis.callees else ""
+    return _STEP.format(also=also)
 
 
 def _expected(answer: Answer) -> str:
@@ -167,7 +175,7 @@ def _callees(state: State, diagnosis: Diagnosis) -> Row:
         calls.append(f"… and {len(shown) - CALLEES_SHOWN} more")
     blamed = diagnosis.node
     if blamed is not None and readable_call(tree, tree.position(blamed))[0].step is not None:
-        return "It did", calls
+        return "It did", calls  # nothing at all, as a rule
     return "It called", calls or ["nothing that could be at fault"]
 
 

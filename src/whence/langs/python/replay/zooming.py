@@ -44,7 +44,10 @@ class ZoomingReruns(ProgramReruns):
         )  # fmt: skip
         told, printed = self._events_of(wish, call)
         events = Told(told, printed)
-        whole = read_call(events, body)
+        try:
+            whole = read_call(events, body)
+        except NotThere as why:
+            raise CannotRepeat(f"call {node} cannot be gone into: {why}") from None
         different = _other_end(call, events, whole)
         if different:
             raise CannotRepeat(self._diverged(f"call {node} {different}"))

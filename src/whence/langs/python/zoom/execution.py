@@ -4,9 +4,9 @@ A *segment* is a stretch of the run: a statement, the test of a branch, the item
 round of it, the rounds from one on, or a stretch of statements that follow each other. It begins
 with one event and ends with another, and the states at both are what was before and after it.
 
-Invariant: the events of a segment lie within those of the segment above it, and what is in none of
-its children is its own doing. Rounds of a loop are nested: what is left of the loop after a round
-is a segment in the one before.
+Invariant: every event is part of a segment, or nothing is believed; the events of a segment lie
+within those of the segment above it, and what is in none of its children is its own doing. Rounds
+of a loop are nested: what is left of the loop after a round is a segment in the one before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from whence.langs.python.trace.decoding import Identities, Root
 from whence.langs.python.trace.tables import TypeEntry
 from whence.langs.python.trace.values import ValueReader
-from whence.langs.python.zoom.body import Body
+from whence.langs.python.zoom.body import Body, NotThere
 from whence.model.value import Value
 
 _STEPPING = ("yield", "sent")
@@ -181,6 +181,10 @@ class _Reader:
         whole = Segment(What.CALL, -1, 0)
         self._place = 1
         whole.children = self._block(-1)
+        while self._kind() in ("raise", "left"):
+            self._place += 1
+        if self._place < len(self._events):
+            raise NotThere("what it told does not fit its text")
         whole.end = len(self._events) - 1
         self._end(whole)
         if self._told.is_cut:

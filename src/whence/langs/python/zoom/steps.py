@@ -167,6 +167,7 @@ class _Steps:
         self._told, self._body = zoomed.told, zoomed.body
         self._variables = Variables(zoomed.body)
         self.segments: list[Segment] = []
+        self._matter: dict[tuple[What, int, int, bool], tuple[frozenset[str], frozenset[str]]] = {}
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
         """A step, or a recorded call."""
@@ -199,8 +200,15 @@ class _Steps:
     def before(self, segment: Segment) -> list[str]:
         """The variables that a segment reads and that there were."""
         state = self._told.states[segment.first]
-        read = self._read(segment)
+        read, _ = self._that_matter(segment)
         return [name for name in state if name in read]
+
+    def _that_matter(self, segment: Segment) -> tuple[frozenset[str], frozenset[str]]:
+        """The variables that a segment reads, and those that live on: the same in each round."""
+        key = (segment.what, segment.number, segment.last, segment.how is How.BREAK)
+        if key not in self._matter:
+            self._matter[key] = self._read(segment), self.alive(segment)
+        return self._matter[key]
 
     def _before(self, segment: Segment) -> Iterator[Binding]:
         state = self._told.states[segment.first]
@@ -230,11 +238,11 @@ class _Steps:
         before, after = self._told.states[segment.first], self._told.states[segment.end]
         changed = [name for name in after if before.get(name) != after[name]]
         changed += [name for name in before if name not in after]
-        alive, named = self._alive(segment), self._variables.named
+        (_, alive), named = self._that_matter(segment), self._variables.named
         # A name that the text does not have is one of its private names, spelt out.
         return [name for name in changed if name in alive or name not in named]
 
-    def _alive(self, segment: Segment) -> frozenset[str]:
+    def alive(self, segment: Segment) -> frozenset[str]:
         """What may be read after a segment; of what the call was given, somebody holds it."""
         variables, number = self._variables, segment.number
         if segment.what is What.REST:
