@@ -434,8 +434,8 @@ def said_before(state: State, tree: Tree) -> list[Event]:
         if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE):
             answers.append(Answer(node, verdict, by=SAID_OUTSIDE))
     facts = state.facts
-    wishes = [StrategyChosen(facts.strategy), *map(TrustGiven, facts.trusts)]
-    return [*wishes, Answered(tuple(answers))]
+    trusts = [TrustGiven(trust) for trust in facts.trusts]
+    return [StrategyChosen(facts.strategy), *trusts, Answered(tuple(answers))]
 
 
 def _by_oracle(before: Facts, after: Facts) -> bool:

@@ -325,8 +325,11 @@ class _Reader:
             each.last_round = count
             if place:
                 each.round = place + 1
+        is_cut = self._place >= len(self._events)
         for each in reversed(chain):
             self._end(each)
+            if is_cut and each.how is None:
+                each.how = How.CUT
             if each.how is How.BREAK:
                 each.how = None
 

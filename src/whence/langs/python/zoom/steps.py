@@ -11,6 +11,7 @@ it is never blamed for what lies below it.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -91,7 +92,7 @@ class _Building:
             segment, above = pending.pop()
             number = self._row(segment, above)
             pending += [(each, number) for each in reversed(segment.children)]
-            if not segment.children or self._is_mixed(segment):
+            if segment.what is not What.STRETCH:
                 # What lies between its parts is its own doing, and so are the calls made there.
                 inside = [
                     (told.calls[each.first], told.calls[each.end]) for each in segment.children
@@ -100,18 +101,18 @@ class _Building:
                     if call not in taken and not any(low < call <= high for low, high in inside):
                         taken.add(call)
                         self._recorded_row(call, number)
+        # Some began when the call was over: a generator that it made. Of a call that was not
+        # followed to its end, those that came later are among what is not known.
+        last = told.calls[-1] if told.is_cut else max(self._calls, default=0)
         for call in self._calls:
-            if call not in taken:
+            if call not in taken and call <= last:
                 self._recorded_row(call, self._zoomed.node)
         if told.is_cut:
             self._rest()
         return assembled(link(self._rows), list(self._functions), list(self._rules), self._source)
 
-    def _is_mixed(self, segment: Segment) -> bool:
-        return segment.what is not What.STRETCH
-
     def _between(self, low: int, high: int) -> list[int]:
-        return [each for each in self._calls if low < each <= high]
+        return self._calls[bisect_right(self._calls, low) : bisect_right(self._calls, high)]
 
     def _row(self, segment: Segment, above: int) -> int:
         function, rule = self._source.place(segment)

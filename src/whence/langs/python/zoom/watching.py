@@ -243,7 +243,7 @@ class Watch:
             return 0
 
     def _finish(self, why: str) -> None:
-        if self._over:
+        if self._over or os.getpid() != self._process:  # a child that was forked off goes on
             return
         self._over = True
         self._ended({

@@ -73,6 +73,8 @@ def test_a_loop_that_does_not_end_is_gone_into_by_its_rounds() -> None:
     loop = next(call for call in calls if "while i != n" in call.equation())
     assert loop.outcome.kind is OutcomeKind.NOT_TERMINATED
     assert "had not ended" in loop.equation()
+    rounds = [call for call in calls if ", rounds " in call.equation()]
+    assert {call.outcome.kind for call in rounds} == {OutcomeKind.NOT_TERMINATED}
     assert tree.columns.implicit[len(tree.columns) - 1], "what came later may be at fault, too"
     assert "what came after that" in shown[-1]
 
