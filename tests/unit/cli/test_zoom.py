@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,7 @@ def _recorded(folder: Path, text: str) -> Path:
     return folder / "run.whence"
 
 
+@cache
 def inside(recording: Path, name: str) -> ColumnTree:
     """The steps of the last call of a function."""
     tree, provenance = open_any(recording)

@@ -205,10 +205,9 @@ class _Conversation:
                 return self._end_prompt()
 
     def _end_prompt(self) -> str:
-        zoom = "zoom, " if isinstance(self.debugging.reruns, Zooming) else ""
-        return (
-            f"Enter ends; reject if this is not it; {zoom}undo, list, source, test, save, help > "
-        )
+        can_zoom = isinstance(self.debugging.reruns, Zooming)
+        words = "zoom, undo, source" if can_zoom else "undo, list, source"
+        return f"Enter ends; reject if this is not it; {words}, test, save, help > "
 
     def _hint(self) -> str:
         match self.outcome:

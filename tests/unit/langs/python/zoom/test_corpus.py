@@ -25,7 +25,7 @@ from whence.langs.python.zoom.watching import Watch, Wish
 BUGS = [bug for bug in twins.corpus() if bug.can_run and "numpy" not in bug.name]
 
 
-@pytest.mark.parametrize("bug", twins.spread(BUGS, 4))
+@pytest.mark.parametrize("bug", twins.spread(BUGS, 9))
 def test_a_program_does_the_same_when_one_of_its_functions_tells(
     bug: Bug, monkeypatch: pytest.MonkeyPatch
 ) -> None:

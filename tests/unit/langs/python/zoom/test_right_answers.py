@@ -322,7 +322,7 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize("bug", twins.spread(TWINS, 5))
+@pytest.mark.parametrize("bug", twins.spread(TWINS, 7))
 def test_the_statement_in_which_twins_of_the_corpus_differ_is_found(
     bug: Bug, monkeypatch: pytest.MonkeyPatch
 ) -> None:
