@@ -39,6 +39,8 @@ def configure(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the program up to the end of the call, then hold the session."""
     diagnosing.check(options)
+    if options.rerun is False:
+        raise UsageError("zoom runs the program again, and --no-rerun forbids that")
     tree, provenance = open_any(options.recording)
     node = find_call(tree, options.call)
     reruns = reruns_of(provenance)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class ZoomingReruns(ProgramReruns):
         if code.module not in unchanged_files(source):
             raise CannotRepeat(f"{code.file} is not what it was when it was recorded")
         try:
-            text = Path(code.file).read_text(encoding="utf-8")
+            text = decode_source(Path(code.file).read_bytes())
             return code, find_body(text, code.first_line, code.qualname)
         except NotThere as why:
             raise CannotRepeat(str(why)) from None
