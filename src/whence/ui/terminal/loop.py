@@ -115,7 +115,10 @@ class _Conversation:
         answers = sum(answer.by != SYMPTOM for answer in state.facts.answers)
         said = answers < len(state.facts.answers)
         top = None if said and not answers and not call.arguments else call
-        self.screen.say(*opening(top, known=known, answers=answers, width=self.screen.width))
+        question = self._question()
+        inside = question is not None and question.call.step is not None
+        width = self.screen.width
+        self.screen.say(*opening(top, known=known, answers=answers, width=width, inside=inside))
 
     # --- one turn ------------------------------------------------------------------------------
 

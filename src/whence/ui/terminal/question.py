@@ -50,11 +50,15 @@ _ASKED = {
 }
 
 
-def opening(top: Call | None, *, known: bool, answers: int, width: int) -> list[Line]:
+def opening(
+    top: Call | None, *, known: bool, answers: int, width: int, inside: bool = False
+) -> list[Line]:
     """What a newcomer has to know before the first question, on three lines.
 
     The first, which call is wrong, is left out (None) where it was just said that the run is.
+    `inside`: it is one of the steps of this call that is looked for.
     """
+    what = "step" if inside else "call"
     so_far = "" if not answers else f" (after {answers} answer{'s' if answers > 1 else ''})"
     taken = f"{'Known' if known else 'Taken'} to be wrong{so_far}: "
     first = (
@@ -62,7 +66,7 @@ def opening(top: Call | None, *, known: bool, answers: int, width: int) -> list[
     )
     return [
         *first,
-        Line("Which call is to blame? Judge some: y right, n wrong, ? don't know,", Tone.QUIET),
+        Line(f"Which {what} is to blame? Judge some: y right, n wrong, ? don't know,", Tone.QUIET),
         Line(
             f"i should never get such input; n {_part(top)} marks a wrong part; help lists more.",
             Tone.QUIET,

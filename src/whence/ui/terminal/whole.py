@@ -52,7 +52,8 @@ def call_lines(call: Call, width: int) -> Iterator[str]:
         yield from value_lines(f"read {each.name} = ", each.value)
     for number, value in enumerate(call.outcome.yielded):
         yield from value_lines(f"yielded[{number}] = ", value)
-    if call.outcome.value is not None or not (call.outcome.yielded or call.text):
+    told_otherwise = call.outcome.yielded or call.text or call.step
+    if call.outcome.value is not None or not told_otherwise:
         kind = call.outcome.kind.name.lower().replace("_", " ")
         yield from value_lines(f"{kind}: ", call.outcome.value)
     for effect in call.effects:
