@@ -163,9 +163,10 @@ class _Liveness:
 
     def _loop(self, node: ast.While | ast.For | ast.AsyncFor, out: Names, jumps: _Jumps) -> Names:
         after = self.block(node.orelse, out, jumps)
-        is_while = isinstance(node, ast.While)
-        test = reads([node.test]) if isinstance(node, ast.While) else NONE
-        targets = NONE if isinstance(node, ast.While) else writes([node.target])
+        if isinstance(node, ast.While):
+            test, targets, items = reads([node.test]), NONE, NONE
+        else:
+            test, targets, items = NONE, writes([node.target]), reads([node.iter])
         head = test | after
         while True:
             body = self.block(node.body, head, _Jumps(out, head)) - targets
@@ -175,7 +176,7 @@ class _Liveness:
         number = self._numbers.get(id(node))
         if number is not None:
             self.head[number] = self.head.get(number, NONE) | head
-        return head if is_while else head | reads([node.iter])  # type: ignore[union-attr]
+        return head | items
 
     def _try(self, node: ast.Try | ast.TryStar, out: Names, jumps: _Jumps) -> Names:
         last = self.block(node.finalbody, out, jumps)
