@@ -51,7 +51,7 @@ class ZoomingReruns(ProgramReruns):
             raise CannotRepeat(f"call {node} cannot be gone into: {why}") from None
         different = _other_end(call, events, whole)
         if different:
-            raise CannotRepeat(self._diverged(f"call {node} {different}"))
+            raise _another_way(f"call {node} {different}")
         return Zoomed(events, body, whole, self._tree, node, code.file).tree()
 
     def _body_of(self, node: int) -> tuple[CodeEntry, Body]:
@@ -92,10 +92,14 @@ class ZoomingReruns(ProgramReruns):
                 divergence = first_divergence(self._tree, again, last)
                 different = contradiction(call, again.call(again.position(node)))
                 if divergence is not None or different:
-                    raise CannotRepeat(
-                        self._diverged(str(divergence or f"at call {node}, {different}"))
-                    )
+                    raise _another_way(str(divergence or f"at call {node}, {different}"))
                 return told, output.with_name(f"{output.name}.printed").read_bytes()
+
+
+def _another_way(how: str) -> CannotRepeat:
+    return CannotRepeat(
+        f"the program went another way when it was run again: {how}. What is recorded still holds."
+    )
 
 
 def _other_end(call: Call, told: Told, whole: Segment) -> str:
