@@ -19,9 +19,10 @@ from whence.errors import UsageError, WhenceError
 from whence.model.call import OutcomeKind, locate_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
+from whence.model.symptom import SYMPTOM
 from whence.model.value import BRIEF
-from whence.model.verdict import PERSON, REMEMBERED, Answer, Verdict
-from whence.ports import Acquitter, Following, Oracle, Reruns, Tree
+from whence.model.verdict import PERSON, REMEMBERED, SAID_OUTSIDE, Answer, Verdict
+from whence.ports import Acquitter, Following, Oracle, Reruns, Tree, Zooming
 from whence.report.source import Executed, Sources
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, expansion, step
@@ -46,7 +47,7 @@ from whence.session.events import (
 )
 from whence.session.journal import Entry, Journal
 from whence.session.reaction import left_to_blame, narrowed, only_suspect, react
-from whence.session.state import Facts, State
+from whence.session.state import Facts, Options, State
 from whence.tree.reading import readable_call
 
 Notify = Callable[[str], None]
@@ -112,6 +113,8 @@ class Debugging:
     """Whether it is run again for a marked part although no person can be asked."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Tells a person what takes long while it does."""
+    inside: Debugging | None = None
+    """The session inside the call at fault, if one was held."""
     _executed: dict[int, Executed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -188,6 +191,22 @@ class Debugging:
         if found.lines is None and (not found.unknown or self.may_run):
             self._executed[node] = found = self._ran(self.reruns, node)
         return found
+
+    def zoom(self, node: int) -> tuple[Debugging, Outcome]:
+        """A session inside a call that is wrong. What was said of calls holds there, too."""
+        if not isinstance(self.reruns, Zooming):
+            raise UsageError("this tree does not say how its calls are gone into")
+        if not (self.may_run or self.follows_unasked):
+            raise UsageError(f"it is not gone into: {NOT_ALLOWED}")
+        with self.waiting("running it again"):
+            tree = self.reruns.zoom(node)
+        inner = Debugging(
+            State(tree, options=Options(ask_top=False, confirm_top=False)),
+            notify=self.notify, sources=self.sources, waiting=self.waiting,
+        )  # fmt: skip
+        outcome = inner.start(said_before(self.state, tree))
+        self.inside = inner
+        return inner, outcome
 
     def _ran(self, reruns: Reruns, node: int) -> Executed:
         try:
@@ -400,6 +419,24 @@ def _told(state: State, said: Sequence[Answer]) -> list[str]:
         equation = f"{call.equation(BRIEF)}{': it' if is_sentence else ''}"
         lines.append(f"{equation} {verdict}, says {answer.by}{reason}.")
     return lines
+
+
+def said_before(state: State, tree: Tree) -> list[Event]:
+    """What was said in a session of the calls of another tree, the top of which is wrong."""
+    space = state.space()
+    wrong = Answer(tree.id(0), Verdict.WRONG, by=SYMPTOM)
+    answers = [wrong]
+    for position in range(1, len(tree.columns)):
+        node = tree.id(position)
+        try:
+            verdict = space.verdict(state.tree.position(node))
+        except UsageError:
+            continue  # a step
+        if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE):
+            answers.append(Answer(node, verdict, by=SAID_OUTSIDE))
+    facts = state.facts
+    trusts = [TrustGiven(trust) for trust in facts.trusts]
+    return [StrategyChosen(facts.strategy), *trusts, Answered(tuple(answers))]
 
 
 def _by_oracle(before: Facts, after: Facts) -> bool:

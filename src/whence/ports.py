@@ -182,6 +182,17 @@ class Following(Protocol):
         """Make no run for this part: where it came from is unknown, for this reason."""
 
 
+@runtime_checkable
+class Zooming(Protocol):
+    """Reruns that can also go into one call."""
+
+    def zoom(self, node: int) -> Tree:
+        """The steps of a call as a tree, below the call itself and above the calls that they made.
+
+        Calls have the ids that they have in the tree that this is about.
+        """
+
+
 class Prior(Protocol):
     """What is known beforehand of how likely calls are to be at fault, their weight aside.
 

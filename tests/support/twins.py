@@ -72,6 +72,16 @@ def corpus() -> tuple[Bug, ...]:
     return tuple(bugs)
 
 
+def spread(bugs: Sequence[Bug], step: int) -> list[Any]:
+    """All of them as parameters; only every so manieth is run every time."""
+    import pytest
+
+    return [
+        pytest.param(bug, id=bug.name, marks=pytest.mark.soak if place % step else ())
+        for place, bug in enumerate(bugs)
+    ]
+
+
 def run(bug: Bug, twin: str) -> tuple[int, str, str]:
     """What the program prints and how it ends; of what it raised, the last line."""
     done = subprocess.run(

@@ -23,6 +23,7 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
 from whence.ports import Oracle, Provenance, Tree
 from whence.report.record import exit_code
+from whence.report.source import Sources
 from whence.search.registry import DEFAULT, find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
 from whence.session.journal import Journal, OtherTree, default_path, is_session
@@ -110,16 +111,19 @@ def diagnose(
     top_is_wrong: bool = False,
     brought: Sequence[Oracle] = (),
     about: str = "",
+    inside: Sources | None = None,
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code.
 
     `top_is_wrong`: the person has said so already, by naming what is wrong. `brought`: oracles that
-    the tree's language has made. `about`: which of the trees of one file this is.
+    the tree's language has made. `about`: which of the trees of one file this is. `inside`: the
+    tree is that of the steps of one call, whose source is there; what is said of lines of a text is
+    not remembered, and nobody else knows it.
     """
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
     with_budget(tree, options.node_budget)
-    asked = oracles.gather(options, tree, path, brought)
+    asked = oracles.gather(options, tree, path, brought) if inside is None else []
     wishes += oracles.turned_off(options, asked)
     check_output(options.output)
     answers, opened = _answers(options.answers)
@@ -143,13 +147,13 @@ def diagnose(
         oracles=asked,
         journal=journal,
         notify=screen.note,
-        sources=sources_of(tree),
+        sources=sources_of(tree) if inside is None else inside,
         reruns=reruns_of(provenance, waiting.far),
         marks_lines=options.rerun is not False,
         may_run=bool(options.rerun),
         follows_unasked=options.rerun is None and not screen.interactive,
         waiting=waiting,
-        keeper=oracles.keeper(options, tree, path, screen.note),
+        keeper=None if inside else oracles.keeper(options, tree, path, screen.note),
     )
     oracles.tell(asked, screen.note)
     try:

@@ -9,18 +9,21 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.errors import UsageError
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE, chosen
 from whence.langs.python.record.executed_lines import LineWatch, Wanted
 from whence.langs.python.record.journal.choosing import journal_of, obstacle
-from whence.langs.python.record.launch import STOPPED, Kind, Target, launch
+from whence.langs.python.record.launch import STOPPED, Kind, Target, as_it_is, launch
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
 from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.record.user_code import UserCodeRules
+
+if TYPE_CHECKING:
+    from whence.langs.python.zoom.watching import Watch
 
 _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNCTION) [ARGS]"
 
@@ -196,7 +199,10 @@ def _configure_choice(group: Any) -> None:
 
 def _configure_rerun(command: argparse.ArgumentParser) -> None:
     """What whence itself asks for when it starts a program, or runs one again."""
-    for option in ("--repeatable", "--lines-of", "--lines-to", "--play", "--sandbox", "--debugger"):
+    for option in (
+        "--repeatable", "--lines-of", "--lines-to", "--zoom-of", "--zoom-to", "--play", "--sandbox",
+        "--debugger",
+    ):  # fmt: skip
         command.add_argument(option, help=argparse.SUPPRESS)
     for option in ("--whole-calls", "--window"):
         command.add_argument(option, type=_range, help=argparse.SUPPRESS)
@@ -245,6 +251,7 @@ def run(options: argparse.Namespace) -> NoReturn:
         watch = LineWatch(Wanted.from_text(options.lines_of), options.lines_to)
 
     journal = journal_of(options, settings.output, recording)
+    zoom = _zoom(options, recording) if options.zoom_of else None
 
     def start() -> None:
         recording.start()
@@ -271,7 +278,19 @@ def run(options: argparse.Namespace) -> NoReturn:
             if options.play:
                 os._exit(0)  # nothing of what a shut down does may reach the world
 
-    launch(target, start, finished)
+    launch(target, start, finished, zoom.compiled if zoom is not None else as_it_is)
+
+
+def _zoom(options: argparse.Namespace, recording: Recording) -> Watch:
+    """One call tells what its statements do; then the program has told enough."""
+    from whence.langs.python.zoom.watching import Wish, start
+
+    wish, backend = Wish.from_text(options.zoom_of), recording.backend
+
+    def finish() -> None:
+        recording.finish(STOPPED, "it was gone into far enough")
+
+    return start(wish, options.zoom_to, backend.here, lambda: backend.calls, finish)
 
 
 def _check_limits(options: argparse.Namespace) -> None:

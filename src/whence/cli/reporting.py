@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from whence.app import Debugging
 from whence.errors import WhenceError
@@ -15,6 +16,7 @@ from whence.report.html import page
 from whence.report.record import record
 from whence.report.regression_test import regression_test, write_test
 from whence.report.text import lines
+from whence.session.reaction import react
 
 
 def write_report(
@@ -36,6 +38,9 @@ def write_report(
             sources=sources,
             executed=executed,
         )
+        inside = debugging.inside
+        if inside is not None:
+            report["zoom"] = _inside(inside)
         plain = options.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
         _write(options.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
     elif options.format == "html":
@@ -47,6 +52,20 @@ def write_report(
         _write(options.output, "\n".join(lines(state, diagnosis, sources, executed)) + "\n")
     if options.regression_test is not None:
         note(_written_test(options.regression_test, debugging, diagnosis))
+
+
+def _inside(debugging: Debugging) -> dict[str, Any]:
+    """How the session inside the call at fault ended."""
+    outcome = react(debugging.state)
+    counts = debugging.counts
+    return record(
+        debugging.state,
+        debugging.diagnosis(outcome),
+        person=counts.person,
+        oracles=counts.oracles,
+        characters=counts.characters,
+        sources=debugging.sources,
+    )
 
 
 def _test_text(debugging: Debugging, diagnosis: Diagnosis) -> str:

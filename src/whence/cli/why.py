@@ -61,7 +61,7 @@ def configure(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Find out, and tell."""
     tree, provenance = open_any(options.recording)
-    node = _call(tree, options.call)
+    node = find_call(tree, options.call)
     call, problem = readable_call(tree, tree.position(node))
     if problem:
         raise UsageError(problem)
@@ -75,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
     return 0 if origin.node is not None else 1
 
 
-def _call(tree: Tree, text: str) -> int:
+def find_call(tree: Tree, text: str) -> int:
+    """The call with a number, or the last one of a function."""
     if text.isascii() and text.isdecimal():
         tree.position(int(text))
         return int(text)

@@ -93,6 +93,20 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """What makes a call a *step*: a piece of another call's own code.
+
+    Its arguments are what was so before it, its effects what is so after it. `label` says which
+    piece it is, `ending` how it ended if not by going on; the outcome's value is what it came to.
+    """
+
+    label: str
+    ending: str = ""
+    parts: tuple[Binding, ...] = ()
+    """The expressions that it worked out, named by their texts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One activation with all that is needed to judge it."""
 
@@ -108,6 +122,7 @@ class Call:
     """The equation as the tracer's language writes it; whence writes its own where it is empty."""
     output: tuple[str, ...] = ()
     """Of a whole run: the lines of its standard output, whoever printed them."""
+    step: Step | None = None
 
     def where(self) -> Location | None:
         """The source of what is judged."""
@@ -121,6 +136,11 @@ class Call:
 
     def left(self, limits: Limits = Limits()) -> str:
         """The call with its arguments."""
+        if self.step is not None:
+            before = ", ".join(
+                f"{each.name} = {show(each.value, limits)}" for each in self.arguments
+            )
+            return f"{self.step.label}; before: {before}" if before else self.step.label
         arguments = ", ".join(
             f"{each.name}={show(each.value, limits)}" if each.name else show(each.value, limits)
             for each in self.arguments
@@ -129,6 +149,8 @@ class Call:
 
     def right(self, limits: Limits = Limits()) -> str:
         """What came of it."""
+        if self.step is not None:
+            return f"→ after: {', '.join(self.afterwards(limits))}"
         outcome = self.outcome
         words = []
         if outcome.yielded:
@@ -147,6 +169,19 @@ class Call:
         else:
             words.append("did not end" + (":" + ending if ending else ""))
         return " ".join(words)
+
+    def afterwards(self, limits: Limits = Limits()) -> list[str]:
+        """Of a step: what is so after it, and how it ended, if there is anything to say."""
+        said = [
+            f"{each.target} is gone" if each.after is None
+            else f"{each.target} = {show(each.after, limits)}"
+            for each in self.effects
+        ]  # fmt: skip
+        said += [f"yields {show(value, limits)}" for value in self.outcome.yielded]
+        value = self.outcome.value
+        shown = "" if value is None else show(value, limits)
+        ending = " ".join(filter(None, (self.step.ending if self.step else "", shown)))
+        return [*said, *([ending] if ending else [])] or ["nothing changed"]
 
 
 @dataclass(frozen=True, slots=True)

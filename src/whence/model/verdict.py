@@ -27,6 +27,9 @@ PERSON = "person"
 REMEMBERED = "remembered"
 """The oracle that repeats what persons said. After a rejected diagnosis it is not believed."""
 
+SAID_OUTSIDE = "the session before"
+"""Inside a call: whoever said it of the whole run, where it counts as it does there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

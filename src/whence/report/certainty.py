@@ -18,7 +18,7 @@ from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
 from whence.model.symptom import SYMPTOM
 from whence.model.value import Value, is_cut, is_opaque
-from whence.model.verdict import PERSON, Verdict
+from whence.model.verdict import PERSON, SAID_OUTSIDE, Verdict
 from whence.ports import Tree
 from whence.report.source import Sources
 from whence.session.state import State
@@ -40,7 +40,8 @@ def doubts(state: State, diagnosis: Diagnosis, call: Call, sources: Sources) -> 
 
 def _answers(state: State) -> Iterator[str]:
     # What is wrong about the run as a whole was said by a person, or can be seen.
-    answers = [each for each in state.facts.answers if each.by != SYMPTOM]
+    known_before = (SYMPTOM, SAID_OUTSIDE)
+    answers = [each for each in state.facts.answers if each.by not in known_before]
     by = Counter(each.by for each in answers if each.by != PERSON)
     if by:
         given = ", ".join(f"{name} {count}" for name, count in by.items())

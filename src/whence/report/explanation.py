@@ -39,6 +39,8 @@ _WRONG = {
     "{callees}.",
 }
 _ENDLESS = (FaultKind.DID_NOT_END, FaultKind.BAD_INPUT_PASSED)
+_STEP = "What was so before it is right{also}, yet what it did is wrong."
+_LACKS = "All of its parts are right, yet what they come to is not: something is missing there."
 _ALL_CALLEES = "all that it called"
 _CALLEES_IN_SLICE = "all that it called that could have made what was marked"
 _SAID = {
@@ -114,8 +116,13 @@ def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> E
             "Only the rule is certain: the fault shows in this call or in one of "
             f"{len(diagnosis.group) - 1} more calls of {call.rule.name}."
         )
+    headline = f"The fault is in {call.function.short()}{_place(call, sources)}, call {node}."
+    if call.step is not None:
+        headline = f"The fault is in {call.function.short()}{_place(call, sources)}."
+    if call.step is not None or _has_steps(state, diagnosis):
+        sentences[0] = _of_step(state, diagnosis)
     return Explanation(
-        f"The fault is in {call.function.short()}{_place(call, sources)}, call {node}.",
+        headline,
         source,
         problem,
         tuple(row for row in rows if row[1]),
@@ -131,6 +138,21 @@ def _is_part(state: State, node: int, cycle: Cycle) -> bool:
     return function[tree.position(node)] in {function[tree.position(each)] for each in cycle.path}
 
 
+def _has_steps(state: State, diagnosis: Diagnosis) -> bool:
+    tree = state.tree
+    calls = (readable_call(tree, tree.position(node))[0] for node in diagnosis.callees)
+    return any(call.step is not None for call in calls)
+
+
+def _of_step(state: State, diagnosis: Diagnosis) -> str:
+    if diagnosis.kind is FaultKind.BAD_INPUT_PASSED:
+        return _WRONG[diagnosis.kind]
+    if _has_steps(state, diagnosis):
+        return _LACKS
+    also = f" and so is {_ALL_CALLEES}" if diagnosis.callees else ""
+    return _STEP.format(also=also)
+
+
 def _expected(answer: Answer) -> str:
     return f"{answer.mark} = {answer.expected}" if answer.mark else f"{answer.expected}"
 
@@ -138,6 +160,10 @@ def _expected(answer: Answer) -> str:
 def _given(call: Call) -> list[Row]:
     if call.text:
         return [("It was", [call.text])]
+    if call.step is not None:
+        before = [f"{each.name} = {_short(each.value)}" for each in call.arguments]
+        parts = [f"{each.name} = {_short(each.value)}" for each in call.step.parts]
+        return [("It is", [call.step.label]), ("Before it", before), ("It worked out", parts)]
     given = [
         f"{each.name or f'arg{number}'} = {_short(each.value)}"
         for number, each in enumerate(call.arguments, 1)
@@ -159,10 +185,16 @@ def _callees(state: State, diagnosis: Diagnosis) -> Row:
         calls.append(f"{short_equation(readable_call(tree, position)[0])}  ({said}{giver})")
     if len(shown) > CALLEES_SHOWN:
         calls.append(f"… and {len(shown) - CALLEES_SHOWN} more")
+    blamed = diagnosis.node
+    if blamed is not None and readable_call(tree, tree.position(blamed))[0].step is not None:
+        return "It did", calls  # nothing at all, as a rule
     return "It called", calls or ["nothing that could be at fault"]
 
 
 def _gave_back(call: Call, sources: Sources) -> list[Row]:
+    if call.step is not None:
+        printed = [("It printed", [repr(call.printed[:200])])] if call.printed else []
+        return [("After it", call.afterwards(_BRIEF)), *printed]
     out = [] if call.text else [_outcome(call, sources)]
     changed = []
     for effect in call.effects:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
-from whence.model.value import FULL
+from whence.model.value import FULL, show
 from whence.model.verdict import Answer
 from whence.ports import Tree
 from whence.report.explanation import NOT_ASKED, explain
@@ -92,6 +92,13 @@ def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, Any]:
         "call": node,
         "equation": call.equation(FULL),
     }
+    if call.step is not None:
+        item["step"] = {
+            "label": call.step.label,
+            "before": {each.name: show(each.value, FULL) for each in call.arguments},
+            "after": call.afterwards(FULL),
+            "parts": [[each.name, show(each.value, FULL)] for each in call.step.parts],
+        }
     if kind is not None:
         item["kind"] = kind.value
     return item

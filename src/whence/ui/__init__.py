@@ -52,6 +52,9 @@ class Debugging(Protocol):
     def executed(self, diagnosis: Diagnosis) -> Executed:
         """The lines that the call at fault ran."""
 
+    def zoom(self, node: int) -> tuple[Debugging, Outcome]:
+        """A session inside a call that is wrong, and what it needs first."""
+
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""
 

@@ -444,6 +444,13 @@ AT_THE_END = (
         "All questions are asked anew, with your earlier answers as defaults: Enter repeats one.",
     ),
     Spec(
+        ("zoom",), "zoom", "go into the call at fault: which of its statements is it?",
+        _do("zoom"),
+        "The program is run again, and the statements of this call, the rounds of its loops and "
+        "its branches are asked about, each by what was so before and after it; the end is a "
+        "statement. What was said of the calls that it made holds. See docs/zoom.md.",
+    ),
+    Spec(
         ("test",), "test [FILE]", "a failing test of the call at fault; with a file, write it",
         WriteTest,
         "In pytest style, made from what was recorded: it fails until the fault is mended. What "

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from whence.model.call import Call, OutcomeKind
+from whence.model.call import Call, OutcomeKind, Step
 from whence.model.value import BRIEF, Kind, Limits, Value, brackets, label_of, show
 
 STEP = 2
@@ -149,6 +149,8 @@ def equation(call: Call, limits: Limits, width: int, most: int) -> list[str]:
     """A call and its outcome, each value on at most `most` lines."""
     if len(call.outcome.yielded) > limits.parts and not call.text:
         return _folded_left(call, limits, width, most) + _folded_right(call, limits, width, most)
+    if call.step is not None:
+        return _step(call, call.step, limits, width, most)
     whole = call.equation(limits)
     if len(whole) <= width:
         return [whole]
@@ -157,6 +159,26 @@ def equation(call: Call, limits: Limits, width: int, most: int) -> list[str]:
     right = call.right(limits)
     left = _folded_left(call, limits, width, most)
     return left + ([right] if len(right) <= width else _folded_right(call, limits, width, most))
+
+
+def _step(call: Call, step: Step, limits: Limits, width: int, most: int) -> list[str]:
+    """A piece of a call: which one, and below it what was so before and after it."""
+    before = [(f"{each.name} = ", each.value) for each in call.arguments]
+    after = [(f"{each.target} = ", each.after) for each in call.effects if each.after is not None]
+    out = first_lines(_chopped(step.label, width, ""), most)
+    for label, values, said in (
+        ("before: ", before, [f"{name}{show(value, limits)}" for name, value in before]),
+        ("after:  ", after, call.afterwards(limits)),
+    ):
+        line = f"{label}{', '.join(said)}"
+        if len(_DEEPER + line) <= width or not values:
+            out += first_lines(_chopped(line, width, _DEEPER), most) if said else []
+            continue
+        out.append(f"{_DEEPER}{label}".rstrip())
+        for name, value in values:
+            out += fitted(value, limits, width, most, before=name, indent=2 * STEP)
+        out += [f"{_DEEPER * 2}{each}" for each in said[len(values) :]]
+    return out
 
 
 def _folded_left(call: Call, limits: Limits, width: int, most: int) -> list[str]:

@@ -16,7 +16,7 @@ from whence.model.call import MarkedPart
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import PERSON, Answer, Scope, Trust, Verdict
-from whence.ports import Following, Reruns
+from whence.ports import Following, Reruns, Zooming
 from whence.report.regression_test import regression_test, write_test
 from whence.report.source import source_lines
 from whence.report.text import lines as report_lines
@@ -116,7 +116,10 @@ class _Conversation:
         answers = sum(answer.by != SYMPTOM for answer in state.facts.answers)
         said = answers < len(state.facts.answers)
         top = None if said and not answers and not call.arguments else call
-        self.screen.say(*opening(top, known=known, answers=answers, width=self.screen.width))
+        question = self._question()
+        inside = question is not None and question.call.step is not None
+        width = self.screen.width
+        self.screen.say(*opening(top, known=known, answers=answers, width=width, inside=inside))
 
     # --- one turn ------------------------------------------------------------------------------
 
@@ -207,9 +210,12 @@ class _Conversation:
                 also = "rest searches on, " if rest else ""
                 return f"Enter ends; {also}undo, distrust, list, save, help > "
             case _:
-                return (
-                    "Enter ends; reject if this is not it; undo, list, source, test, save, help > "
-                )
+                return self._end_prompt()
+
+    def _end_prompt(self) -> str:
+        can_zoom = isinstance(self.debugging.reruns, Zooming)
+        words = "zoom, undo, source" if can_zoom else "undo, list, source"
+        return f"Enter ends; reject if this is not it; {words}, test, save, help > "
 
     def _hint(self) -> str:
         match self.outcome:
@@ -277,6 +283,9 @@ class _Conversation:
             return
         if what in ("full", "ran"):
             self._run_again(what)
+            return
+        if what == "zoom":
+            self._zoom()
             return
         if what == "reject":
             self._need(Found, "reject is for when a diagnosis stands")
@@ -471,6 +480,25 @@ class _Conversation:
         self.screen.note("running it again up to there …")
         reruns.debug(self._node(), at_end=at_end)
         self._fresh = True
+
+    def _zoom(self) -> None:
+        """Go into the call at fault: the same conversation, about its steps."""
+        outcome, reruns = self.outcome, self.debugging.reruns
+        node = outcome.diagnosis.node if isinstance(outcome, Found) else None
+        if node is None:
+            raise UsageError("zoom is for when a call was found to be at fault")
+        if not isinstance(reruns, Zooming):
+            raise UsageError("only calls of recorded Python programs are gone into")
+        if self.screen.interactive and not (reruns.is_harmless or self._may_run(reruns)):
+            self.screen.note("Not run.")
+            return
+        try:
+            inner, first = self.debugging.zoom(node)
+        except KeyboardInterrupt:
+            self.screen.note("Stopped.")
+            return
+        converse(inner, self.screen, first)
+        self.screen.note(f"Back at the diagnosis: call {node} is at fault.")
 
     def _may_run(self, reruns: Reruns) -> bool:
         """Whether the program may be run again; a person is asked once."""

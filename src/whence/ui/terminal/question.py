@@ -50,11 +50,15 @@ _ASKED = {
 }
 
 
-def opening(top: Call | None, *, known: bool, answers: int, width: int) -> list[Line]:
+def opening(
+    top: Call | None, *, known: bool, answers: int, width: int, inside: bool = False
+) -> list[Line]:
     """What a newcomer has to know before the first question, on three lines.
 
     The first, which call is wrong, is left out (None) where it was just said that the run is.
+    `inside`: it is one of the steps of this call that is looked for.
     """
+    what = "step" if inside else "call"
     so_far = "" if not answers else f" (after {answers} answer{'s' if answers > 1 else ''})"
     taken = f"{'Known' if known else 'Taken'} to be wrong{so_far}: "
     first = (
@@ -62,7 +66,7 @@ def opening(top: Call | None, *, known: bool, answers: int, width: int) -> list[
     )
     return [
         *first,
-        Line("Which call is to blame? Judge some: y right, n wrong, ? don't know,", Tone.QUIET),
+        Line(f"Which {what} is to blame? Judge some: y right, n wrong, ? don't know,", Tone.QUIET),
         Line(
             f"i should never get such input; n {_part(top)} marks a wrong part; help lists more.",
             Tone.QUIET,
@@ -147,7 +151,8 @@ def _shown(
     shown = [Line(text, Tone.CALL, strong) for text in equation(call, LIMITS, width, most)]
     shown += [Line(f"  {text}", Tone.CALL) for text in sources.outline(call)]
     shown += [Line(text, Tone.CALL, strong) for text in _reads(call, width, most)]
-    shown += [Line(text, Tone.CALL) for text in _effects(call.effects, width, most)]
+    if call.step is None:  # of a step they stand beside what was before it
+        shown += [Line(text, Tone.CALL) for text in _effects(call.effects, width, most)]
     printed = "\n".join(call.output) or call.printed
     return shown + [Line(text) for text in printed_lines(printed)]
 
@@ -177,7 +182,8 @@ def _differing(call: Call, last: Call | None) -> list[str]:
 
     Of a single argument one sees by oneself that it differs.
     """
-    if last is None or last.function.name != call.function.name or call.text:
+    plain = not call.text and call.step is None
+    if last is None or last.function.name != call.function.name or not plain:
         return []
     before = {each.name: each.value for each in (*last.arguments, *last.reads)}
     inputs = [each for each in (*call.arguments, *call.reads) if each.name]

@@ -37,6 +37,8 @@ def call_lines(call: Call, width: int) -> Iterator[str]:
     """What was recorded of a call, without its name and number."""
     if call.text:
         yield f"  {call.text}"
+    if call.step is not None:
+        yield f"  {call.step.label}"
 
     def value_lines(before: str, value: Value | None) -> Iterator[str]:
         if value is None:
@@ -50,11 +52,14 @@ def call_lines(call: Call, width: int) -> Iterator[str]:
         yield from value_lines(f"read {each.name} = ", each.value)
     for number, value in enumerate(call.outcome.yielded):
         yield from value_lines(f"yielded[{number}] = ", value)
-    if call.outcome.value is not None or not (call.outcome.yielded or call.text):
+    told_otherwise = call.outcome.yielded or call.text or call.step
+    if call.outcome.value is not None or not told_otherwise:
         kind = call.outcome.kind.name.lower().replace("_", " ")
         yield from value_lines(f"{kind}: ", call.outcome.value)
     for effect in call.effects:
         yield from value_lines(f"{effect.target} before: ", effect.before)
         yield from value_lines(f"{effect.target} after: ", effect.after)
+    for each in call.step.parts if call.step is not None else ():
+        yield from value_lines(f"{each.name} = ", each.value)
     for line in call.printed.splitlines():
         yield f"  | {line}"

@@ -76,12 +76,13 @@ class Target:
             literals(self.arguments)
 
 
-def _as_it_is(source: bytes | str, file: str) -> CodeType:
+def as_it_is(source: bytes | str, file: str) -> CodeType:
+    """What `python` makes of it."""
     return compile(source, file, "exec", dont_inherit=True)
 
 
 def launch(
-    target: Target, start: Callable[[], None], finished: Finished, compiled: Compiled = _as_it_is
+    target: Target, start: Callable[[], None], finished: Finished, compiled: Compiled = as_it_is
 ) -> NoReturn:
     """Run the program and leave the process as it does: by `SystemExit` or `KeyboardInterrupt`.
 

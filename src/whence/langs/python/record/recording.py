@@ -205,6 +205,11 @@ class Recording:
         return self._run
 
     @property
+    def backend(self) -> Backend:
+        """What records."""
+        return self._backend
+
+    @property
     def is_of_child(self) -> bool:
         """Whether this is not the program itself but a process that it has started."""
         return self._family is not None and self._family.is_child

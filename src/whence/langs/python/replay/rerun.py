@@ -10,7 +10,7 @@ import contextlib
 import json
 import shlex
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +95,7 @@ class ProgramReruns:
             whole = ["--whole-calls", f"{TOP}:{TOP}"]
             with self._windows.run(node, 1, lambda _: whole) as (tree, _):
                 return tree.call(TOP)
-        with self._again(node, ["--whole-calls", f"{node}:{node}"]) as tree:
+        with self._again(node, lambda _: ["--whole-calls", f"{node}:{node}"]) as (tree, _):
             recorded = self._tree.call(self._tree.position(node))
             again = tree.call(tree.position(node))
             different = contradiction(recorded, again)
@@ -109,10 +109,8 @@ class ProgramReruns:
             with self._windows.run(node, 1, lambda place: _line_options(wanted, place)) as (_, at):
                 return _lines_in(at)
         wanted = self._wanted_of_all(node)
-        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-            place = Path(folder)
-            with self._again(node, _line_options(wanted, place)):
-                return _lines_in(place)
+        with self._again(node, lambda place: _line_options(wanted, place)) as (_, place):
+            return _lines_in(place)
 
     def _wanted_of_all(self, node: int) -> Wanted:
         """The call, told by which of the recorded calls of its function it is."""
@@ -133,17 +131,23 @@ class ProgramReruns:
         return Wanted(code.file, code.first_line, code.qualname, count)
 
     @contextlib.contextmanager
-    def _again(self, node: int, wishes: Sequence[str]) -> Iterator[ColumnTree]:
-        """The tree of another run, in step with the recorded one up to the call."""
+    def _again(
+        self, node: int, wishes: Callable[[Path], Sequence[str]]
+    ) -> Iterator[tuple[ColumnTree, Path]]:
+        """The tree of another run, in step with the recorded one up to the call, and its folder.
+
+        Only in that folder can the run write anything; `wishes` are options, given the folder.
+        """
         conditions = Conditions.of(self._recording, self._header())
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
             limit = time_allowed(self._recording, self._tree, self._time_limit)
-            output, played = run_again(conditions, Path(folder), wishes, limit)
+            place = Path(folder)
+            output, played = run_again(conditions, place, wishes(place), limit)
             tree = open_trace(output)
             divergence = first_divergence(self._tree, tree, node)
             if divergence is not None:
                 raise CannotRepeat(self._diverged(str(divergence), played))
-            yield tree
+            yield tree, place
 
     def _diverged(self, how: str, played: Played) -> str:
         why = likely_cause(self._tree, self._header(), played, how)

@@ -28,7 +28,6 @@ from whence.langs.python.provenance.shadow_run import WHOLE, Request
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.replay.process import TIME_LIMIT, CannotRepeat, Conditions
-from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.replay.shadow_alignment import (
     Aligned,
     Difference,
@@ -36,6 +35,7 @@ from whence.langs.python.replay.shadow_alignment import (
     code_at,
     is_whole,
 )
+from whence.langs.python.replay.zooming import ZoomingReruns
 from whence.model.call import PRINTED, RESULT, Location, Mark, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
 from whence.model.value import Kind, Steps, parse_path, show
@@ -100,7 +100,7 @@ class _Answer:
 _Key = tuple[int, Mark, bool]
 
 
-class ShadowedProvenance(ProgramReruns):
+class ShadowedProvenance(ZoomingReruns):
     """Origins and influences of marked parts, by runs that are made when they are asked for."""
 
     def __init__(

@@ -1,0 +1,56 @@
+"""`whence zoom RECORDING CALL`: go into one call and find the statement at fault in it.
+
+The command itself is the wish to run the program again, and says that the call is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from whence.cli import diagnosing
+from whence.cli.opening import open_any, reruns_of, sources_of
+from whence.cli.waiting import Waiting
+from whence.cli.why import find_call
+from whence.errors import UsageError
+from whence.ports import Zooming
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "zoom",
+        help="find the statement at fault in a recorded call",
+        description="Goes into a call that is wrong: its statements, the rounds of its loops and "
+        "its branches are asked about, each by what was so before and after it, until a statement "
+        "is left (docs/zoom.md). The program is run again for it, up to the end of the call, with "
+        "all that it does. `zoom` at a diagnosis does the same. Exit codes are those of `whence "
+        "debug`.",
+    )
+    command.add_argument("recording", type=Path, metavar="RECORDING", help="a recording")
+    command.add_argument(
+        "call", metavar="CALL", help="the number of a call, or a function for its last call"
+    )
+    diagnosing.add_options(command)
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the program up to the end of the call, then hold the session."""
+    diagnosing.check(options)
+    if options.rerun is False:
+        raise UsageError("zoom runs the program again, and --no-rerun forbids that")
+    tree, provenance = open_any(options.recording)
+    node = find_call(tree, options.call)
+    reruns = reruns_of(provenance)
+    if not isinstance(reruns, Zooming):
+        raise UsageError(
+            f"{options.recording}: only calls of recorded Python programs are gone into"
+        )
+    with Waiting()("running it again"):
+        steps = reruns.zoom(node)
+    return diagnosing.diagnose(
+        options, steps, None, options.recording, top_is_wrong=True, about=f"call {node}",
+        inside=sources_of(tree),
+    )  # fmt: skip

@@ -1,0 +1,121 @@
+"""Goes into one recorded call: the program is run again, and that call tells of its statements.
+
+Invariant: nothing is believed of a run that went another way than the recorded one, up to the end
+of the call; and of a call whose text is not what it was nothing is said at all.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.util import decode_source
+from pathlib import Path
+from typing import Any
+
+from whence.langs.python.oracles.type_hints import unchanged_files
+from whence.langs.python.replay.alignment import contradiction, first_divergence
+from whence.langs.python.replay.process import CannotRepeat
+from whence.langs.python.replay.rerun import ProgramReruns
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.tables import CodeEntry
+from whence.langs.python.zoom.body import Body, NotThere, find_body
+from whence.langs.python.zoom.execution import How, Segment, Told, read_call
+from whence.langs.python.zoom.steps import Zoomed
+from whence.langs.python.zoom.variables import Variables
+from whence.langs.python.zoom.watching import MOST_EVENTS, Wish
+from whence.model.call import Call, OutcomeKind
+from whence.model.value import Kind, is_cut, show
+from whence.tree.memory import ColumnTree
+
+ENDLESS = 3_000
+"""Of a call that did not end so many events are enough to see why."""
+_TOLD = "zoom.json"
+
+
+class ZoomingReruns(ProgramReruns):
+    """Reruns that also go into calls."""
+
+    def zoom(self, node: int) -> ColumnTree:
+        """The steps of a call as a tree; `CannotRepeat` says why there are none."""
+        code, body = self._body_of(node)
+        position = self._tree.position(node)
+        call = self._tree.call(position)
+        ended = call.outcome.kind is not OutcomeKind.NOT_TERMINATED
+        wish = Wish(
+            node, code.file, code.first_line, code.qualname, Variables(body).of_module,
+            MOST_EVENTS if ended else ENDLESS,
+        )  # fmt: skip
+        told, printed = self._events_of(wish, call)
+        events = Told(told, printed)
+        try:
+            whole = read_call(events, body)
+        except NotThere as why:
+            raise CannotRepeat(f"call {node} cannot be gone into: {why}") from None
+        different = _other_end(call, events, whole)
+        if different:
+            raise _another_way(f"call {node} {different}")
+        return Zoomed(events, body, whole, self._tree, node, code.file).tree()
+
+    def _body_of(self, node: int) -> tuple[CodeEntry, Body]:
+        """The code of a call and the body that it ran."""
+        tree = self._tree
+        position = tree.position(node)
+        source = tree.sources[int(tree.source_of[position])]
+        detail = int(tree.details[position])
+        if not isinstance(source, TraceSource) or detail < 1:
+            raise CannotRepeat(f"call {node} is no call of a function, so there is nothing in it")
+        code = source.code(detail)
+        if code.is_text:
+            raise CannotRepeat(f"the text of {code.qualname} is in no file")
+        if code.module not in unchanged_files(source):
+            raise CannotRepeat(f"{code.file} is not what it was when it was recorded")
+        try:
+            text = decode_source(Path(code.file).read_bytes())
+            return code, find_body(text, code.first_line, code.qualname)
+        except NotThere as why:
+            raise CannotRepeat(str(why)) from None
+        except (OSError, SyntaxError, ValueError) as problem:
+            raise CannotRepeat(f"{code.file} cannot be read: {problem}") from None
+
+    def _events_of(self, wish: Wish, call: Call) -> tuple[dict[str, Any], bytes]:
+        """What the call tells in another run, and what it prints."""
+        node = wish.node
+
+        def wishes(place: Path) -> list[str]:
+            return ["--zoom-of", wish.text(), "--zoom-to", str(place / _TOLD)]
+
+        with self._again(node, wishes) as (again, place):
+            output = place / _TOLD
+            if not output.exists():
+                raise CannotRepeat(
+                    f"the program was run again, and call {node} told nothing: it did not "
+                    "begin, or its code is made anew while the program runs"
+                )
+            told = json.loads(output.read_text(encoding="utf-8"))
+            last = max(node, *(event[4] for event in told["events"] if len(event) > 4))
+            divergence = first_divergence(self._tree, again, last)
+            different = contradiction(call, again.call(again.position(node)))
+            if divergence is not None or different:
+                raise _another_way(str(divergence or f"at call {node}, {different}"))
+            return told, output.with_name(f"{output.name}.printed").read_bytes()
+
+
+def _another_way(how: str) -> CannotRepeat:
+    return CannotRepeat(
+        f"the program went another way when it was run again: {how}. What is recorded still holds."
+    )
+
+
+def _other_end(call: Call, told: Told, whole: Segment) -> str:
+    """How a call ended otherwise than it did when it was recorded; nothing if it did not."""
+    outcome = call.outcome
+    if whole.how is How.CUT:
+        return ""
+    if (outcome.kind is OutcomeKind.RAISED) != (whole.how is How.RAISE):
+        return "ended in another way"
+    if outcome.kind is not OutcomeKind.RETURNED or whole.value is None or outcome.value is None:
+        return ""
+    before, now = outcome.value, told.value(whole.value)
+    known = before.kind is Kind.ATOM and not (is_cut(before) or is_cut(now))
+    if known and show(before) != show(now):
+        return f"gave {show(before)}, now {show(now)}"
+    return ""

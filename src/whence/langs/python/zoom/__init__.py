@@ -1,0 +1,6 @@
+"""Inside one call: its statements as a tree of steps, each judged by what was before and after it.
+
+`body` is the text of a function, numbered; `instrumenting` and `watching` belong to the program's
+process, where one call tells each step that it makes; `execution` is what it told, as a tree;
+`variables` says which variables matter to a step; `steps` is the tree that is searched.
+"""

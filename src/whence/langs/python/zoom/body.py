@@ -1,0 +1,206 @@
+"""The body of one function as its text says it: statements with numbers, blocks and places.
+
+Shared by the process of the program, which tells statements by their numbers, and by whoever reads
+what it told. Invariant: the same text gives the same numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+MODULE = "<module>"
+_LOCALS = "<locals>"
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_UNSEEN = (
+    *_SCOPES, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr,
+)  # fmt: skip
+"""What is one value for its statement: what happens inside of it is not told."""
+
+
+class NotThere(Exception):
+    """Why there is no body to look into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of the body itself, not of a function in it."""
+
+    number: int
+    node: ast.stmt
+    parent: int
+    """The statement that it stands in, or -1."""
+    block: str
+    """Which block of that one: `body`, `orelse`, `handler`, `finalbody`."""
+
+
+@dataclass
+class Body:
+    """All statements of a body and the expressions whose values are told, by their numbers."""
+
+    owner: FunctionNode | ast.Module
+    text: str
+    statements: list[Statement] = field(default_factory=list)
+    expressions: list[ast.expr] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Number them."""
+        self._number(self.owner.body, -1, "body")
+
+    def _number(self, block: list[ast.stmt], parent: int, name: str) -> None:
+        for node in block:
+            number = len(self.statements)
+            self.statements.append(Statement(number, node, parent, name))
+            for expression in expressions_of(node):
+                self._number_parts(expression)
+            for inner, statements in blocks_of(node):
+                self._number(statements, number, inner)
+
+    def _number_parts(self, expression: ast.expr) -> None:
+        for part in told_parts(expression):
+            self.expressions.append(part)
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is that of a module, whose variables are global."""
+        return isinstance(self.owner, ast.Module)
+
+    def source(self, node: ast.expr | ast.stmt) -> str:
+        """The text of an expression or statement."""
+        return ast.get_source_segment(self.text, node) or ast.unparse(node)
+
+    def head(self, node: ast.stmt) -> str:
+        """The first line of a statement, without what stands in its blocks."""
+        return self.text.splitlines()[node.lineno - 1].strip()
+
+
+def blocks_of(node: ast.stmt) -> Iterator[tuple[str, list[ast.stmt]]]:
+    """The blocks of a compound statement, in the order of the text."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return
+    if isinstance(node, ast.Match):
+        for case in node.cases:
+            yield "body", case.body
+        return
+    if isinstance(node, ast.Try | ast.TryStar):
+        yield "body", node.body
+        for handler in node.handlers:
+            yield "handler", handler.body
+        yield "orelse", node.orelse
+        yield "finalbody", node.finalbody
+        return
+    for name in ("body", "orelse"):
+        yield name, getattr(node, name, [])
+
+
+def expressions_of(node: ast.stmt) -> list[ast.expr]:
+    """The expressions that a statement itself works out, in the order in which it does."""
+    match node:
+        case ast.Assign() | ast.AugAssign():
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            return [node.value, *targets]
+        case ast.AnnAssign():
+            return [] if node.value is None else [node.value, node.target]
+        case ast.Expr() | ast.Return():
+            return [] if node.value is None else [node.value]
+        case ast.Delete():
+            return list(node.targets)
+        case ast.Assert() | ast.If() | ast.While():
+            return [node.test]
+        case ast.Raise():
+            return [each for each in (node.exc, node.cause) if each is not None]
+        case ast.For() | ast.AsyncFor():
+            return [node.iter]
+        case ast.With() | ast.AsyncWith():
+            return [each.context_expr for each in node.items]
+        case ast.Match():
+            return [node.subject, *(each.guard for each in node.cases if each.guard is not None)]
+    return []
+
+
+def told_parts(expression: ast.expr) -> Iterator[ast.expr]:
+    """The parts of an expression whose values are told, the outer one after what it is made of."""
+    for child in _inner(expression):
+        yield from told_parts(child)
+    if is_told(expression):
+        yield expression
+
+
+def _inner(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, _UNSEEN):
+        return
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        # The method itself is no value that anybody wants to see.
+        yield node.func.value
+        rest: list[ast.AST] = [*node.args, *node.keywords]
+    elif isinstance(node, ast.Call):
+        rest = [*node.args, *node.keywords]
+    else:
+        rest = list(ast.iter_child_nodes(node))
+    for child in rest:
+        if isinstance(child, ast.expr):
+            yield child
+        elif isinstance(child, ast.keyword):
+            yield child.value
+
+
+def is_told(node: ast.expr) -> bool:
+    """Whether the value of an expression is told: names are known, constants speak for themselves.
+
+    A yield is told in its own way.
+    """
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        return isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Call):
+        is_super = isinstance(node.func, ast.Name) and node.func.id == "super"
+        return not is_super
+    if isinstance(node, ast.UnaryOp):
+        return not isinstance(node.operand, ast.Constant)
+    return isinstance(
+        node,
+        ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.NamedExpr | ast.Await | ast.ListComp
+        | ast.SetComp | ast.DictComp | ast.JoinedStr | ast.YieldFrom,
+    )  # fmt: skip
+
+
+def find_body(text: str, first_line: int, qualname: str) -> Body:
+    """The body of the function of this name that begins in this line."""
+    tree = ast.parse(text)
+    return Body(find_owner(tree, first_line, qualname), text)
+
+
+def find_owner(tree: ast.Module, first_line: int, qualname: str) -> FunctionNode | ast.Module:
+    """The function with this name that begins in this line, or the module itself."""
+    if qualname == MODULE:
+        return tree
+    found = [
+        node for name, node in functions(tree) if name == qualname and beginning(node) == first_line
+    ]
+    if len(found) == 1:
+        return found[0]
+    if qualname.endswith("<lambda>"):
+        raise NotThere("a lambda is one expression: it has no statements to go into")
+    if any(
+        isinstance(node, ast.ClassDef) and beginning(node) == first_line for node in ast.walk(tree)
+    ):
+        raise NotThere("the body of a class is not gone into")
+    raise NotThere(f"the text of {qualname} was not found where it was")
+
+
+def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, FunctionNode]]:
+    """All functions in a text, with their qualified names."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + node.name, node
+            yield from functions(node, f"{prefix}{node.name}.{_LOCALS}.")
+        elif isinstance(node, ast.ClassDef):
+            yield from functions(node, f"{prefix}{node.name}.")
+        else:
+            yield from functions(node, prefix)
+
+
+def beginning(node: FunctionNode | ast.ClassDef) -> int:
+    """The line that its code begins with: that of its first decorator."""
+    return min([node.lineno, *(each.lineno for each in node.decorator_list)])

@@ -1,0 +1,414 @@
+"""What one call did, as it told it: its states, and its statements as a tree in time.
+
+A *segment* is a stretch of the run: a statement, the test of a branch, the items of a loop, one
+round of it, the rounds from one on, or a stretch of statements that follow each other. It begins
+with one event and ends with another, and the states at both are what was before and after it.
+
+Invariant: every event is part of a segment, or nothing is believed; the events of a segment lie
+within those of the segment above it, and what is in none of its children is its own doing. Rounds
+of a loop are nested: what is left of the loop after a round is a segment in the one before.
+"""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from whence.langs.python.trace.decoding import Identities, Root
+from whence.langs.python.trace.tables import TypeEntry
+from whence.langs.python.trace.values import ValueReader
+from whence.langs.python.zoom.body import Body, NotThere
+from whence.model.value import Value
+
+_STEPPING = ("yield", "sent")
+State = Mapping[str, int]
+"""The number of each variable's value."""
+
+
+class What(Enum):
+    """What a segment is."""
+
+    CALL = "call"
+    STATEMENT = "statement"
+    STRETCH = "stretch"
+    TEST = "test"
+    ITEMS = "items"
+    ROUND = "round"
+    ROUNDS = "rounds"
+    REST = "rest"
+    """What came after the last thing that was told."""
+
+
+class How(Enum):
+    """How a segment ended, other than by going on to what follows."""
+
+    RETURN = "return"
+    BREAK = "break"
+    CONTINUE = "continue"
+    RAISE = "raise"
+    CUT = "cut"
+
+
+@dataclass
+class Segment:
+    """A stretch of the run, from one event to another."""
+
+    what: What
+    number: int
+    """Of the statement, for a stretch its first one; of a loop's parts the loop."""
+    first: int
+    end: int = -1
+    children: list[Segment] = field(default_factory=list)
+    how: How | None = None
+    round: int = 0
+    last_round: int = 0
+    value: int | None = None
+    """What was returned or raised, or what a test or the items of a loop came to."""
+    parts: list[tuple[int, int]] = field(default_factory=list)
+    """Expressions that it worked out itself, and their values, by number."""
+    rounds: list[int] = field(default_factory=list)
+    """Of each loop around it, which round it is in."""
+
+    @property
+    def last(self) -> int:
+        """The number of the last statement of a stretch, else that of the statement."""
+        return self.children[-1].last if self.what is What.STRETCH else self.number
+
+
+class _TypesAndNames:
+    """What the reader of values asks for."""
+
+    def __init__(self, told: Mapping[str, Any]):
+        self._names = told["names"]
+        self._types = [TypeEntry(*each) for each in told["types"]]
+
+    def name(self, number: int) -> str:
+        return str(self._names[number])
+
+    def type(self, number: int) -> TypeEntry:
+        return self._types[number]
+
+
+class Told:
+    """The events of a call, with the state at each and the values, read when they are looked at."""
+
+    def __init__(self, told: Mapping[str, Any], printed: bytes = b""):
+        self._tables: Any = _TypesAndNames(told)
+        self._values: Sequence[str] = told["values"]
+        self._read: dict[int, Value] = {}
+        self.is_cut = told["why"] != "left"
+        self.events: list[list[Any]] = told["events"]
+        self.states: list[State] = []
+        self.calls: list[int] = []
+        self._sizes: list[int] = []
+        self._printed = printed
+        self._yields = [n for n, each in enumerate(self.events) if each[0] == "yield"]
+        self._follow([str(each) for each in told["variables"]])
+
+    def _follow(self, variables: Sequence[str]) -> None:
+        state: dict[str, int] = {}
+        calls, size = 0, 0
+        for event in self.events:
+            if len(event) > 3:
+                changes, calls, size = event[3:6]
+                if changes:
+                    state = dict(state)
+                for name, value in changes:
+                    if value < 0:
+                        state.pop(variables[name], None)
+                    else:
+                        state[variables[name]] = value
+            self.states.append(state)
+            self.calls.append(calls)
+            self._sizes.append(size)
+
+    def value(self, number: int) -> Value:
+        """A value by its number."""
+        if number not in self._read:
+            data = bytes.fromhex(self._values[number])
+            identities = Identities()
+            for _ in range(2):  # the first reading finds out which values occur twice
+                made, _ = ValueReader(self._tables, data, Root(identities, 0, 0)).read(0)
+            self._read[number] = made
+        return self._read[number]
+
+    def after(self, place: int) -> int:
+        """The first event from a place on that tells the state."""
+        while place < len(self.events) - 1 and len(self.events[place]) <= 3:
+            place += 1
+        return min(place, len(self.events) - 1)
+
+    def before(self, place: int) -> int:
+        """The last event before a place that tells the state."""
+        place -= 1
+        while place > 0 and len(self.events[place]) <= 3:
+            place -= 1
+        return place
+
+    def yielded(self, first: int, end: int) -> list[int]:
+        """What was yielded between two events."""
+        places = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, end)]
+        return [self.events[each][2] for each in places]
+
+    def has_printed(self, first: int, end: int) -> tuple[int, int] | None:
+        """Which part of the output was printed between two events, if any was."""
+        start, stop = self._sizes[first], self._sizes[end]
+        return None if start == stop else (start, stop)
+
+    def printed(self, first: int, end: int) -> str:
+        """What was printed between two events."""
+        start, stop = self._sizes[first], self._sizes[end]
+        return self._printed[start:stop].decode("utf-8", "replace")
+
+
+class _Reader:
+    """Reads events as the structure of the text says they come."""
+
+    def __init__(self, told: Told, body: Body):
+        self._told = told
+        self._events = told.events
+        self._body = body
+        self._place = 0
+        self._rounds: list[int] = []
+        self._parts: list[tuple[int, int]] = []
+
+    def call(self) -> Segment:
+        """The whole call."""
+        whole = Segment(What.CALL, -1, 0)
+        self._place = 1
+        whole.children = self._block(-1)
+        while self._kind() in ("raise", "left"):
+            self._place += 1
+        if self._place < len(self._events):
+            raise NotThere("what it told does not fit its text")
+        whole.end = len(self._events) - 1
+        self._end(whole)
+        if self._told.is_cut:
+            whole.how = How.CUT
+        return whole
+
+    def _kind(self) -> str:
+        return self._events[self._place][0] if self._place < len(self._events) else ""
+
+    def _number(self) -> int:
+        return int(self._events[self._place][1])
+
+    def _block(self, parent: int) -> list[Segment]:
+        """Statements of one block of a statement, as many as come."""
+        found: list[Segment] = []
+        block = None
+        while self._kind() == "at":
+            statement = self._body.statements[self._number()]
+            if statement.parent != parent:
+                break
+            if block is None:
+                block = statement.block
+            # Another block of the same statement, or the same one once more, is for the caller.
+            if statement.block != block or (found and statement.number <= found[-1].number):
+                break
+            found.append(self._statement(statement.number))
+        return found
+
+    def _statement(self, number: int) -> Segment:
+        node = self._body.statements[number].node
+        segment = Segment(What.STATEMENT, number, self._place, rounds=list(self._rounds))
+        self._place += 1
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            self._loop(segment, isinstance(node, ast.While))
+        else:
+            self._own(segment)
+            while self._is_inside(number):
+                segment.children += self._block(number)
+                self._own(segment)
+        segment.end = self._told.after(self._place)
+        if self._kind() == "done" and self._number() == number:
+            self._place += 1
+            return segment
+        self._end(segment)
+        self._jump(segment, node)
+        if isinstance(node, ast.Break | ast.Continue):
+            segment.end = segment.first  # before the next round has begun
+        elif isinstance(node, ast.Return) and segment.how is How.RETURN:
+            segment.end = self._told.before(self._place)
+        return segment
+
+    def _is_inside(self, number: int) -> bool:
+        return self._kind() == "at" and self._body.statements[self._number()].parent == number
+
+    def _own(self, segment: Segment) -> None:
+        """What a statement tells besides the statements in it."""
+        while self._place < len(self._events):
+            kind, number, *rest = self._events[self._place]
+            if kind == "part":
+                self._parts.append((number, rest[0]))
+            elif kind == "test" and number == segment.number:
+                self._leaf(What.TEST, segment)
+                continue
+            elif kind == "return" and number == segment.number:
+                segment.value, segment.how = rest[0], How.RETURN
+            elif kind not in _STEPPING and not (kind == "caught" and number == segment.number):
+                break
+            self._place += 1
+        segment.parts += self._parts
+        self._parts = []
+
+    def _leaf(self, what: What, above: Segment) -> None:
+        """The test of a branch or loop, or the items of one: what was told since it began."""
+        event = self._events[self._place]
+        first = self._told.after(above.children[-1].end if above.children else above.first)
+        leaf = Segment(what, above.number, first, rounds=list(above.rounds))
+        leaf.value, leaf.parts = event[2], self._parts
+        self._parts = []
+        leaf.end = self._place
+        above.children.append(leaf)
+        self._place += 1
+
+    def _loop(self, segment: Segment, is_while: bool) -> None:
+        """A loop: each round and what follows it are nested in the round before."""
+        above, count = segment, 0
+        chain = [segment]
+        while self._place < len(self._events):
+            kind, number = self._events[self._place][:2]
+            if kind == "part":
+                self._parts.append((number, self._events[self._place][2]))
+                self._place += 1
+            elif kind in _STEPPING:
+                self._place += 1
+            elif kind in ("test", "items") and number == segment.number:
+                if kind == "test" and count:
+                    above = self._rest_of(above, chain)
+                self._leaf(What.TEST if kind == "test" else What.ITEMS, above)
+            elif kind == "round" and number == segment.number:
+                count += 1
+                if count > 1 and not is_while:
+                    above = self._rest_of(above, chain)
+                self._one_round(segment, above, count)
+            else:
+                break
+        above.parts += self._parts
+        self._parts = []
+        above.children += self._block(segment.number)  # the block of `else`
+        self._close(chain, count)
+
+    def _rest_of(self, above: Segment, chain: list[Segment]) -> Segment:
+        made = Segment(What.ROUNDS, above.number, above.children[-1].end, rounds=above.rounds)
+        above.children.append(made)
+        chain.append(made)
+        return made
+
+    def _one_round(self, loop: Segment, above: Segment, count: int) -> None:
+        one = Segment(What.ROUND, loop.number, self._place, round=count)
+        one.rounds = [*loop.rounds, count]
+        self._place += 1
+        self._rounds.append(count)
+        one.children = self._block(loop.number)
+        self._rounds.pop()
+        one.end = one.children[-1].end if one.children else one.first
+        self._end(one)
+        if one.how is How.CONTINUE:
+            one.how = None
+        above.children.append(one)
+
+    def _close(self, chain: list[Segment], count: int) -> None:
+        end = self._told.after(self._place)
+        last = chain[-1]
+        if len(chain) > 1 and len(last.children) == 1 and last.children[0].what is What.TEST:
+            # Only the test that ended the loop is left of it.
+            chain.pop()
+            chain[-1].children[-1] = last.children[0]
+        for place, each in enumerate(chain):
+            each.end = end
+            each.last_round = count
+            if place:
+                each.round = place + 1
+        is_cut = self._place >= len(self._events)
+        for each in reversed(chain):
+            self._end(each)
+            if is_cut and each.how is None:
+                each.how = How.CUT
+            if each.how is How.BREAK:
+                each.how = None
+
+    def _end(self, segment: Segment) -> None:
+        """A segment that did not end by itself ended as the last jump in it did.
+
+        After that there is nothing but what a `finally` does.
+        """
+        if segment.how is not None:
+            return
+        jump = next((each for each in reversed(segment.children) if each.how is not None), None)
+        if jump is not None:
+            segment.how, segment.value = jump.how, jump.value
+
+    def _jump(self, segment: Segment, node: ast.stmt) -> None:
+        if segment.how is not None:
+            return
+        if isinstance(node, ast.Break):
+            segment.how = How.BREAK
+        elif isinstance(node, ast.Continue):
+            segment.how = How.CONTINUE
+        elif self._place >= len(self._events):
+            segment.how = How.CUT
+        else:
+            segment.how, segment.value = How.RAISE, self._exception()
+
+    def _exception(self) -> int | None:
+        """What was raised: it is told by who handles it next, if anybody does."""
+        for event in self._events[self._place :]:
+            if event[0] in ("caught", "raise"):
+                found = event[2]
+                return None if found is None else int(found)
+            if event[0] in ("at", "done", "left"):
+                return None  # a `with` has swallowed it
+        return None
+
+
+def read_call(told: Told, body: Body) -> Segment:
+    """What a call did, with its stretches of statements halved."""
+    reader = _Reader(told, body)
+    whole = reader.call()
+    _halve(whole)
+    return whole
+
+
+def _halve(segment: Segment) -> None:
+    """Put stretches above statements that follow each other, so that no segment has many."""
+    pending = [segment]
+    while pending:
+        each = pending.pop()
+        each.children = _halves(each.children)
+        pending += each.children
+
+
+def _halves(children: list[Segment]) -> list[Segment]:
+    """The same with two stretches in the place of many statements."""
+    before = [each for each in children if each.what is not What.STATEMENT]
+    statements = [each for each in children if each.what is What.STATEMENT]
+    if len(statements) <= 2 or children != before + statements:
+        return children
+    middle = _middle([max(1, each.end - each.first) for each in statements])
+    return [*before, _stretch(statements[:middle]), _stretch(statements[middle:])]
+
+
+def _middle(weights: list[int]) -> int:
+    """Where the two sides weigh about the same, neither of them empty."""
+    total, sum_ = sum(weights), 0
+    best, apart = 1, total
+    for place, weight in enumerate(weights[:-1], 1):
+        sum_ += weight
+        if abs(total - 2 * sum_) < apart:
+            best, apart = place, abs(total - 2 * sum_)
+    return best
+
+
+def _stretch(children: list[Segment]) -> Segment:
+    if len(children) == 1:
+        return children[0]
+    first, last = children[0], children[-1]
+    made = Segment(What.STRETCH, first.number, first.first, last.end, children)
+    made.how, made.value, made.rounds = last.how, last.value, first.rounds
+    return made

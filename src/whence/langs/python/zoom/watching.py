@@ -1,0 +1,309 @@
+"""In the process of the program: what one of its calls does, statement by statement.
+
+The recorder counts the calls, so the wanted one is known by its number, and so is what each
+statement called. Values are written as the recorder writes them. What the call prints goes to a
+file of its own, whose size tells who printed what. When the call has ended, or has told enough, the
+process ends: what the program would do after that is of no interest.
+
+Invariant: nothing of the program is run to tell of it, and nothing of it is changed; a call that is
+not the wanted one costs one comparison.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from whence.langs.python.record.options import Bound
+from whence.langs.python.record.snapshot import Snapshots, Tables, is_class, type_name
+from whence.langs.python.record.summaries import SUMMARIES
+from whence.langs.python.zoom.instrumenting import (
+    AT,
+    CAUGHT,
+    DONE,
+    ENTER,
+    ITEMS,
+    LEFT,
+    PART,
+    RAISED,
+    RETURNED,
+    ROUND,
+    SENT,
+    TEST,
+    YIELDED,
+    instrumented,
+)
+
+STATE_BOUND = Bound(depth=4, width=64, attributes=32, text=400, budget=300)
+PART_BOUND = Bound(depth=2, width=12, attributes=8, text=80, budget=24)
+MOST_EVENTS = 40_000
+"""After so many the call is not followed any further."""
+_OUTPUT = 1
+_ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
+_CODE = (FunctionType, BuiltinFunctionType, ModuleType)
+
+# The program may put something else in their place.
+_open, _frame, _exit, _fstat, _exc_info = open, sys._getframe, os._exit, os.fstat, sys.exc_info
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which call, of which code, and how much of it."""
+
+    node: int
+    file: str
+    first_line: int
+    name: str
+    module_names: tuple[str, ...] = ()
+    """Module variables that its text names."""
+    most: int = MOST_EVENTS
+
+    def text(self) -> str:
+        """As a word of a command line."""
+        return json.dumps([
+            self.node, self.file, self.first_line, self.name, self.module_names, self.most
+        ])  # fmt: skip
+
+    @classmethod
+    def from_text(cls, text: str) -> Wish:
+        """What `text` made."""
+        node, file, first_line, name, names, most = json.loads(text)
+        return cls(int(node), str(file), int(first_line), str(name), tuple(names), int(most))
+
+
+class Numbers(Tables):
+    """Names and types that values are written with, to be told at the end."""
+
+    def __init__(self) -> None:
+        super().__init__(bytearray(), ())
+
+    def told(self) -> dict[str, Any]:
+        """All of them, in the order of their numbers."""
+        return {"names": list(self._names), "types": [list(key) for key in self._types]}
+
+
+class Watch:
+    """Waits for one call, and takes down what it tells."""
+
+    def __init__(
+        self, wish: Wish, here: Callable[[], int], calls: Callable[[], int],
+        ended: Callable[[dict[str, Any]], None],
+    ):  # fmt: skip
+        self._wish = wish
+        self._here, self._calls, self._ended = here, calls, ended
+        self._numbers = Numbers()
+        self._snapshots = Snapshots(self._numbers, SUMMARIES)
+        self._values: dict[bytes, int] = {}
+        self._names: dict[str, int] = {}
+        self._last: dict[str, tuple[object, int]] = {}
+        self._events: list[list[Any]] = []
+        self._full = 0
+        self._over = False
+        self._handled: object = None
+        self._process = os.getpid()
+
+    def install(self) -> None:
+        """Let rewritten code find what it calls."""
+        hooks: Mapping[str, Any] = {
+            ENTER: self._enter, AT: self._at, DONE: self._done, ROUND: self._round,
+            TEST: self._test, ITEMS: self._items, RETURNED: self._returned,
+            YIELDED: self._yielded, SENT: self._sent, PART: self._part, CAUGHT: self._caught,
+            RAISED: self._raised, LEFT: self._left,
+        }  # fmt: skip
+        builtins.__dict__.update(hooks)
+
+    def compiled(self, source: bytes | str, file: str) -> CodeType:
+        """The code of a module; if it is the one, with the function rewritten."""
+        wish = self._wish
+        if file != wish.file:
+            return compile(source, file, "exec", dont_inherit=True)
+        return instrumented(source, file, wish.first_line, wish.name)
+
+    # --- what rewritten code calls ---------------------------------------------------------------
+
+    def _enter(self) -> bool:
+        if self._here() != self._wish.node or os.getpid() != self._process:
+            return False
+        self._handled = _exc_info()[1]
+        self._tell("enter", -1, None, _frame(1))
+        return True
+
+    def _at(self, number: int) -> None:
+        last = self._events[-1]
+        if last[0] == "done":  # nothing happens between one statement and the next
+            self._events.append(["at", number, None, [], *last[4:]])
+        else:
+            self._tell("at", number, None, _frame(1))
+
+    def _done(self, number: int) -> None:
+        self._tell("done", number, None, _frame(1))
+
+    def _round(self, number: int) -> None:
+        self._tell("round", number, None, _frame(1))
+
+    def _test(self, number: int, value: Any) -> Any:
+        self._tell("test", number, self._value(value, STATE_BOUND), _frame(1))
+        return value
+
+    def _items(self, number: int, value: Any) -> Any:
+        self._tell("items", number, self._value(value, STATE_BOUND), _frame(1))
+        return value
+
+    def _returned(self, number: int, value: Any) -> Any:
+        self._tell("return", number, self._value(value, STATE_BOUND), _frame(1))
+        return value
+
+    def _yielded(self, value: Any) -> Any:
+        self._tell("yield", -1, self._value(value, STATE_BOUND), _frame(1))
+        return value
+
+    def _sent(self, value: Any) -> Any:
+        self._tell("sent", -1, self._value(value, STATE_BOUND), _frame(1))
+        return value
+
+    def _part(self, number: int, value: Any) -> Any:
+        self._events.append(["part", number, self._value(value, PART_BOUND)])
+        return value
+
+    def _caught(self, number: int) -> None:
+        """An exception is handled, or a `finally` begins, maybe because of one."""
+        self._tell("caught", number, self._exception(), _frame(1))
+
+    def _raised(self) -> None:
+        self._tell("raise", -1, self._exception(), _frame(1))
+
+    def _left(self) -> None:
+        self._tell("left", -1, None, _frame(1))
+        self._finish("left")
+
+    # --- taking it down --------------------------------------------------------------------------
+
+    def _exception(self) -> int | None:
+        found = _exc_info()[1]
+        return None if found is None or found is self._handled else self._value(found, STATE_BOUND)
+
+    def _tell(self, kind: str, number: int, value: int | None, frame: FrameType) -> None:
+        self._events.append(
+            [kind, number, value, self._state(frame), self._calls(), self._printed()]
+        )
+        self._full += 1
+        if self._full >= self._wish.most:
+            self._finish("enough")
+
+    def _state(self, frame: FrameType) -> list[list[int]]:
+        """The variables that differ from what was told last: pairs of a name and a value."""
+        changed, last = [], self._last
+        seen = set()
+        for name, value in self._variables(frame):
+            seen.add(name)
+            known = last.get(name)
+            if known is not None and known[0] is value and type(value) in _ATOMS:
+                continue
+            number = self._value(value, STATE_BOUND)
+            if known is None or known[1] != number:
+                changed.append([self._name(name), number])
+            # Only what cannot change is kept, so that nothing lives longer than it would.
+            last[name] = (value if type(value) in _ATOMS else self, number)
+        for name in [each for each in last if each not in seen]:
+            changed.append([self._name(name), -1])
+            del last[name]
+        return changed
+
+    def _variables(self, frame: FrameType) -> list[tuple[str, Any]]:
+        found = frame.f_globals
+        is_module = frame.f_locals is found
+        chosen = [(name, found[name]) for name in self._wish.module_names if name in found]
+        chosen = [each for each in chosen if not _is_code(each[1])]
+        if is_module:
+            return chosen
+        return [*frame.f_locals.items(), *chosen]
+
+    def _name(self, name: str) -> int:
+        return self._names.setdefault(name, len(self._names))
+
+    def _value(self, value: Any, bound: Bound) -> int:
+        written = self._snapshots.write(value, bound)
+        return self._values.setdefault(written, len(self._values))
+
+    def _printed(self) -> int:
+        stream = sys.stdout
+        try:
+            if type_name(type(stream)) == ("_io", "TextIOWrapper"):
+                stream.flush()
+            return _fstat(_OUTPUT).st_size
+        except (OSError, ValueError):
+            return 0
+
+    def _finish(self, why: str) -> None:
+        if self._over or os.getpid() != self._process:  # a child that was forked off goes on
+            return
+        self._over = True
+        self._ended({
+            **self._numbers.told(), "variables": list(self._names), "events": list(self._events),
+            "values": [each.hex() for each in self._values], "why": why,
+        })  # fmt: skip
+
+
+def _is_code(value: Any) -> bool:
+    return type(value) in _CODE or is_class(value)
+
+
+class _Loader(SourceFileLoader):
+    """Loads the module that the function is in."""
+
+    compiled: Callable[[bytes | str, str], CodeType]
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Rewritten, and never from a cache."""
+        path = self.get_filename(fullname)
+        return self.compiled(self.get_data(path), path)
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, watch: Watch, file: str):
+        self._watch, self._file = watch, file
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module with the wanted function; all others are found as always."""
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.origin != self._file or type(spec.loader) is not SourceFileLoader:
+            return None
+        loader = _Loader(fullname, spec.origin)
+        loader.compiled = self._watch.compiled
+        spec.loader = loader
+        return spec
+
+
+def start(
+    wish: Wish, output: str, here: Callable[[], int], calls: Callable[[], int],
+    finish: Callable[[], None],
+) -> Watch:  # fmt: skip
+    """Watch for the call; when it has been told of, write that down and end the process.
+
+    `finish` ends the recording.
+    """
+    output = os.path.abspath(output)  # noqa: PTH100 - the program may change its folder
+    printed = f"{output}.printed"
+
+    def ended(told: dict[str, Any]) -> None:
+        with _open(output, "w", encoding="utf-8") as file:
+            json.dump(told, file)
+        finish()
+        _exit(0)
+
+    watch = Watch(wish, here, calls, ended)
+    watch.install()
+    sys.meta_path.insert(0, _Finder(watch, wish.file))
+    descriptor = os.open(printed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
+    os.dup2(descriptor, _OUTPUT)
+    return watch

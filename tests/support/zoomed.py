@@ -1,0 +1,361 @@
+"""Calls that are gone into in this process, and answers to what is asked about them.
+
+The answers are those of somebody who knows what the function should do: each piece of the repaired
+text is run from the state that the buggy one was in, and what it comes to is what was intended.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType, ModuleType
+from typing import Any
+
+from whence.app import Debugging
+from whence.langs.python.record.snapshot import Snapshots
+from whence.langs.python.record.summaries import SUMMARIES
+from whence.langs.python.zoom.body import Body, beginning, find_body, functions
+from whence.langs.python.zoom.execution import How, Segment, Told, What, read_call
+from whence.langs.python.zoom.instrumenting import ENTER, instrumented
+from whence.langs.python.zoom.steps import Zoomed
+from whence.langs.python.zoom.variables import Variables
+from whence.langs.python.zoom.watching import MOST_EVENTS, STATE_BOUND, Numbers, Watch, Wish
+from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
+from whence.model.value import FULL, Value, show
+from whence.model.verdict import Answer, Verdict
+from whence.session.events import Answered, Ask, StrategyChosen
+from whence.session.events import Outcome as Reaction
+from whence.session.state import Options
+from whence.session.state import State as Session
+from whence.tree.memory import ColumnTree, Node, tree_of
+
+FILE = "prog.py"
+Scope = dict[str, Any]
+
+
+class Copying(Watch):
+    """Also keeps copies of the variables, to start from them again."""
+
+    def __init__(
+        self, wish: Wish, here: Callable[[], int], ended: Callable[[dict[str, Any]], None]
+    ):
+        super().__init__(wish, here, lambda: 0, ended)
+        self.kept: dict[int, Scope] = {}
+
+    def _tell(self, kind: str, number: int, value: int | None, frame: FrameType) -> None:
+        self.kept[len(self._events)] = _copied(dict(self._variables(frame)))
+        super()._tell(kind, number, value, frame)
+
+    def at(self, place: int) -> Scope:
+        """A copy of the variables as they were at an event."""
+        while place not in self.kept:
+            place -= 1
+        return _copied(self.kept[place])
+
+
+def _copied(scope: Scope) -> Scope:
+    modules = {name: each for name, each in scope.items() if isinstance(each, ModuleType)}
+    rest = {name: each for name, each in scope.items() if name not in modules}
+    try:
+        return {**copy.deepcopy(rest), **modules}
+    except Exception:
+        return {**{name: _copied_alone(each) for name, each in rest.items()}, **modules}
+
+
+def _copied_alone(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value
+
+
+@dataclass
+class Followed:
+    """A call of a program that ran in this process."""
+
+    zoomed: Zoomed
+    watch: Copying
+    namespace: Scope
+    entered: int
+    """How many calls of the function began."""
+
+
+def follow(
+    source: str, name: str, run: Callable[[Scope], object] | str, *, nth: int = 1,
+    most: int = MOST_EVENTS, file: str = FILE, module: str = "program",
+    then: BaseException | None = None,
+) -> Followed:  # fmt: skip
+    """What the `nth` call of a function does. `run`: an expression to work out, if not a call.
+
+    `then` is raised when it has told enough, where a process of its own would end.
+    """
+    first = next(beginning(node) for each, node in functions(ast.parse(source)) if each == name)
+    body = find_body(source, first, name)
+    found: list[dict[str, Any]] = []
+    count = 0
+
+    def here() -> int:
+        nonlocal count
+        count += 1
+        return count
+
+    def ended(told: dict[str, Any]) -> None:
+        found.append(told)
+        if then is not None:
+            raise then
+
+    wish = Wish(nth, file, first, name, Variables(body).of_module, most)
+    watch = Copying(wish, here, ended)
+    watch.install()
+    namespace: Scope = {"__name__": module}
+    try:
+        exec(instrumented(source, file, first, name), namespace)
+        if isinstance(run, str):
+            eval(run, namespace)
+        else:
+            run(namespace)
+    except BaseException as problem:
+        if isinstance(problem, KeyboardInterrupt):
+            raise
+    finally:
+        for hook in [each for each in builtins.__dict__ if each.startswith("@zoom.")]:
+            del builtins.__dict__[hook]
+    if not found:
+        raise LookupError(f"{name} was called {count} times")
+    told = Told(found[0])
+    zoomed = Zoomed(told, body, read_call(told, body), recorded(name), 1, file)
+    return Followed(zoomed, watch, namespace, count)
+
+
+def recorded(name: str) -> ColumnTree:
+    """A recording of one call, for what is gone into without one."""
+    function = Function(f"program.{name}", name, "program", Location(FILE, 1))
+    call = Call(function, Rule(name, name), Outcome(OutcomeKind.RETURNED))
+    return tree_of([Node(1, None, call)])
+
+
+def session(tree: ColumnTree, strategy: str = "auto") -> tuple[Debugging, Reaction]:
+    """A session about a call that is known to be wrong."""
+    debugging = Debugging(Session(tree, options=Options(ask_top=False, confirm_top=False)))
+    return debugging, debugging.start([StrategyChosen(strategy)] if strategy != "auto" else [])
+
+
+class Intended:
+    """Knows what the repaired text does, piece by piece."""
+
+    def __init__(self, followed: Followed, repaired: str, name: str):
+        self._followed = followed
+        self._told = followed.zoomed.told
+        self.tree = followed.zoomed.tree()
+        first = next(
+            beginning(node) for each, node in functions(ast.parse(repaired)) if each == name
+        )
+        self._body = find_body(repaired, first, name)
+        self._steps: Any = self.tree.sources[0]
+
+    def diagnose(self, strategy: str) -> tuple[Debugging, Reaction]:
+        """Answer all questions."""
+        debugging, outcome = session(self.tree, strategy)
+        while isinstance(outcome, Ask):
+            answer = Answer(outcome.question.node, self.judge(outcome.question.node))
+            outcome = debugging.send(Answered((answer,)))
+        return debugging, outcome
+
+    def is_wrong(self) -> bool:
+        """Whether the call as a whole is."""
+        return self._judge(self._followed.zoomed.whole) is Verdict.WRONG
+
+    def judge(self, node: int) -> Verdict:
+        """Whether a step is what the repaired text would have made of the same state."""
+        return self._judge(self._steps.segments[int(self.tree.details[self.tree.position(node)])])
+
+    def _judge(self, segment: Segment) -> Verdict:
+        told = self._told
+        how, value, after, out = self._run(segment)
+        actual = {name: self._shown(each) for name, each in told.states[segment.end].items()}
+        alive = self._alive(segment)
+        names = [name for name in {*after, *actual} if name in alive]
+        same = all(actual.get(name) == _written(after[name]) for name in names if name in after)
+        gone = [name for name in names if name not in after]
+        yielded = [self._shown(each) for each in told.yielded(segment.first, segment.end)]
+        is_right = (
+            same and not gone and (how, value) == self._ended(segment)
+            and list(map(_written, out)) == yielded
+        )  # fmt: skip
+        return Verdict.RIGHT if is_right else Verdict.WRONG
+
+    def _alive(self, segment: Segment) -> frozenset[str]:
+        variables = Variables(self._followed.zoomed.body)
+        if segment.what is What.CALL:
+            return variables.parameters | variables.outer
+        alive: frozenset[str] = self._steps.alive(segment)
+        return alive
+
+    def _shown(self, number: int) -> str:
+        return show(self._told.value(number), FULL)
+
+    def _ended(self, segment: Segment) -> tuple[str, str]:
+        value = "" if segment.value is None else self._shown(segment.value)
+        if segment.what in (What.TEST, What.ITEMS):
+            return "value", value
+        if segment.how is How.RAISE:
+            return "raise", value.partition("(")[0]
+        if segment.how is How.RETURN or segment.what is What.CALL:
+            return "return", value or "None"
+        return ("" if segment.how is None else segment.how.value), ""
+
+    def _run(self, segment: Segment) -> tuple[str, str, Scope, list[Any]]:
+        """The same piece of the repaired text from the same state."""
+        before = self._followed.watch.at(segment.first)
+        is_async = isinstance(self._body.owner, ast.AsyncFunctionDef)
+        scope = dict(self._followed.namespace)
+        exec(compile(_piece(self._body, segment, list(before), is_async), FILE, "exec"), scope)
+        out: list[Any] = []
+        builtins.__dict__[ENTER] = lambda: False  # what it calls of itself runs as always
+        try:
+            found = scope["__piece"](out, self._items(segment), **before)
+            if is_async:
+                found = _finished(found)
+        except Exception as raised:
+            return "raise", type(raised).__name__, before, out
+        finally:
+            del builtins.__dict__[ENTER]
+        how, value, after = found
+        if segment.what is What.ROUND and how == "continue":
+            how = ""
+        if segment.what is What.CALL and how == "":
+            how = "return"
+        shown = _written(value) if how in ("return", "value") else ""
+        after = {name: each for name, each in after.items() if not name.startswith("__")}
+        return how, shown, after, out
+
+    def _items(self, segment: Segment) -> list[Any]:
+        """What a loop still has to go over: what was bound in the rounds that came."""
+        node = self._body.statements[segment.number].node if segment.number >= 0 else None
+        if segment.what is not What.ROUNDS or not isinstance(node, ast.For):
+            return []
+        whole = self._literal(segment)
+        if whole is not None:
+            return whole[segment.round - 1 :]
+        items = []
+        above: Segment | None = segment
+        while above is not None:
+            one = next((each for each in above.children if each.what is What.ROUND), None)
+            if one is not None:
+                items.append(_value_of(node.target, self._followed.watch.at(one.first)))
+            above = next((each for each in above.children if each.what is What.ROUNDS), None)
+        return items
+
+    def _literal(self, segment: Segment) -> list[Any] | None:
+        """All items, where they are numbers or texts: also those that never came."""
+        pending, chosen = [self._followed.zoomed.whole], None
+        while pending:
+            each = pending.pop()
+            is_its = each.what is What.ITEMS and each.number == segment.number
+            later = chosen is None or each.first > chosen.first
+            if is_its and each.first <= segment.first and later:
+                chosen = each
+            pending += each.children
+        assert chosen is not None and chosen.value is not None
+        try:
+            return list(eval(self._shown(chosen.value), {"__builtins__": {"range": range}}))
+        except (SyntaxError, NameError, TypeError):
+            return None
+
+
+def _finished(coroutine: Any) -> Any:
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits for something")
+
+
+def _value_of(target: ast.expr, scope: Scope) -> Any:
+    return eval(ast.unparse(target), {}, scope)
+
+
+def _written(value: Any) -> str:
+    """A value as it is shown to a person."""
+    numbers = Numbers()
+    written = Snapshots(numbers, SUMMARIES).write(value, STATE_BOUND)
+    told = {
+        **numbers.told(), "values": [written.hex()], "variables": [], "events": [], "why": "left",
+    }  # fmt: skip
+    made: Value = Told(told).value(0)
+    return show(made, FULL)
+
+
+class _Ends(ast.NodeTransformer):
+    """Makes all ways out of a piece the end of a function."""
+
+    def __init__(self) -> None:
+        self._loops = 0
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        return _end("return", node.value or ast.Constant(None))
+
+    def visit_Break(self, node: ast.Break) -> ast.stmt:
+        return node if self._loops else _end("break")
+
+    def visit_Continue(self, node: ast.Continue) -> ast.stmt:
+        return node if self._loops else _end("continue")
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
+        return ast.Pass()
+
+    def visit_Yield(self, node: ast.Yield) -> ast.expr:
+        out = ast.Attribute(ast.Name("__out", ast.Load()), "append", ast.Load())
+        return ast.Call(out, [node.value or ast.Constant(None)], [])
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        return self._loop(node)
+
+    def visit_While(self, node: ast.While) -> ast.stmt:
+        return self._loop(node)
+
+    def _loop(self, node: Any) -> Any:
+        self._loops += 1
+        node.body = [self.visit(each) for each in node.body]
+        self._loops -= 1
+        node.orelse = [self.visit(each) for each in node.orelse]
+        return node
+
+
+def _end(how: str, value: ast.expr | None = None) -> ast.stmt:
+    state = ast.parse("{**locals()}", mode="eval").body
+    return ast.Return(
+        ast.Tuple([ast.Constant(how), value or ast.Constant(None), state], ast.Load())
+    )
+
+
+def _piece(body: Body, segment: Segment, names: list[str], is_async: bool) -> ast.Module:
+    """A function that takes variables and does what a piece of the text does with them."""
+    node: Any = body.owner if segment.number < 0 else body.statements[segment.number].node
+    parts: list[ast.stmt]
+    if segment.what in (What.TEST, What.ITEMS):
+        header = node.test if segment.what is What.TEST else node.iter
+        parts = [_end("value", copy.deepcopy(header))]
+    else:
+        if segment.what in (What.ROUND, What.CALL):
+            chosen = node.body
+        elif segment.what is What.ROUNDS:
+            chosen = [node]
+        else:
+            parent = body.statements[segment.number].parent
+            pieces = body.statements[segment.number : segment.last + 1]
+            chosen = [each.node for each in pieces if each.parent == parent]
+        ends = _Ends()
+        parts = [ends.visit(copy.deepcopy(each)) for each in chosen]
+        if segment.what is What.ROUNDS and isinstance(node, ast.For):
+            parts[0].iter = ast.Name("__items", ast.Load())  # type: ignore[attr-defined]
+    text = f"{'async ' * is_async}def __piece({', '.join(['__out', '__items', *names])}): pass"
+    made: Any = ast.parse(text)
+    made.body[0].body = [*parts, _end("")]
+    return ast.fix_missing_locations(made)

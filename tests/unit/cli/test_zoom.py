@@ -1,0 +1,227 @@
+"""`whence zoom`: the statement at fault, by another run of the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recorded import environment
+
+from whence.app import Debugging
+from whence.cli.main import main
+from whence.cli.opening import open_any, reruns_of
+from whence.cli.why import find_call
+from whence.model.diagnosis import Diagnosis, Status
+from whence.model.verdict import Answer, Verdict
+from whence.ports import Zooming
+from whence.session.events import Answered, Ask, Exhausted, Found
+from whence.session.state import Options, State
+from whence.tree.memory import ColumnTree
+
+PROGRAM = """\
+def double(x):
+    return x * 2
+
+
+def deep(x):
+    return double(x) + 1
+
+
+def total(xs, limit):
+    kept = []
+    for x in xs:
+        y = double(x)
+        if y > limit:
+            y = limit + 1
+        kept.append(y)
+    print("kept", kept)
+    return kept
+
+
+def gathered(n):
+    seen = 0
+    while seen < n:
+        yield deep(seen)
+        seen += 1
+
+
+class Shop:
+    prices = [1, 2]
+
+    def cheapest(self):
+        best = self.prices[-1]
+        return best
+
+
+shortest = lambda words: min(words, key=len)
+print(total([1, 2, 3], 4), list(gathered(2)), Shop().cheapest(), shortest(["a"]))
+"""
+
+
+ROUND_3 = (", round 3; ", "rounds 2 to 3", "for x in xs", "lines 10 to 15;")
+"""What the third round of the loop is a part of."""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _recorded(tmp_path_factory.mktemp("zoomed"), PROGRAM)
+
+
+def _recorded(folder: Path, text: str) -> Path:
+    (folder / "program.py").write_text(text)
+    subprocess.run(
+        [sys.executable, "-m", "whence", "record", "--repeatable", "own", "-o", "run.whence",
+         "program.py"],
+        cwd=folder, env={**os.environ, **environment()}, check=True, capture_output=True,
+    )  # fmt: skip
+    return folder / "run.whence"
+
+
+@cache
+def inside(recording: Path, name: str) -> ColumnTree:
+    """The steps of the last call of a function."""
+    tree, provenance = open_any(recording)
+    reruns = reruns_of(provenance)
+    assert isinstance(reruns, Zooming)
+    steps = reruns.zoom(find_call(tree, name))
+    assert isinstance(steps, ColumnTree)
+    return steps
+
+
+def diagnosed(tree: ColumnTree, *wrong: str) -> Diagnosis:
+    """What is found if those steps and calls are wrong whose text holds one of these."""
+    options = Options(ask_top=False, confirm_top=False)
+    debugging = Debugging(State(tree, options=options))
+    outcome = debugging.start()
+    while isinstance(outcome, Ask):
+        text = outcome.question.call.equation()
+        verdict = Verdict.WRONG if any(each in text for each in wrong) else Verdict.RIGHT
+        outcome = debugging.send(Answered((Answer(outcome.question.node, verdict),)))
+    assert isinstance(outcome, Found | Exhausted)
+    return outcome.diagnosis
+
+
+def report(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str], answers: str, status: int
+) -> tuple[Any, str]:
+    """The report of a session with these answers, and what was shown."""
+    script = tmp_path / "answers"
+    script.write_text(answers.replace(" ", "\n"))
+    assert main([*words, "--answers", str(script), "--format", "json"]) == status
+    out, shown = capsys.readouterr()
+    return json.loads(out), shown
+
+
+def test_a_call_is_gone_into_down_to_a_statement_with_its_parts(recording: Path) -> None:
+    tree = inside(recording, "total")
+    found = diagnosed(tree, "kept = [2, 4, 5]", "y = 5")
+    assert found.status is Status.FOUND and found.node is not None
+    call = tree.call(tree.position(found.node))
+    assert call.step is not None
+    assert call.step.label == "line 14, in round 3: y = limit + 1"
+    assert call.equation().endswith("before: limit = 4 → after: y = 5")
+    assert [(each.name, each.value.text) for each in call.step.parts] == [("limit + 1", "5")]
+    where = call.where()
+    assert where is not None and where.file.endswith("program.py") and where.line == 14
+
+
+def test_a_statement_that_is_missing_is_looked_for_where_all_others_are_right(
+    recording: Path,
+) -> None:
+    tree = inside(recording, "total")
+    found = diagnosed(tree, *ROUND_3)
+    assert found.node is not None
+    call = tree.call(tree.position(found.node))
+    assert call.step is not None and call.step.label == "lines 12 to 15, round 3"
+
+
+def test_calls_that_nobody_judged_are_never_blamed_for_what_is_below_them(
+    recording: Path,
+) -> None:
+    tree = inside(recording, "total")
+    found = diagnosed(tree, *ROUND_3, "after: y = 6", "double(x=3)")
+    assert found.node is not None
+    assert tree.call(tree.position(found.node)).function.qualname == "double"
+    tree = inside(recording, "gathered")
+    found = diagnosed(tree, "yields 3", "deep(x=1)")
+    assert found.status is Status.UNDETERMINED
+    assert "not looked at inside another call" in found.reason
+    assert tree.call(tree.position(found.candidates[0])).function.qualname == "deep"
+
+
+def test_the_statements_of_a_module_are_gone_into_too(recording: Path) -> None:
+    tree = inside(recording, "<module>")
+    labels = [call.step.label for n in range(len(tree.columns)) if (call := tree.call(n)).step]
+    assert any("shortest = lambda words" in label for label in labels)
+    printed = [tree.call(n).printed for n in range(len(tree.columns)) if tree.call(n).step]
+    assert any(text.endswith("[2, 4, 5] [1, 3] 2 a\n") for text in printed)
+
+
+def test_zoom_asks_and_reports_as_every_session_does(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["zoom", str(recording), "total", "-s", "top-down"]
+    told, shown = report(capsys, tmp_path, words, "y undo y n n", 0)
+    assert "before: xs = [1, 2, 3], limit = 4\n    after:  kept = [2, 4, 5]" in shown
+    assert "it printed: kept [2, 4, 5]" in shown
+    fault = told["at_fault"]
+    assert (fault["line"], fault["step"]["label"]) == (16, 'line 16: print("kept", kept)')
+    assert fault["step"]["before"] == {"kept": "[2, 4, 5]"}
+    assert fault["step"]["after"] == ["nothing changed"]
+
+
+def test_zoom_at_a_diagnosis_holds_what_was_said_of_calls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PROGRAM.partition("def gathered")[0] + "print(total([1, 2, 3], 4))\n"
+    words = ["debug", str(_recorded(tmp_path, text)), "--wrong", "output", "-s", "top-down"]
+    told, shown = report(capsys, tmp_path, words, "n y y y zoom y n y n", 0)
+    assert told["at_fault"]["qualname"] == "total"
+    inner = told["zoom"]
+    said = [each for each in inner["answers"] if each["by"] == "the session before"]
+    assert [each["verdict"] for each in said] == ["right"] * 3
+    assert inner["at_fault"]["step"]["label"] == "line 17: return kept"
+    assert "Back at the diagnosis" in shown
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        ("<lambda>", "a lambda is one expression"),
+        ("Shop", "the body of a class is not gone into"),
+        ("0", "call 0 is no call of a function"),
+    ],
+)
+def test_what_cannot_be_gone_into_is_said(
+    recording: Path, call: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["zoom", str(recording), call]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_a_text_that_was_changed_is_not_gone_into(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = _recorded(tmp_path, "def f(x):\n    return x\nf(1)\n")
+    (tmp_path / "program.py").write_text("def f(x):\n    y = x\n    return y\nf(1)\n")
+    assert main(["zoom", str(recording), "f"]) == 2
+    assert "is not what it was when it was recorded" in capsys.readouterr().err
+
+
+def test_a_run_that_goes_another_way_is_not_believed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        "from pathlib import Path\nseen = Path('seen')\ndef f(x):\n    return x\n"
+        "def main(n):\n    return f(n)\nmain(len(seen.read_text()) if seen.exists() else 0)\n"
+        "seen.write_text('one')\n"
+    )
+    recording = _recorded(tmp_path, text)
+    assert main(["zoom", str(recording), "f"]) == 2
+    assert "went another way" in capsys.readouterr().err

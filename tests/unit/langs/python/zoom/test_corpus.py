@@ -1,0 +1,210 @@
+"""Functions of programs that nobody tuned for: all that they tell fits their text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import io
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import twins
+from twins import Bug
+from zoomed import recorded
+
+from whence.langs.python.zoom.body import NotThere, beginning, find_body, functions
+from whence.langs.python.zoom.execution import Segment, Told, read_call
+from whence.langs.python.zoom.instrumenting import instrumented
+from whence.langs.python.zoom.steps import Zoomed
+from whence.langs.python.zoom.variables import Variables
+from whence.langs.python.zoom.watching import Watch, Wish
+
+BUGS = [bug for bug in twins.corpus() if bug.can_run and "numpy" not in bug.name]
+
+
+@pytest.mark.parametrize("bug", twins.spread(BUGS, 9))
+def test_a_program_does_the_same_when_one_of_its_functions_tells(
+    bug: Bug, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bug.folder)
+    monkeypatch.setattr(sys, "argv", ["buggy.py", *bug.argv])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(bug.stdin))
+    source = bug.source("buggy")
+    usual = _run(compile(source, "buggy.py", "exec"))
+    told = 0
+    chosen = [(name, node) for name, node in functions(ast.parse(source)) if name == bug.function]
+    for name, node in [*chosen, ("<module>", None)]:
+        first = beginning(node) if node is not None else 0
+        sys.stdin.seek(0)
+        with _watched(source, first, name) as found:
+            assert _run(instrumented(source, "buggy.py", first, name)) == usual
+        for each in found:
+            told += 1
+            _check(source, first, name, each)
+    assert told >= 1
+
+
+EVERY_KIND = """
+import contextlib
+seen = []
+class Steps:
+    def __init__(self, n): self.n = n
+    def __aiter__(self): return self
+    async def __anext__(self):
+        self.n -= 1
+        if self.n < 0: raise StopAsyncIteration
+        return self.n
+@contextlib.asynccontextmanager
+async def opened(x):
+    yield x * 2
+def final(x):
+    try:
+        if x: raise KeyError(x)
+        return "early"
+    except KeyError as problem:
+        x = problem.args
+        raise ValueError(x) from problem
+    finally:
+        seen.append(x)
+        if x == (2,): return "late"
+def kinds(n, *rest, key=3, **more):
+    "documented"
+    global seen
+    import math as m
+    from os import path
+    a: int = n
+    b: str
+    c, *d = [n, *rest, (e := n + 1)]
+    a += 1; seen += [a]
+    def inner(x, y=c):
+        nonlocal a
+        a = x + y
+        return lambda: a
+    class Local:
+        field = [a for a in range(3)]
+    assert inner(1)() == 1 + c, "never"
+    for i, (j, k) in enumerate([(1, 2), (3, 4)]):
+        if i: continue
+        elif j > 5: break
+        with contextlib.suppress(ZeroDivisionError), contextlib.nullcontext(j) as held:
+            k = 1 // (j - 1)
+            never = held
+    else:
+        del k
+    while n:
+        n -= 1
+        if n == 1: break
+        for _ in (): pass
+        else: continue
+    else:
+        seen.append("not broken")
+    match more, rest:
+        case {"deep": [1, *others]}, _ if others: d.append(others)
+        case _, (first, *_): d.append(first)
+        case _: pass
+    for x in range(3):
+        try: seen.append(final(x))
+        except ValueError as wrong: seen.append(wrong.args); continue
+        else: seen.append("fine")
+        finally: seen.append("-")
+    try:
+        raise ExceptionGroup("two", [ValueError(1), KeyError(2)])
+    except* ValueError as group: seen.append(len(group.exceptions))
+    except* KeyError: pass
+    text = f"{a:>{key}} {c!r}" if a < 9 <= 10 and not rest else str(-a)
+    kept = [y for y in d if (z := y)], {k: v for k, v in more.items()}
+    return a, c, d, Local.field, kept, text, z
+def stepped(n):
+    got = yield n
+    yield from (x for x in range(got or 1))
+    try:
+        yield "waiting"
+    finally:
+        seen.append("closed")
+async def awaited(n):
+    out = []
+    async for x in Steps(n):
+        async with opened(x) as doubled:
+            out.append(doubled)
+            if x == 1: continue
+            out.append(await opened(x).__aenter__())
+    return out, [x async for x in Steps(2)]
+def drive(coroutine):
+    try:
+        while True: coroutine.send(None)
+    except StopIteration as done: return done.value
+print(kinds(4, 5, 6, deep=[1, 2]), kinds(1), [final(x) for x in (0, 2)])
+g = stepped(1); print(next(g), g.send(2), next(g), next(g)); g.close()
+print(drive(awaited(3)), seen)
+"""
+
+
+@pytest.mark.parametrize("name", ["kinds", "final", "stepped", "awaited", "<module>"])
+def test_every_kind_of_statement_does_what_it_does_and_tells_of_it(name: str) -> None:
+    usual = _run(compile(EVERY_KIND, "buggy.py", "exec"))
+    assert not usual[1], usual
+    nodes = [node for each, node in functions(ast.parse(EVERY_KIND)) if each == name]
+    first = beginning(nodes[0]) if nodes else 0
+    with _watched(EVERY_KIND, first, name) as found:
+        assert _run(instrumented(EVERY_KIND, "buggy.py", first, name)) == usual
+    [told] = found
+    _check(EVERY_KIND, first, name, told)
+
+
+def _run(code: Any) -> tuple[str, str]:
+    """What a program prints, and what it raises."""
+    printed = io.StringIO()
+    raised = ""
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            exec(code, {"__name__": "__main__"})
+        except BaseException as problem:
+            raised = repr(problem)
+    return printed.getvalue(), raised
+
+
+@contextlib.contextmanager
+def _watched(source: str, first: int, name: str) -> Iterator[list[dict[str, Any]]]:
+    found: list[dict[str, Any]] = []
+    entered = iter(range(1, 1_000_000))
+    of_module = Variables(find_body(source, first, name)).of_module
+    wish = Wish(1, "buggy.py", first, name, of_module)
+    Watch(wish, lambda: next(entered), lambda: 0, found.append).install()
+    try:
+        yield found
+    finally:
+        for hook in [each for each in builtins.__dict__ if each.startswith("@zoom.")]:
+            del builtins.__dict__[hook]
+
+
+def _check(source: str, first: int, name: str, told: dict[str, Any]) -> None:
+    body = find_body(source, first, name)
+    events = Told(told)
+    whole = read_call(events, body)
+    begun = [each[1] for each in events.events if each[0] == "at"]
+    seen: list[int] = []
+    pending: list[Segment] = [whole]
+    while pending:
+        segment = pending.pop()
+        if segment.what.value == "statement":
+            seen.append(segment.number)
+        for child in segment.children:
+            assert segment.first <= child.first <= child.end <= segment.end
+        pending += segment.children
+    assert sorted(seen) == sorted(begun), "a statement began that is in no step, or in two"
+    tree = Zoomed(events, body, whole, recorded(name), 1, "buggy.py").tree()
+    for position in range(1, min(len(tree.columns), 60)):
+        assert "after: " in tree.call(position).equation()
+
+
+def test_what_does_not_fit_the_text_is_not_believed() -> None:
+    source = "def f(x):\n    y = x\n    return y\n"
+    body = find_body(source, 1, "f")
+    at = ["at", 0, None, [], 0, 0]
+    told = {"names": [], "types": [], "values": [], "variables": [], "why": "left"}
+    events = [["enter", -1, None, [], 0, 0], at, ["round", 0, None, [], 0, 0]]
+    with pytest.raises(NotThere, match="does not fit"):
+        read_call(Told({**told, "events": events}), body)
