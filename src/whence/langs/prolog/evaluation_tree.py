@@ -97,6 +97,22 @@ def _before(left: Left) -> list[Left]:
     )
 
 
+def tells_all_before(left: Left) -> bool:
+    """Whether nothing happened before an answer but what is below it in the tree."""
+    seen = {left}
+    waiting = [left]
+    while waiting:
+        each = waiting.pop()
+        below = set(children_of(each))
+        if each.port is Port.EXIT:
+            before = each.call.log[: each.call.answers[each.number].logged]
+            if not below.issuperset(in_vain(before)):
+                return False
+        waiting += below - seen
+        seen |= below
+    return True
+
+
 def _firsts(events: Iterable[Left]) -> list[Left]:
     return [
         Left(Port.FIRST, each.call, each.number)

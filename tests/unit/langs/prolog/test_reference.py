@@ -28,6 +28,9 @@ nat(0).
 nat(N) :- nat(M), N is M + 1.
 loop :- loop.
 count(X) :- X = 1.
+early(1). early(2).
+late(X) :- member(X, [1,2]), X > 1.
+down(_, _) :- throw(low).
 odd(f(_), "a b", 'C d', [x|_]).
 where(X) :- X in 1..3.
 free(X) :- X in 1..2.
@@ -44,6 +47,10 @@ bad(X) :- throw(no(X)).
 nat(0).
 nat(N) :- nat(M), N is M + 1.
 loop.
+early(1). early(_) :- throw(late).
+late(X) :- member(X, [1,2]), ( X < 2 -> throw(small) ; true ).
+down(N, M) :- integer(N), M is N - 1.
+down(N, M) :- var(N), down(N, M).
 count(X) :- flag(counted, X, X + 1).
 odd(f(_), "a b", 'C d', [x|_]).
 where(X) :- X in 1..2.
@@ -81,6 +88,13 @@ def program(tmp_path: Path) -> ReferenceProgram:
         ("tail(X)", Port.FIRST, 1, R, "in the reference no other answer comes before it"),
         ("later(X)", Port.FIRST, 0, U, "in the reference it did not end within the limit"),
         ("bad(3)", Port.RAISE, 0, R, "the reference raises that too"),
+        ("early(X)", Port.EXIT, 0, R, "the reference has this answer"),
+        ("early(X)", Port.EXIT, 1, W, "the reference raises late"),
+        ("early(X)", Port.FAIL, 0, W, "the reference raises late"),
+        ("early(X)", Port.FIRST, 1, W, "the reference raises late"),
+        ("late(X)", Port.EXIT, 0, U, "the reference raises small"),
+        ("down(1, X)", Port.RAISE, 0, W, "the reference does not raise it"),
+        ("down(N, X)", Port.RAISE, 0, U, "in the reference it did not end within the limit"),
         ("loop", Port.STOPPED, 0, W, "in the reference it ends"),
         ("nat(X), X < 0", Port.STOPPED, 0, U, "in the reference it did not end by then either"),
         ("count(X)", Port.EXIT, 0, U, "its answers depend on flag/3"),
@@ -117,3 +131,42 @@ def test_a_call_that_the_reference_does_not_come_back_from_is_not_known(tmp_path
             assert found.verdict is Verdict.UNKNOWN
             assert "did not end within 0.5 s" in found.reason
     program.close()
+
+
+CALLS = """
+:- dynamic known/1.
+top(X) :- step(X, _).
+kept(X) :- known(X), step(X, _).
+{step}
+down(N, M) :- integer(N), M is N - 1.
+down(N, M) :- var(N), down(N, M).
+down(N, _) :- atom(N), throw(no_number).
+known(1).
+note :- assertz(known(2)).
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "goal", "verdict"),
+    [
+        ("step(N, M) :- down(N, M).", "top(1)", Verdict.INADMISSIBLE),
+        ("step(N, M) :- down(N, M), down(_, _).", "top(1)", Verdict.UNKNOWN),
+        ("step(N, M) :- repeat, down(N, M).", "top(1)", Verdict.UNKNOWN),
+        ("step(N, M) :- repeat, down(N, M).", "kept(1)", Verdict.UNKNOWN),
+    ],
+    ids=["not made", "made", "not known of the goal nor of the caller", "depends on more"],
+)
+def test_a_call_that_raised_and_never_ends_in_the_reference_is_bad_if_that_does_not_make_it(
+    tmp_path: Path, step: str, goal: str, verdict: Verdict
+) -> None:
+    (tmp_path / "right.pl").write_text(CALLS.format(step=step))
+    (tmp_path / "wrong.pl").write_text(
+        CALLS.format(step="step(_, M) :- down(_, M).").replace("var(N), down(N, M)", "throw(low)")
+    )
+    program = ReferenceProgram(tmp_path / "right.pl", inferences=100_000)
+    with Engine() as engine:
+        execution = Execution(engine, tmp_path / "wrong.pl", goal)
+        (down,) = [each for each in execution.trace.calls if each.predicate.name == "down"]
+        found = program.judge(execution.source, Left(Port.RAISE, down))
+    program.close()
+    assert found.verdict is verdict

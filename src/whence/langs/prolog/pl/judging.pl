@@ -24,7 +24,8 @@ most_instances(2000).
     answers before a fail, the first answers, the error of an exception. Options: inferences(N), and
     `fresh` where the program is still as it was loaded, so that what it asserts cannot be in the
     way.
-    Verdict is verdict(right/wrong/unknown, Why, Expected). */
+    Verdict is verdict(right/wrong/unknown, Why, Expected), or with `raises` or `endless`: the
+    reference raised an error before it came to an answer, or did not end where this one raised. */
 judge(Port, Module, Goal, Items, Options, Verdict) :-
     Goal = c(Term, _),
     (   home(Module, Term, M)
@@ -56,9 +57,7 @@ judged(exit, [Item], M, Answers, How, Options, Verdict) :- !,
         ;   How == all
         ->  listed(Answers, Expected),
             Verdict = verdict(wrong, "the reference has no such answer", Expected)
-        ;   How = raised(Error)
-        ->  message(Error, Text), format(string(Why), "the reference raises ~w", [Text]),
-            Verdict = verdict(wrong, Why, "")
+        ;   How = raised(Error) -> raised_instead(Item, M, Options, Error, Verdict)
         ;   by_itself(Item, M, Options, Verdict) )
     ;   How == all, refuted(Answers, Item)
     ->  listed(Answers, Expected),
@@ -71,9 +70,7 @@ judged(fail, Items, _, Answers, How, _, Verdict) :- !,
             format(string(Why), "the reference has the answer ~w", [Text]),
             Verdict = verdict(wrong, Why, Text)
         ;   How == all -> Verdict = verdict(right, "the reference has no other answer", "")
-        ;   How = raised(Error)
-        ->  message(Error, Text), format(string(Why), "the reference raises ~w", [Text]),
-            Verdict = verdict(wrong, Why, "")
+        ;   How = raised(Error) -> raises(Error, Why), Verdict = verdict(wrong, Why, "")
         ;   too_long(Verdict) )
     ;   not_finite(Verdict) ).
 judged(first, Items, _, Answers, How, _, Verdict) :- !,
@@ -86,21 +83,29 @@ judged(first, Items, _, Answers, How, _, Verdict) :- !,
         ;   Verdict = verdict(right, "in the reference no other answer comes before it", "") )
     ;   How == all
     ->  Verdict = verdict(right, "the reference has no such answer, so none comes before it", "")
+    ;   How = raised(Error) -> raises(Error, Why), Verdict = verdict(wrong, Why, "")
     ;   too_long(Verdict) ).
 judged(exception, [c(Error, _)], _, _, How, _, Verdict) :- !,
     (   How = raised(Theirs)
     ->  (   same_error(Error, Theirs)
         ->  Verdict = verdict(right, "the reference raises that too", "")
-        ;   message(Theirs, Text), format(string(Why), "the reference raises ~w", [Text]),
-            Verdict = verdict(wrong, Why, "") )
+        ;   raises(Theirs, Why), Verdict = verdict(wrong, Why, "") )
     ;   How == all -> Verdict = verdict(wrong, "the reference does not raise it", "")
-    ;   too_long(Verdict) ).
+    ;   too_long(verdict(_, Why, _)), Verdict = verdict(endless, Why, "") ).
 judged(stopped, _, _, _, How, _, Verdict) :-
     (   ended(How) -> Verdict = verdict(wrong, "in the reference it ends", "")
     ;   Verdict = verdict(unknown, "in the reference it did not end by then either", "") ).
 
 ended(all).
 ended(raised(_)).
+
+/*  An answer that the reference did not come to. If it is false by itself it is wrong. If not, it is
+    wrong only that the reference would have raised an error before it. */
+raised_instead(Item, M, Options, Error, Verdict) :-
+    (   Item = c(Term, []), answers(M, Item, Options, Answers, all),
+        \+ ( member(Answer, Answers), covers(Answer, Term) )
+    ->  Verdict = verdict(wrong, "it is not true in the reference", "")
+    ;   raises(Error, Why), Verdict = verdict(raises, Why, "") ).
 
 too_long(verdict(unknown, "in the reference it did not end within the limit", "")).
 not_finite(verdict(unknown, "its constraints leave too much open to be compared", "")).
@@ -117,7 +122,9 @@ by_itself(_, _, _, Verdict) :- too_long(Verdict).
 same_error(error(One, _), error(Other, _)) :- !, One =@= Other.
 same_error(One, Other) :- One =@= Other.
 
-message(Error, Text) :- ( Error = error(Formal, _) -> text(Formal, Text) ; text(Error, Text) ).
+raises(Error, Why) :-
+    ( Error = error(Formal, _) -> text(Formal, Text) ; text(Error, Text) ),
+    format(string(Why), "the reference raises ~w", [Text]).
 listed(Answers, Text) :-
     length(Answers, Count), Count >= 1, Count =< 3, !,
     findall(T, ( member(c(Term, _), Answers), text(Term, T) ), Texts),
