@@ -38,7 +38,11 @@ _ANSWERS = 1000
 _EVENTS = 8
 """More events than an inference makes."""
 _LEAST = 10
-_VERDICTS = {"right": Verdict.RIGHT, "wrong": Verdict.WRONG}
+_VERDICTS = {
+    "right": Verdict.RIGHT,
+    "wrong": Verdict.WRONG,
+    "inadmissible": Verdict.INADMISSIBLE,
+}
 _RAISES = "raises"
 _ENDLESS = "endless"
 _NOT_MADE = Judgement(Verdict.INADMISSIBLE, "the reference does not make this call")

@@ -184,6 +184,28 @@ def test_questions_are_in_prologs_notation(file: Path) -> None:
         assert answer.rule.source == CLAUSE
 
 
+def test_what_a_nonterminal_parses_is_shown_as_text(tmp_path: Path) -> None:
+    (tmp_path / "parse.pl").write_text(
+        "go :- letters(_, `a\\`\\nb`, []), two(_, _, _, _, `ab`, _), numbers(_, [x, y], _).\n"
+        "letters([_, _, _, C]) --> [_, _, _, C].\n"
+        "two(C, D, [D, C], [96, 98]) --> [C, D].\n"
+        "numbers([1, 2, 97]) --> [x].\n"
+    )
+    run = traced(tmp_path / "parse.pl", "go")
+    assert run.children(run.answer()) == [
+        "exit letters([_A, _B, _C, 98], `a\\`\\nb`, [])",
+        "exit two(97, 98, [98, 97], [96, 98], `ab`, [])",
+        "exit numbers([1, 2, 97], [x, y], [y])",
+    ]
+
+
+def test_a_predicate_without_clauses_says_so_where_it_is_blamed(tmp_path: Path) -> None:
+    (tmp_path / "calls.pl").write_text("p :- nowhere(1).\n")
+    with Engine() as engine:
+        tree = Execution(engine, tmp_path / "calls.pl", "p").raising()
+        assert tree.call(1).rule.source == "No clause of it was loaded."
+
+
 def test_an_exception_is_a_raised_outcome(file: Path) -> None:
     with Engine() as engine:
         execution = Execution(engine, file, "raises(X)")

@@ -38,6 +38,7 @@ sum(X, _) :- X in 0..2.
 wide(X) :- X #> 0.
 """
 RIGHT = """
+lost(1).
 :- use_module(library(clpfd)).
 p(2). p(3).
 tail(1). tail(2).
@@ -58,7 +59,7 @@ free(X) :- X in 1..2, label([X]).
 sum(X, Y) :- X in 0..2, Y #= X + 1.
 wide(X) :- X in 1..5.
 """
-R, W, U = Verdict.RIGHT, Verdict.WRONG, Verdict.UNKNOWN
+R, W, U, BAD = Verdict.RIGHT, Verdict.WRONG, Verdict.UNKNOWN, Verdict.INADMISSIBLE
 
 
 @pytest.fixture
@@ -77,6 +78,8 @@ def program(tmp_path: Path) -> ReferenceProgram:
         ("p(2)", Port.FAIL, 0, R, "the reference has no other answer"),
         ("q(X)", Port.EXIT, 0, W, "the reference has no such answer"),
         ("gone(X)", Port.EXIT, 0, U, "the reference has no gone/1"),
+        ("nowhere(X)", Port.RAISE, 0, BAD, "the reference has no nowhere/1"),
+        ("lost(X)", Port.RAISE, 0, W, "the reference does not raise it"),
         ("later(X)", Port.EXIT, 0, U, "in the reference it did not end within the limit"),
         ("later(X)", Port.FAIL, 0, W, "the reference has the answer later(6)"),
         ("free(X)", Port.EXIT, 0, W, "the reference binds what this leaves open"),

@@ -361,8 +361,27 @@ text_of(Term, _, Text) :- cyclic_term(Term), !,
     names(Skeleton-Substitutions, Names),
     text_of(@(Skeleton, Substitutions), Names, Text).
 text_of(Term, Names, Text) :-
+    ( parsed_codes(Term, Codes) -> More = [portray_goal(whence_capture:parsed_text(Codes))]
+    ; More = [] ),
     format(string(Text), "~W",
-           [Term, [quoted(true), spacing(next_argument), variable_names(Names), module(user)]]).
+           [Term, [quoted(true), spacing(next_argument), variable_names(Names), module(user)|More]]).
+
+/*  The codes that a call of a nonterminal parses. They, and what was taken from them, are written
+    as Prolog reads them back, between backquotes. */
+parsed_codes(Term, Codes) :-
+    compound(Term), functor(Term, Name, Arity), Arity >= 2, known_predicate(Name, Arity, M, _, _),
+    functor(Head, Name, Arity), predicate_property(M:Head, non_terminal),
+    Before is Arity - 1, arg(Before, Term, Codes), is_codes(Codes), !.
+is_codes(Codes) :-
+    is_list(Codes), Codes = [_|_], length(Codes, Length), Length =< 10_000,
+    forall(member(C, Codes), ( integer(C), C > 0, C =< 0x10ffff, is_text_code(C) )).
+is_text_code(C) :- ( code_type(C, print) ; memberchk(C, `\n\t\r`) ), !.
+parsed_text(Parsed, Part, _) :-
+    is_codes(Part), append(_, Rest, Parsed), append(Part, _, Rest), !,
+    put_char('`'), forall(member(C, Part), parsed_code(C)), put_char('`').
+parsed_code(C) :-
+    (   nth0(N, `\`\\\n\t\r`, C) -> nth0(N, `\`\\ntr`, Escape), format("\\~c", [Escape])
+    ;   put_char(C) ).
 
 /*  One line: words and numbers as they are, texts with what would break a line escaped. */
 line(Out, Fields) :- fields(Fields, Out), nl(Out).

@@ -24,8 +24,9 @@ most_instances(2000).
     answers before a fail, the first answers, the error of an exception. Options: inferences(N), and
     `fresh` where the program is still as it was loaded, so that what it asserts cannot be in the
     way.
-    Verdict is verdict(right/wrong/unknown, Why, Expected), or with `raises` or `endless`: the
-    reference raised an error before it came to an answer, or did not end where this one raised. */
+    Verdict is verdict(right/wrong/inadmissible/unknown, Why, Expected), or with `raises` or
+    `endless`: the reference raised an error before it came to an answer, or did not end where this
+    one raised. */
 judge(Port, Module, Goal, Items, Options, Verdict) :-
     Goal = c(Term, _),
     (   home(Module, Term, M)
@@ -36,8 +37,13 @@ judge(Port, Module, Goal, Items, Options, Verdict) :-
         )
     ;   functor(Term, Name, Arity),
         format(string(Why), "the reference has no ~w/~w", [Name, Arity]),
-        Verdict = verdict(unknown, Why, "")
+        ( Port == exception, lacks(Items, Name/Arity) -> Is = inadmissible ; Is = unknown ),
+        Verdict = verdict(Is, Why, "")
     ), !.
+
+/*  The program has no such predicate either: so it should never have been called. */
+lacks([c(error(existence_error(procedure, Missing), _), _)], Indicator) :-
+    strip_module(Missing, _, Indicator).
 
 home(_, Term, user) :- control(Term), !.
 home(Module, Term, Module) :- predicate_property(Module:Term, defined), !.
