@@ -15,7 +15,7 @@
 :- use_module(library(terms)).
 :- use_module(judging).
 :- autoload(testing, [load_tests/2, tell_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
-:- autoload(declaring, [declare/2, declared/5]).
+:- autoload(declaring, [declare/2, declare_types/2, declared/5]).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
 :- dynamic known_predicate/5, known_goal/4, known_clause/2, user_clause/2, root/1, running/0.
@@ -85,7 +85,7 @@ request(judge(Port, Module, GoalText, Texts, Options)) :-
     judge(Port, Module, Goal, Items, Options, verdict(Is, Why, Expected)),
     out(Out), line(Out, [verdict, Is, text(Why), text(Expected)]).
 
-request(declare(Module, Modes)) :- declare(Module, Modes).
+request(declare(Module, File, Modes)) :- declare(Module, Modes), declare_types(Module, File).
 request(declared(Port, Module, Call, Item)) :-
     term_of(Call, Goal), ( Item >= 0 -> term_of(Item, Term) ; Term = none ), out(Out),
     (   declared(Port, Module, Goal, Term, verdict(Is, Why))
