@@ -218,7 +218,7 @@ coverage(c(Term, Residue), Instance, How) :-
 told(Term, Residue, Instance, How) :-
     copy_term(Instance, Before), copy_term(Term-Residue, T-R),
     (   \+ subsumes_term(T, Instance) -> How = no
-    ;   T = Instance, catch(( post(R) -> Posted = yes ; Posted = no ), _, Posted = maybe),
+    ;   T = Instance, catch(( post(R) -> Posted = yes ; Posted = no ), error(_, _), Posted = maybe),
         (   Posted \== yes -> How = Posted
         ;   ( term_attvars(T, [_|_]) ; Instance \=@= Before ) -> How = no
         ;   settled(R, How) ) ).
