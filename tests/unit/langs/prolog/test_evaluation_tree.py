@@ -245,12 +245,12 @@ def test_a_large_tree_is_made_as_it_is_asked_for(file: Path) -> None:
 
 def test_an_error_of_a_det_predicate_is_explained_by_all_that_it_tried(file: Path) -> None:
     found = traced(file, "sure(2)")
-    assert found.children(Left(Port.RAISE, found.trace.root)) == [
+    assert set(found.children(Left(Port.RAISE, found.trace.root))) == {
         "fail tiny(2)",
         "exit n(1)",
         "exit 2>1",
         "fail 2>5",
-    ]
+    }
 
 
 def test_a_det_predicate_that_matches_no_clause_is_blamed_for_its_failure(file: Path) -> None:

@@ -128,9 +128,8 @@ by_itself(_, _, _, Verdict) :- too_long(Verdict).
 same_error(error(One, _), error(Other, _)) :- !, One =@= Other.
 same_error(One, Other) :- One =@= Other.
 
-raises(Error, Why) :-
-    ( Error = error(Formal, _) -> text(Formal, Text) ; text(Error, Text) ),
-    format(string(Why), "the reference raises ~w", [Text]).
+raises(Error, Why) :- message(Error, Text), format(string(Why), "the reference raises ~w", [Text]).
+message(Error, Text) :- ( Error = error(Formal, _) -> text(Formal, Text) ; text(Error, Text) ).
 listed(Answers, Text) :-
     length(Answers, Count), Count >= 1, Count =< 3, !,
     findall(T, ( member(c(Term, _), Answers), text(Term, T) ), Texts),
