@@ -19,7 +19,7 @@
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
 :- dynamic known_predicate/5, known_goal/4, known_clause/2, user_clause/2, root/1, running/0.
-:- dynamic chosen_root/1, was_unseen/1.
+:- dynamic chosen_root/1, was_unseen/1, loading/0.
 :- dynamic most_events/1, deepest/1, skipped_from/1, to_open/1, told/2.
 
 :- create_prolog_flag(whence_out, user_error, [type(term)]).
@@ -53,8 +53,8 @@ answer_requests(In, Out) :-
         fail
     ).
 
-request(load(File)) :- load_files(user:File, []).
-request(load_again(File)) :- quietly(load_files(user:File, [])).
+request(load(File)) :- load_program(File).
+request(load_again(File)) :- quietly(load_program(File)).
 request(run(Text, Solutions, Limits)) :-
     setup_call_cleanup(watched(Limits, Watch), run(Text, Solutions, traced), unwatched(Watch)).
 request(run_item(Module, Text, Solutions, Limits)) :-
@@ -100,6 +100,12 @@ request(tested(Port, Module, GoalText, Texts)) :-
 request(set_up_test(Unit, Name, Line, Nth)) :-
     set_up_test(Unit, Name, Line, Nth, Fields), out(Out), line(Out, [goal|Fields]).
 request(clean_up_test(Unit, Name, Line, Nth)) :- clean_up_test(Unit, Name, Line, Nth).
+
+/*  Scripts often run and halt when they are loaded. Then nothing could be asked of them, so that
+    halt fails. */
+load_program(File) :-
+    setup_call_cleanup(assertz(loading), load_files(user:File, []), retractall(loading)).
+:- at_halt(( whence_capture:loading -> cancel_halt('the program is being loaded') ; true )).
 
 /*  What is wrong in a file was said when it was loaded first. */
 quietly(Goal) :-
