@@ -48,8 +48,8 @@ _ENDLESS = "endless"
 _NOT_MADE = Judgement(Verdict.INADMISSIBLE, "the reference does not make this call")
 
 
-_Calls = set[tuple[str, str]]
-"""Predicates with digests of the calls."""
+_Calls = set[str]
+"""Digests of calls of one predicate."""
 
 
 class ReferenceProgram:
@@ -62,7 +62,7 @@ class ReferenceProgram:
         self._inferences = inferences
         self.process = SideProcess(self._loaded, seconds)
         self._known = Run()
-        self._made: dict[tuple[bool, str, str], _Calls | None] = {}
+        self._made: dict[tuple[bool, str, str], dict[str, _Calls] | None] = {}
         if not file.is_file():
             raise WhenceError(f"{file}: there is no such file to take as the reference")
 
@@ -117,24 +117,34 @@ class ReferenceProgram:
         caller = _user_caller(call)
         if caller is None:
             return True
-        known = self._made_by(source, top, is_top=True)
+        of = call.predicate.indicator
+        known = self._made_by(source, top, of, is_top=True)
         if known is None:
-            known = self._made_by(source, caller, is_top=False)
-        return known is None or _key(source, [call])[0] in known
+            known = self._made_by(source, caller, of, is_top=False)
+        return known is None or source.digests([call.term])[0] in known
 
     def _made_by(
-        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+        self, source: EvaluationTree, caller: TracedCall, of: str, *, is_top: bool
     ) -> _Calls | None:
-        """What the reference calls in a call, only what it calls directly where that is no goal."""
-        key = (is_top, *_key(source, [caller])[0])
-        if key not in self._made:
+        """The calls of a predicate that the reference makes in a call, directly if that is no goal.
+
+        Of a goal that is known not to end nothing has to be run for another predicate.
+        """
+        name, digest = caller.predicate.indicator, source.digests([caller.term])[0]
+        key = (is_top, name, digest)
+        made = self._made.setdefault(key, {})
+        if made is not None and of not in made:
             if is_top:
                 self.close()  # the goal was run in the program as it was loaded
-            self._made[key] = self._calls_of(source, caller, is_top=is_top)
-        return self._made[key]
+            found = self._calls_of(source, caller, of, is_top=is_top)
+            if found is None:
+                self._made[key] = None
+                return None
+            made[of] = found
+        return None if made is None else made[of]
 
     def _calls_of(
-        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+        self, source: EvaluationTree, caller: TracedCall, of: str, *, is_top: bool
     ) -> _Calls | None:
         text = source.items([caller.term])[0]
         if text == HANDLE:
@@ -152,19 +162,18 @@ class ReferenceProgram:
             if not has_ended or run.unseen or not trace.calls:
                 self.close()
                 return None
-            made = [each for each in trace.calls[1:] if is_top or _user_caller(each) is trace.root]
-            return set(_key(EvaluationTree(Engines(engine), trace, {}, ""), made))
+            made = [
+                each.term
+                for each in trace.calls[1:]
+                if each.predicate.indicator == of and (is_top or _user_caller(each) is trace.root)
+            ]
+            return set(EvaluationTree(Engines(engine), trace, {}, "").digests(made))
         except EngineProblem:
             return None
 
     def _loaded(self, engine: Engine) -> None:
         self._known = Run()
         engine.load(self._file)
-
-
-def _key(source: EvaluationTree, calls: list[TracedCall]) -> list[tuple[str, str]]:
-    digests = source.digests([each.term for each in calls])
-    return [(each.predicate.indicator, digest) for each, digest in zip(calls, digests, strict=True)]
 
 
 def _user_caller(call: TracedCall) -> TracedCall | None:

@@ -343,8 +343,8 @@ tell_item(Number) :-
 tell_digest(Number) :-
     term_of(Number, Term),
     variant_sha1(Term, Digest),
-    (   \+ is_huge(Term), write_length(Term, Length, [quoted(true), max_length(100000)]) -> true
-    ;   Length = 100000 ),
+    (   \+ is_huge(Term), write_length(Term, Length, [quoted(true), max_length(10000)]) -> true
+    ;   Length = 10000 ),   % more than anybody reads
     out(Out), line(Out, [digest, Number, Digest, Length]).
 
 names(Term, Names) :- term_variables(Term, Variables), name_variables(Variables, 0, Names).

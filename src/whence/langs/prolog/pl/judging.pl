@@ -14,7 +14,7 @@
 :- use_module(library(solution_sequences)).
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
-:- dynamic found/1, known_impure/2, first_answers/3.
+:- dynamic found/1, known_impure/2, first_answers/3, last_call/1, last_answers/2.
 :- dynamic test_file/1.   % a test may put something else in the place of a part of the program
 
 most_answers(2000).
@@ -145,12 +145,17 @@ text(Term, Text) :-
 
 % --- running a call -----------------------------------------------------------------------------
 
-/*  What is to be run in the program as it was loaded is run once. */
+/*  What is to be run in the program as it was loaded is run once. Of other calls the last one is
+    remembered, as questions about its answers come one after another. */
 remembered_answers(_, Goal, Options, Answers, How) :-
     memberchk(fresh, Options), first_answers(Known, Answers, How), Known =@= Goal, !.
 remembered_answers(M, Goal, Options, Answers, How) :-
+    last_call(Known), Known =@= call(M, Goal, Options), !, last_answers(Answers, How).
+remembered_answers(M, Goal, Options, Answers, How) :-
     answers(M, Goal, Options, Answers, How),
-    ( memberchk(fresh, Options) -> assertz(first_answers(Goal, Answers, How)) ; true ).
+    (   memberchk(fresh, Options) -> assertz(first_answers(Goal, Answers, How))
+    ;   retractall(last_call(_)), retractall(last_answers(_, _)),
+        assertz(last_call(call(M, Goal, Options))), assertz(last_answers(Answers, How)) ).
 
 /*  answers(+M, +Item, +Options, -Answers, -How): all, more, raised(Error) or limit. */
 answers(M, c(Term, Constraints), Options, Answers, How) :-
@@ -212,15 +217,15 @@ excluded(Answers, Instance) :- forall(member(A, Answers), coverage(A, Instance, 
 /*  coverage(+Answer, +Instance, -How): yes, no, or maybe. What an instance leaves open, the answer
     must leave open, too. */
 coverage(c(Term, Residue), Instance, How) :-
-    findall(Told, once(told(Term, Residue, Instance, Told)), [How]).
+    (   \+ subsumes_term(Term, Instance) -> How = no
+    ;   findall(Told, once(told(Term, Residue, Instance, Told)), [How]) ).
 
 told(Term, Residue, Instance, How) :-
     copy_term(Instance, Before), copy_term(Term-Residue, T-R),
-    (   \+ subsumes_term(T, Instance) -> How = no
-    ;   T = Instance, catch(( post(R) -> Posted = yes ; Posted = no ), error(_, _), Posted = maybe),
-        (   Posted \== yes -> How = Posted
-        ;   ( term_attvars(T, [_|_]) ; Instance \=@= Before ) -> How = no
-        ;   settled(R, How) ) ).
+    T = Instance, catch(( post(R) -> Posted = yes ; Posted = no ), error(_, _), Posted = maybe),
+    (   Posted \== yes -> How = Posted
+    ;   ( term_attvars(T, [_|_]) ; Instance \=@= Before ) -> How = no
+    ;   settled(R, How) ).
 
 /*  What else is constrained must have some value. */
 settled(Residue, How) :-
