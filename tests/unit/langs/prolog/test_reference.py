@@ -173,3 +173,18 @@ def test_a_call_that_raised_and_never_ends_in_the_reference_is_bad_if_that_does_
         found = program.judge(execution.source, Left(Port.RAISE, down))
     program.close()
     assert found.verdict is verdict
+
+
+@pytest.mark.soak
+def test_what_is_constrained_without_bounds_is_not_looked_at_for_ever(tmp_path: Path) -> None:
+    apart = [f"{a} #\\= {b}" for a in "ABCD" for b in "ABCD" if a < b]
+    for name, order in (("wrong", apart), ("right", apart[::-1])):
+        (tmp_path / f"{name}.pl").write_text(
+            f":- use_module(library(clpfd)).\np(A, B, C, D) :- {', '.join(order)}.\n"
+        )
+    program = ReferenceProgram(tmp_path / "right.pl")
+    with Engine() as engine:
+        execution = Execution(engine, tmp_path / "wrong.pl", "p(A, B, C, D)")
+        found = program.judge(execution.source, Left(Port.EXIT, execution.trace.root))
+    program.close()
+    assert found.reason == "its constraints leave too much open to be compared"
