@@ -120,7 +120,9 @@ def configure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the goal, find out what is wrong with it, and hold the session."""
-    if (options.goal is None) is (options.test is None):
+    if options.goal is not None:
+        options.goal = options.goal.strip().removeprefix("?-").strip()
+    if bool(options.goal) is (options.test is not None):
         raise UsageError("give a GOAL, or a plunit test of it with --test UNIT:NAME")
     quiet = options.format == "json" and options.output is None
     out = sys.stderr if quiet else sys.stdout

@@ -349,9 +349,10 @@ def test_slices_of_a_run_that_was_looked_at_to_a_depth(file: Path) -> None:
     ("words", "problem"),
     [
         (("numbers.pl",), "give a GOAL, or a plunit test of it with --test UNIT:NAME"),
+        (("numbers.pl", " "), "give a GOAL, or a plunit test of it with --test UNIT:NAME"),
+        (("numbers.pl", "?- halt."), "the program calls halt"),
         (("numbers.pl", "greet(X)", "--test", "a:b"), "give a GOAL, or a plunit test of it"),
         (("numbers.pl", "--test", "a:b"), "numbers.pl has no plunit tests; --tests FILE"),
-        (("numbers.pl", "halt"), "the program calls halt"),
         (("gone.pl", "p(X)"), "there is no such file"),
         (("numbers.pl", "double(X"), "yntax"),
         (("numbers.pl", "double(1, X)", "--wrong", "2"), "its answers are 1 to 1"),

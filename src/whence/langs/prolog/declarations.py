@@ -5,7 +5,8 @@ comes of it is no negative number, and that it has an answer. A call that fits n
 should never have been made; one that fits must keep to them. Two answers of what is declared det
 are one too many, but it is not known which; so nothing is said of them.
 
-Comments are read here, terms are held against them in Prolog (`declaring.pl`).
+Comments are read here; `:- pred` and `:- type` (of the pack type_check) are read, and terms held
+against all of it, in Prolog (`declaring.pl`).
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class DeclarationOracle:
         if key not in self._told:
             self._told.add(key)
             texts = ", ".join(f"{kind}-{quoted(text)}" for kind, text in modes_in(predicate.file))
-            engine.do(f"declare({quoted(predicate.module)}, [{texts}])")
+            where = f"{quoted(predicate.module)}, {quoted(predicate.file)}"
+            engine.do(f"declare({where}, [{texts}])")
         # That there is no further answer is no failure.
         port = Port.STOPPED if left.port is Port.FAIL and left.call.answers else left.port
         request = f"declared({port.value}, {quoted(predicate.module)}, {left.call.term}, {item})"

@@ -57,6 +57,7 @@ HANDLE = "handle"
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
 _ADDED = "This clause was added while the program ran; what added it may be at fault."
+_EMPTY = "No clause of it was loaded."
 _OUTCOMES = {
     Port.EXIT: OutcomeKind.RETURNED,
     Port.FAIL: OutcomeKind.FAILED,
@@ -95,6 +96,22 @@ def _before(left: Left) -> list[Left]:
     return list(
         dict.fromkeys([*in_vain(left.call.log[: answer.logged]), *_firsts(answer.children)])
     )
+
+
+def tells_all_before(left: Left) -> bool:
+    """Whether nothing happened before an answer but what is below it in the tree."""
+    seen = {left}
+    waiting = [left]
+    while waiting:
+        each = waiting.pop()
+        below = set(children_of(each))
+        if each.port is Port.EXIT:
+            before = each.call.log[: each.call.answers[each.number].logged]
+            if not below.issuperset(in_vain(before)):
+                return False
+        waiting += below - seen
+        seen |= below
+    return True
 
 
 def _firsts(events: Iterable[Left]) -> list[Left]:
@@ -425,7 +442,9 @@ class EvaluationTree:
             return Rule("the goal", function.name, source=self._goal)
         clause = self.trace.clause(number)
         if clause is None:
-            return Rule(function.name, function.name, function.location)
+            is_empty = predicate.is_user and function.location is None
+            source = _EMPTY if is_empty else ""
+            return Rule(function.name, function.name, function.location, source)
         if not clause.line:
             return Rule(f"{function.name} clause #{clause.number}", function.name, source=_ADDED)
         return Rule(

@@ -12,8 +12,15 @@ from functools import partial
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
-from whence.langs.prolog.evaluation_tree import HANDLE, EvaluationTree
+from whence.langs.prolog.engine import (
+    Engine,
+    EngineProblem,
+    Engines,
+    TookTooLong,
+    plain,
+    quoted,
+)
+from whence.langs.prolog.evaluation_tree import HANDLE, EvaluationTree, tells_all_before
 from whence.langs.prolog.events import Run, RunLimits
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.side_process import SideProcess
@@ -36,10 +43,13 @@ _VERDICTS = {
     "wrong": Verdict.WRONG,
     "inadmissible": Verdict.INADMISSIBLE,
 }
+_RAISES = "raises"
+_ENDLESS = "endless"
+_NOT_MADE = Judgement(Verdict.INADMISSIBLE, "the reference does not make this call")
 
 
-_Calls = set[tuple[str, str]]
-"""Predicates with digests of the calls."""
+_Calls = set[str]
+"""Digests of calls of one predicate."""
 
 
 class ReferenceProgram:
@@ -52,7 +62,7 @@ class ReferenceProgram:
         self._inferences = inferences
         self.process = SideProcess(self._loaded, seconds)
         self._known = Run()
-        self._made: dict[tuple[bool, str, str], _Calls | None] = {}
+        self._made: dict[tuple[bool, str, str], dict[str, _Calls] | None] = {}
         if not file.is_file():
             raise WhenceError(f"{file}: there is no such file to take as the reference")
 
@@ -66,7 +76,7 @@ class ReferenceProgram:
         `fresh`: the program is as it was loaded, so what it asserts is no reason not to run it.
         """
         if left.port is Port.STOPPED and not self.makes(source, left.call):
-            return Judgement(Verdict.INADMISSIBLE, "the reference does not make this call")
+            return _NOT_MADE
         texts = source.judged(left)
         if texts is None:
             why = "a stream, too large a number, or the like, is known to one process only"
@@ -83,14 +93,19 @@ class ReferenceProgram:
         )
         try:
             lines = self.process.asked(request)
+        except TookTooLong as problem:
+            lines = [["verdict", _ENDLESS, f"the reference: {problem}", ""]]
         except EngineProblem as problem:
             return Judgement(Verdict.UNKNOWN, f"the reference: {problem}")
         if not lines:
             return Judgement(Verdict.UNKNOWN, "the reference could not be asked")
         _, verdict, why, expected = lines[0]
-        return Judgement(
-            _VERDICTS.get(verdict, Verdict.UNKNOWN), plain(why), expected=plain(expected) or None
-        )
+        found = _VERDICTS.get(verdict, Verdict.UNKNOWN)
+        if verdict == _RAISES and tells_all_before(left):
+            found = Verdict.WRONG
+        elif verdict == _ENDLESS and left.port is Port.RAISE and not self.makes(source, left.call):
+            return _NOT_MADE
+        return Judgement(found, plain(why), expected=plain(expected) or None)
 
     def makes(self, source: EvaluationTree, call: TracedCall) -> bool:
         """Whether the reference makes this call, too: when the goal is run in it to its end.
@@ -102,51 +117,63 @@ class ReferenceProgram:
         caller = _user_caller(call)
         if caller is None:
             return True
-        known = self._made_by(source, top, is_top=True)
+        of = call.predicate.indicator
+        known = self._made_by(source, top, of, is_top=True)
         if known is None:
-            known = self._made_by(source, caller, is_top=False)
-        return known is None or _key(source, [call])[0] in known
+            known = self._made_by(source, caller, of, is_top=False)
+        return known is None or source.digests([call.term])[0] in known
 
     def _made_by(
-        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+        self, source: EvaluationTree, caller: TracedCall, of: str, *, is_top: bool
     ) -> _Calls | None:
-        """What the reference calls in a call, only what it calls directly where that is no goal."""
-        key = (is_top, *_key(source, [caller])[0])
-        if key not in self._made:
+        """The calls of a predicate that the reference makes in a call, directly if that is no goal.
+
+        Of a goal that is known not to end nothing has to be run for another predicate.
+        """
+        name, digest = caller.predicate.indicator, source.digests([caller.term])[0]
+        key = (is_top, name, digest)
+        made = self._made.setdefault(key, {})
+        if made is not None and of not in made:
             if is_top:
                 self.close()  # the goal was run in the program as it was loaded
-            self._made[key] = self._calls_of(source, caller, is_top=is_top)
-        return self._made[key]
+            found = self._calls_of(source, caller, of, is_top=is_top)
+            if found is None:
+                self._made[key] = None
+                return None
+            made[of] = found
+        return None if made is None else made[of]
 
     def _calls_of(
-        self, source: EvaluationTree, caller: TracedCall, *, is_top: bool
+        self, source: EvaluationTree, caller: TracedCall, of: str, *, is_top: bool
     ) -> _Calls | None:
         text = source.items([caller.term])[0]
         if text == HANDLE:
             return None
         engine = self.process.engine()
+        module = quoted(caller.predicate.module)
+        if not is_top and self.process.asked(f"depends({module}, {quoted(text)})"):
+            return None
         run = Run(predicates=self._known.predicates, clauses=self._known.clauses)
         limits = RunLimits(events=_TRACED, depth=_TRACED)
-        module = quoted(caller.predicate.module)
         try:
             lines = self.process.asked(f"run_item({module}, {quoted(text)}, {_ANSWERS}, {limits})")
             trace = TraceTree(lines, run)
-            if run.stopped or not trace.calls:
+            has_ended = run.exhausted or run.raised is not None
+            if not has_ended or run.unseen or not trace.calls:
                 self.close()
                 return None
-            made = [each for each in trace.calls[1:] if is_top or _user_caller(each) is trace.root]
-            return set(_key(EvaluationTree(Engines(engine), trace, {}, ""), made))
+            made = [
+                each.term
+                for each in trace.calls[1:]
+                if each.predicate.indicator == of and (is_top or _user_caller(each) is trace.root)
+            ]
+            return set(EvaluationTree(Engines(engine), trace, {}, "").digests(made))
         except EngineProblem:
             return None
 
     def _loaded(self, engine: Engine) -> None:
         self._known = Run()
         engine.load(self._file)
-
-
-def _key(source: EvaluationTree, calls: list[TracedCall]) -> list[tuple[str, str]]:
-    digests = source.digests([each.term for each in calls])
-    return [(each.predicate.indicator, digest) for each, digest in zip(calls, digests, strict=True)]
 
 
 def _user_caller(call: TracedCall) -> TracedCall | None:
@@ -192,18 +219,44 @@ def first_difference(
     execution: Execution, program: ReferenceProgram, note: Callable[[str], None]
 ) -> ColumnTree | None:
     """The tree of the first thing that the reference does otherwise; None where there is none."""
+    unknown = ""
     for left, tree in _events(execution):
         found = program.judge(execution.source, left, fresh=True)
         if found.verdict is Verdict.WRONG:
-            expected = f" (it has {found.expected})" if found.expected else ""
+            has_it = not found.expected or found.expected in found.reason
+            expected = "" if has_it else f" (it has {found.expected})"
             note(f"{execution.source.equation(left)}: {found.reason}{expected}.")
             return tree()
         if found.verdict is Verdict.UNKNOWN:
-            raise WhenceError(
-                f"what is wrong is not known from the reference: {found.reason}; say --wrong N, "
-                "--missing or --raised"
-            )
+            unknown = unknown or found.reason
+    if not unknown and execution.run.raised is not None:
+        return _missing_before_error(execution, program, note)
+    if unknown:
+        raise WhenceError(
+            f"what is wrong is not known from the reference: {unknown}; say --wrong N, "
+            "--missing or --raised"
+        )
     return None
+
+
+def _missing_before_error(
+    execution: Execution, program: ReferenceProgram, note: Callable[[str], None]
+) -> ColumnTree | None:
+    """Both raise the same, but the reference had another answer before: that one, asked for alone.
+
+    Of the whole goal it cannot be told whether an answer is missing, as it did not come to its end.
+    """
+    found = program.judge(execution.source, Left(Port.FAIL, execution.trace.root), fresh=True)
+    if found.verdict is not Verdict.WRONG or found.expected is None:
+        return None
+    note(f"{found.reason[0].upper()}{found.reason[1:]} before it raises that.")
+    tree = execution.missing_answer(found.expected)
+    if tree is None:
+        raise WhenceError(
+            f"asked for alone, {found.expected} is found; why it is not among the answers before "
+            "the error cannot be told"
+        )
+    return tree
 
 
 def _events(execution: Execution) -> Iterator[tuple[Left, Callable[[], ColumnTree]]]:

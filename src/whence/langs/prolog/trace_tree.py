@@ -247,11 +247,10 @@ class TraceTree:
         if call.raised is not None:
             return
         call.raised = term
-        calls = [each for each in call.body if isinstance(each, TracedCall)]
-        by_itself = all(each.raised is None for each in calls)
-        # One that raises by itself was declared to be det: all that it tried may be why it was not.
-        explained = in_vain(call.log) if by_itself else because(call, call.body)
-        call.raised_after = (*call.guards, *explained)
+        # All that was tried before counts: what failed may have had to be true, or to raise.
+        call.raised_after = tuple(
+            dict.fromkeys((*because(call, call.body), *call.guards, *in_vain(call.log)))
+        )
         if call.caller is not None:
             call.caller.log.append(Left(Port.RAISE, call))
         self._cut_off(call.position + 1, call, None, unwinding=True)

@@ -54,6 +54,23 @@ even(_).
 :- det(sure/1).
 sure(1).
 free.
+
+:- op(1150, fx, type), op(1150, fx, pred), op(1130, xfx, --->).
+user:term_expansion((:- type _), []).
+user:term_expansion((:- pred _), []).
+:- type colour ---> red ; green ; mixed(colour, colour).
+:- type tree(T) ---> leaf ; node(tree(T), T, tree(T)).
+:- type shade == colour.
+:- pred paint(shade, list(colour)).
+% :- pred paint(integer, integer).
+paint(X, [X, blue]).
+:- pred insert(T, tree(T), tree(T)).
+insert(X, leaf, node(leaf, X, lefa)).
+insert(X, T, node(T, X, _)).
+:- pred depth(tree(_), integer), other.
+:- pred depth(tree(unheard_of), integer).
+depth(node(_, _, _), N) :- N = one.
+depth(leaf, 0).
 """
 
 
@@ -99,6 +116,14 @@ def said(engine: Engine, program: Path, goal: str, missing: bool = False) -> str
         ("whole(f(_), Y)", "inadmissible: argument 1 is not ground, declared ++"),
         ("even(3)", "inadmissible: argument 1 is 3, which is not of type even"),
         ("sure(2)", "wrong: it is declared det, so it has an answer"),
+        ("paint(red, L)", "wrong: argument 2 is [red, blue], which is not of type list(colour)"),
+        ("paint(mixed(red, 1), L)",
+         "inadmissible: argument 1 is mixed(red, 1), which is not of type shade"),
+        ("insert(1, leaf, T)",
+         "wrong: argument 3 is node(leaf, 1, lefa), which is not of type tree(_)"),
+        ("insert(1, twig, T)", "inadmissible: argument 2 is twig, which is not of type tree(_)"),
+        ("depth(node(leaf, x, leaf), N)",
+         "wrong: argument 2 is one, which is not of type integer"),
     ],
 )  # fmt: skip
 def test_what_is_declared_is_held_against_a_call(
@@ -118,6 +143,8 @@ def test_what_is_declared_is_held_against_a_call(
         "pick(b, Y)",
         "free",
         "even(4)",
+        "insert(1, node(_, _, leaf), T)",
+        "depth(leaf, N)",
     ],
 )
 def test_what_the_declarations_allow_or_leave_open_is_not_judged(

@@ -41,9 +41,18 @@ def test_a_goal_that_is_no_prolog_is_a_problem_and_not_the_end(tmp_path: Path) -
         assert run.answers == ["X = 1"]
 
 
-def test_a_program_that_halts_says_so(tmp_path: Path) -> None:
+def test_a_goal_that_halts_says_so(tmp_path: Path) -> None:
     with Engine() as engine, pytest.raises(EngineProblem, match="exit code 3 before it was done"):
-        engine.load(program(tmp_path, ":- halt(3)."))
+        engine.load(program(tmp_path, "p :- halt(3)."))
+        TraceTree(run_goal(engine, "p", solutions=1), Run())
+
+
+def test_a_script_that_halts_when_it_is_loaded_can_be_debugged(tmp_path: Path) -> None:
+    with Engine() as engine:
+        engine.load(program(tmp_path, ":- initialization(main).\n:- halt.\nmain :- halt.\np(1)."))
+        run = Run()
+        TraceTree(run_goal(engine, "p(X)", solutions=1), run)
+        assert run.answers == ["X = 1"]
 
 
 def test_a_goal_that_goes_on_for_ever_is_stopped(tmp_path: Path) -> None:

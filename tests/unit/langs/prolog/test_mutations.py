@@ -333,6 +333,57 @@ def test_a_right_answer_is_the_wrong_one_to_keep_where_an_earlier_one_is_missing
         assert blamed.predicate == predicate
 
 
+RAISING = """
+kept :- n(X), !, c(X).
+tested :- n(X), t(X), !, c(X).
+chosen :- ( n(X) -> c(X) ; true ).
+checked :- n(X), s(X), c(X).
+valid(X) :- n(X), s(X).
+next(Y) :- valid(X), Y is X + 1.
+caught(Y) :- catch(next(Y), _, Y = none).
+fresh(X) :- ( var(X) -> throw(unbound) ; true ).
+given(Y) :- fresh(X), Y = f(X).
+listed(X) :- n(X), t(X), c(X).
+n(0). n(1).
+t(0). t(1).
+c(0).
+c(1) :- throw(refused).
+s(0) :- throw(zero).
+s(1).
+count([], 0).
+count([_|Xs], N) :- count(Xs, M), N is M + 1.
+"""
+RAISING_SLIPS = [
+    ("n(0). n(1).", "n(1). n(0).", "kept", "n/1"),
+    ("n(0). n(1).", "n(1). n(0).", "chosen", "n/1"),
+    ("t(0). t(1).", "t(1).", "tested", "t/1"),
+    ("t(0). t(1).", "t(1).", "listed(X)", "t/1"),
+    ("s(0) :- throw(zero).", "s(0) :- fail.", "checked", "s/1"),
+    ("s(0) :- throw(zero).", "s(0).", "checked", "s/1"),
+    ("s(0) :- throw(zero).", "s(0) :- fail.", "valid(X)", "s/1"),
+    ("s(0) :- throw(zero).", "s(0) :- fail.", "next(X)", "s/1"),
+    ("throw(unbound)", "X = 1", "given(Y)", "fresh/1"),
+    ("count(Xs, M), N", "count(M, Xs), N", "count([a,b,c,d], N)", "count/2"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(RAISING_SLIPS)))
+def test_who_led_to_an_error_or_kept_one_from_being_raised_is_blamed(
+    number: int, tmp_path: Path
+) -> None:
+    old, new, goal, predicate = RAISING_SLIPS[number]
+    assert RAISING.count(old) == 1
+    blamed = debugged(RAISING, RAISING.replace(old, new), goal, tmp_path)
+    assert blamed.predicate == predicate
+
+
+def test_nobody_is_blamed_where_the_error_that_should_be_caught_came_out_of_sight(
+    tmp_path: Path,
+) -> None:
+    wrong = RAISING.replace("s(0) :- throw(zero).", "s(0) :- fail.")
+    assert debugged(RAISING, wrong, "caught(Y)", tmp_path).predicate == ""
+
+
 @pytest.mark.parametrize("number", range(len(SLIPS)))
 def test_the_predicate_with_the_slip_is_blamed(number: int, tmp_path: Path) -> None:
     right, old, new, goal, predicate = SLIPS[number]

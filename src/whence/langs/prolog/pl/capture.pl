@@ -15,11 +15,11 @@
 :- use_module(library(terms)).
 :- use_module(judging).
 :- autoload(testing, [load_tests/2, tell_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
-:- autoload(declaring, [declare/2, declared/5]).
+:- autoload(declaring, [declare/2, declare_types/2, declared/5]).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
 :- dynamic known_predicate/5, known_goal/4, known_clause/2, user_clause/2, root/1, running/0.
-:- dynamic chosen_root/1, was_unseen/1.
+:- dynamic chosen_root/1, was_unseen/1, loading/0.
 :- dynamic most_events/1, deepest/1, skipped_from/1, to_open/1, told/2.
 
 :- create_prolog_flag(whence_out, user_error, [type(term)]).
@@ -53,8 +53,8 @@ answer_requests(In, Out) :-
         fail
     ).
 
-request(load(File)) :- load_files(user:File, []).
-request(load_again(File)) :- quietly(load_files(user:File, [])).
+request(load(File)) :- load_program(File).
+request(load_again(File)) :- quietly(load_program(File)).
 request(run(Text, Solutions, Limits)) :-
     setup_call_cleanup(watched(Limits, Watch), run(Text, Solutions, traced), unwatched(Watch)).
 request(run_item(Module, Text, Solutions, Limits)) :-
@@ -85,7 +85,7 @@ request(judge(Port, Module, GoalText, Texts, Options)) :-
     judge(Port, Module, Goal, Items, Options, verdict(Is, Why, Expected)),
     out(Out), line(Out, [verdict, Is, text(Why), text(Expected)]).
 
-request(declare(Module, Modes)) :- declare(Module, Modes).
+request(declare(Module, File, Modes)) :- declare(Module, Modes), declare_types(Module, File).
 request(declared(Port, Module, Call, Item)) :-
     term_of(Call, Goal), ( Item >= 0 -> term_of(Item, Term) ; Term = none ), out(Out),
     (   declared(Port, Module, Goal, Term, verdict(Is, Why))
@@ -100,6 +100,12 @@ request(tested(Port, Module, GoalText, Texts)) :-
 request(set_up_test(Unit, Name, Line, Nth)) :-
     set_up_test(Unit, Name, Line, Nth, Fields), out(Out), line(Out, [goal|Fields]).
 request(clean_up_test(Unit, Name, Line, Nth)) :- clean_up_test(Unit, Name, Line, Nth).
+
+/*  Scripts often run and halt when they are loaded. Then nothing could be asked of them, so that
+    halt fails. */
+load_program(File) :-
+    setup_call_cleanup(assertz(loading), load_files(user:File, []), retractall(loading)).
+:- at_halt(( whence_capture:loading -> cancel_halt('the program is being loaded') ; true )).
 
 /*  What is wrong in a file was said when it was loaded first. */
 quietly(Goal) :-
@@ -337,8 +343,8 @@ tell_item(Number) :-
 tell_digest(Number) :-
     term_of(Number, Term),
     variant_sha1(Term, Digest),
-    (   \+ is_huge(Term), write_length(Term, Length, [quoted(true), max_length(100000)]) -> true
-    ;   Length = 100000 ),
+    (   \+ is_huge(Term), write_length(Term, Length, [quoted(true), max_length(10000)]) -> true
+    ;   Length = 10000 ),   % more than anybody reads
     out(Out), line(Out, [digest, Number, Digest, Length]).
 
 names(Term, Names) :- term_variables(Term, Variables), name_variables(Variables, 0, Names).
@@ -361,8 +367,27 @@ text_of(Term, _, Text) :- cyclic_term(Term), !,
     names(Skeleton-Substitutions, Names),
     text_of(@(Skeleton, Substitutions), Names, Text).
 text_of(Term, Names, Text) :-
+    ( parsed_codes(Term, Codes) -> More = [portray_goal(whence_capture:parsed_text(Codes))]
+    ; More = [] ),
     format(string(Text), "~W",
-           [Term, [quoted(true), spacing(next_argument), variable_names(Names), module(user)]]).
+           [Term, [quoted(true), spacing(next_argument), variable_names(Names), module(user)|More]]).
+
+/*  The codes that a call of a nonterminal parses. They, and what was taken from them, are written
+    as Prolog reads them back, between backquotes. */
+parsed_codes(Term, Codes) :-
+    compound(Term), functor(Term, Name, Arity), Arity >= 2, known_predicate(Name, Arity, M, _, _),
+    functor(Head, Name, Arity), predicate_property(M:Head, non_terminal),
+    Before is Arity - 1, arg(Before, Term, Codes), is_codes(Codes), !.
+is_codes(Codes) :-
+    is_list(Codes), Codes = [_|_], length(Codes, Length), Length =< 10_000,
+    forall(member(C, Codes), ( integer(C), C > 0, C =< 0x10ffff, is_text_code(C) )).
+is_text_code(C) :- ( code_type(C, print) ; memberchk(C, `\n\t\r`) ), !.
+parsed_text(Parsed, Part, _) :-
+    is_codes(Part), append(_, Rest, Parsed), append(Part, _, Rest), !,
+    put_char('`'), forall(member(C, Part), parsed_code(C)), put_char('`').
+parsed_code(C) :-
+    (   nth0(N, `\`\\\n\t\r`, C) -> nth0(N, `\`\\ntr`, Escape), format("\\~c", [Escape])
+    ;   put_char(C) ).
 
 /*  One line: words and numbers as they are, texts with what would break a line escaped. */
 line(Out, Fields) :- fields(Fields, Out), nl(Out).

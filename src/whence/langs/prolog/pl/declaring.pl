@@ -1,16 +1,18 @@
 /*  What a program declares of its predicates: the Prolog side of declarations.py.
 
-    Modes come as they stand in comments (PlDoc), `:- det` from the system. Types are those of
-    library(error), and what the program adds to them. Only what is certain is said: a term violates
+    Modes come as they stand in comments (PlDoc), `:- det` from the system; `:- pred` and `:- type`
+    (of the pack type_check) are read here. Types are those of library(error), what the program adds
+    to them, and for `:- pred` those of `:- type`. Only what is certain is said: a term violates
     a type if no instance of it has that type.
 */
-:- module(whence_declaring, [declare/2, declared/5]).
+:- module(whence_declaring, [declare/2, declare_types/2, declared/5]).
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(library(error)).
-:- dynamic mode/4.
+:- dynamic mode/4, typedef/3.
 :- op(650, fx, [+, -, ++, --, ?, :, @, !]).
 :- op(190, xfy, or).
+:- op(1130, xfx, --->).
 
 most_inferences(200_000).
 
@@ -48,6 +50,37 @@ known_type(Type, Type) :-
     \+ memberchk(Name, [any, var, cyclic, list_or_partial]),
     once(clause(error:has_type(General, _), _)), !.
 known_type(_, any).
+
+/*  The declarations of a file, read as the program reads it, and not run. */
+declare_types(M, File) :-
+    catch(setup_call_cleanup(open(File, read, In), declare_all(M, In), close(In)), _, true).
+declare_all(M, In) :-
+    repeat,
+    catch(read_term(In, Term, [module(M)]), _, true),   % what is no term was told when it was loaded
+    (   Term == end_of_file -> !
+    ;   nonvar(Term), Term = (:- Declaration), nonvar(Declaration),
+        ignore(declare_type(M, Declaration)), fail ).
+
+declare_type(M, Declaration) :-
+    Declaration =.. [Name, Head], memberchk(Name, [pred, trust_pred]), !,
+    callable(Head), \+ is_more_than_head(Head),
+    Head =.. [Predicate|Types], length(Types, Arity),
+    findall(a(?, in(M, Type)), member(Type, Types), Declared),
+    assertz(mode(M, Predicate/Arity, Declared, unknown)).
+declare_type(M, Declaration) :-
+    Declaration =.. [type, Definition], nonvar(Definition),
+    (   Definition = (Type ---> Alternatives) -> alternatives(Alternatives, List), Is = any_of(List)
+    ;   Definition = (Type == Same), Is = same(Same) ),
+    callable(Type), assertz(typedef(M, Type, Is)).
+
+/*  What stands between `:- pred` and its end may be more than a head, in other systems. */
+is_more_than_head(Head) :- functor(Head, Name, 2), memberchk(Name, [:, ',', =>, is, +, ::]).
+
+alternatives(Term, [Term]) :- var(Term), !.
+alternatives((A ; B), List) :- !,
+    alternatives(A, ListA), alternatives(B, ListB), append(ListA, ListB, List).
+alternatives((A | B), List) :- !, alternatives((A ; B), List).
+alternatives(Term, [Term]).
 
 % --- judging ------------------------------------------------------------------------------------
 
@@ -123,12 +156,14 @@ not_of_type(N, Value, Type, Why) :-
     format(string(Why), "argument ~d is ~w, which is not of type ~w", [N, Shown, Name]).
 type_text(A or B, Text) :- !,
     type_text(A, TextA), type_text(B, TextB), format(atom(Text), "~w|~w", [TextA, TextB]).
+type_text(in(_, Type), Text) :- !, whence_judging:text(Type, Text).
 type_text(list(A), Text) :- !, type_text(A, TextA), format(atom(Text), "list(~w)", [TextA]).
 type_text(Type, Type).
 
 /*  violates(+Type, +Value): no instance of the value has the type. */
 violates(any, _) :- !, fail.
 violates(_, Value) :- var(Value), !, fail.
+violates(in(M, Type), Value) :- !, nonvar(Type), in_type(Type, M, Is), violates_type(Is, M, Value).
 violates(A or B, Value) :- !, violates(A, Value), violates(B, Value).
 violates(list(Type), Value) :- !,
     '$skip_list'(_, Value, Tail),
@@ -139,6 +174,22 @@ violates(Type, Value) :-
     ( ground(Value) -> true ; atomic_type(Type) ),
     bounded(catch(must_be(Type, Value), error(Formal, _), true)),
     nonvar(Formal), Formal \== instantiation_error, Formal \= existence_error(type, _).
+
+/*  What a type of `:- pred` is; one that is not known fails, and says nothing. */
+in_type(Type, M, Is) :- copy_term(Type, Copy), typedef(M, Copy, Is), !.
+in_type(list(Of), M, known(list(in(M, Of)))) :- !.
+in_type(Type, _, known(Type)) :-
+    memberchk(Type, [integer, float, number, atom, atomic, string, boolean, nonneg]).
+
+violates_type(known(Type), _, Value) :- violates(Type, Value).
+violates_type(same(Type), M, Value) :- violates(in(M, Type), Value).
+violates_type(any_of(Alternatives), M, Value) :-
+    \+ ( member(Alternative, Alternatives), fits(Alternative, M, Value) ).
+
+fits(Alternative, _, _) :- var(Alternative), !.
+fits(Alternative, M, Value) :-
+    functor(Alternative, Name, Arity), functor(Value, Name, Arity),
+    \+ ( compound(Value), arg(N, Alternative, Type), arg(N, Value, Part), violates(in(M, Type), Part) ).
 
 item_of(List, Item) :- nonvar(List), List = [Head|Tail], ( Item = Head ; item_of(Tail, Item) ).
 

@@ -14,7 +14,7 @@
 :- use_module(library(solution_sequences)).
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
-:- dynamic found/1, known_impure/2, first_answers/3.
+:- dynamic found/1, known_impure/2, first_answers/3, last_call/1, last_answers/2.
 :- dynamic test_file/1.   % a test may put something else in the place of a part of the program
 
 most_answers(2000).
@@ -24,7 +24,9 @@ most_instances(2000).
     answers before a fail, the first answers, the error of an exception. Options: inferences(N), and
     `fresh` where the program is still as it was loaded, so that what it asserts cannot be in the
     way.
-    Verdict is verdict(right/wrong/unknown, Why, Expected). */
+    Verdict is verdict(right/wrong/inadmissible/unknown, Why, Expected), or with `raises` or
+    `endless`: the reference raised an error before it came to an answer, or did not end where this
+    one raised. */
 judge(Port, Module, Goal, Items, Options, Verdict) :-
     Goal = c(Term, _),
     (   home(Module, Term, M)
@@ -35,8 +37,13 @@ judge(Port, Module, Goal, Items, Options, Verdict) :-
         )
     ;   functor(Term, Name, Arity),
         format(string(Why), "the reference has no ~w/~w", [Name, Arity]),
-        Verdict = verdict(unknown, Why, "")
+        ( Port == exception, lacks(Items, Name/Arity) -> Is = inadmissible ; Is = unknown ),
+        Verdict = verdict(Is, Why, "")
     ), !.
+
+/*  The program has no such predicate either: so it should never have been called. */
+lacks([c(error(existence_error(procedure, Missing), _), _)], Indicator) :-
+    strip_module(Missing, _, Indicator).
 
 home(_, Term, user) :- control(Term), !.
 home(Module, Term, Module) :- predicate_property(Module:Term, defined), !.
@@ -56,9 +63,7 @@ judged(exit, [Item], M, Answers, How, Options, Verdict) :- !,
         ;   How == all
         ->  listed(Answers, Expected),
             Verdict = verdict(wrong, "the reference has no such answer", Expected)
-        ;   How = raised(Error)
-        ->  message(Error, Text), format(string(Why), "the reference raises ~w", [Text]),
-            Verdict = verdict(wrong, Why, "")
+        ;   How = raised(Error) -> raised_instead(Item, M, Options, Error, Verdict)
         ;   by_itself(Item, M, Options, Verdict) )
     ;   How == all, refuted(Answers, Item)
     ->  listed(Answers, Expected),
@@ -71,9 +76,7 @@ judged(fail, Items, _, Answers, How, _, Verdict) :- !,
             format(string(Why), "the reference has the answer ~w", [Text]),
             Verdict = verdict(wrong, Why, Text)
         ;   How == all -> Verdict = verdict(right, "the reference has no other answer", "")
-        ;   How = raised(Error)
-        ->  message(Error, Text), format(string(Why), "the reference raises ~w", [Text]),
-            Verdict = verdict(wrong, Why, "")
+        ;   How = raised(Error) -> raises(Error, Why), Verdict = verdict(wrong, Why, "")
         ;   too_long(Verdict) )
     ;   not_finite(Verdict) ).
 judged(first, Items, _, Answers, How, _, Verdict) :- !,
@@ -86,21 +89,29 @@ judged(first, Items, _, Answers, How, _, Verdict) :- !,
         ;   Verdict = verdict(right, "in the reference no other answer comes before it", "") )
     ;   How == all
     ->  Verdict = verdict(right, "the reference has no such answer, so none comes before it", "")
+    ;   How = raised(Error) -> raises(Error, Why), Verdict = verdict(wrong, Why, "")
     ;   too_long(Verdict) ).
 judged(exception, [c(Error, _)], _, _, How, _, Verdict) :- !,
     (   How = raised(Theirs)
     ->  (   same_error(Error, Theirs)
         ->  Verdict = verdict(right, "the reference raises that too", "")
-        ;   message(Theirs, Text), format(string(Why), "the reference raises ~w", [Text]),
-            Verdict = verdict(wrong, Why, "") )
+        ;   raises(Theirs, Why), Verdict = verdict(wrong, Why, "") )
     ;   How == all -> Verdict = verdict(wrong, "the reference does not raise it", "")
-    ;   too_long(Verdict) ).
+    ;   too_long(verdict(_, Why, _)), Verdict = verdict(endless, Why, "") ).
 judged(stopped, _, _, _, How, _, Verdict) :-
     (   ended(How) -> Verdict = verdict(wrong, "in the reference it ends", "")
     ;   Verdict = verdict(unknown, "in the reference it did not end by then either", "") ).
 
 ended(all).
 ended(raised(_)).
+
+/*  An answer that the reference did not come to. If it is false by itself it is wrong. If not, it is
+    wrong only that the reference would have raised an error before it. */
+raised_instead(Item, M, Options, Error, Verdict) :-
+    (   Item = c(Term, []), answers(M, Item, Options, Answers, all),
+        \+ ( member(Answer, Answers), covers(Answer, Term) )
+    ->  Verdict = verdict(wrong, "it is not true in the reference", "")
+    ;   raises(Error, Why), Verdict = verdict(raises, Why, "") ).
 
 too_long(verdict(unknown, "in the reference it did not end within the limit", "")).
 not_finite(verdict(unknown, "its constraints leave too much open to be compared", "")).
@@ -117,6 +128,7 @@ by_itself(_, _, _, Verdict) :- too_long(Verdict).
 same_error(error(One, _), error(Other, _)) :- !, One =@= Other.
 same_error(One, Other) :- One =@= Other.
 
+raises(Error, Why) :- message(Error, Text), format(string(Why), "the reference raises ~w", [Text]).
 message(Error, Text) :- ( Error = error(Formal, _) -> text(Formal, Text) ; text(Error, Text) ).
 listed(Answers, Text) :-
     length(Answers, Count), Count >= 1, Count =< 3, !,
@@ -133,12 +145,17 @@ text(Term, Text) :-
 
 % --- running a call -----------------------------------------------------------------------------
 
-/*  What is to be run in the program as it was loaded is run once. */
+/*  What is to be run in the program as it was loaded is run once. Of other calls the last one is
+    remembered, as questions about its answers come one after another. */
 remembered_answers(_, Goal, Options, Answers, How) :-
     memberchk(fresh, Options), first_answers(Known, Answers, How), Known =@= Goal, !.
 remembered_answers(M, Goal, Options, Answers, How) :-
+    last_call(Known), Known =@= call(M, Goal, Options), !, last_answers(Answers, How).
+remembered_answers(M, Goal, Options, Answers, How) :-
     answers(M, Goal, Options, Answers, How),
-    ( memberchk(fresh, Options) -> assertz(first_answers(Goal, Answers, How)) ; true ).
+    (   memberchk(fresh, Options) -> assertz(first_answers(Goal, Answers, How))
+    ;   retractall(last_call(_)), retractall(last_answers(_, _)),
+        assertz(last_call(call(M, Goal, Options))), assertz(last_answers(Answers, How)) ).
 
 /*  answers(+M, +Item, +Options, -Answers, -How): all, more, raised(Error) or limit. */
 answers(M, c(Term, Constraints), Options, Answers, How) :-
@@ -200,15 +217,15 @@ excluded(Answers, Instance) :- forall(member(A, Answers), coverage(A, Instance, 
 /*  coverage(+Answer, +Instance, -How): yes, no, or maybe. What an instance leaves open, the answer
     must leave open, too. */
 coverage(c(Term, Residue), Instance, How) :-
-    findall(Told, once(told(Term, Residue, Instance, Told)), [How]).
+    (   \+ subsumes_term(Term, Instance) -> How = no
+    ;   findall(Told, once(told(Term, Residue, Instance, Told)), [How]) ).
 
 told(Term, Residue, Instance, How) :-
     copy_term(Instance, Before), copy_term(Term-Residue, T-R),
-    (   \+ subsumes_term(T, Instance) -> How = no
-    ;   T = Instance, catch(( post(R) -> Posted = yes ; Posted = no ), _, Posted = maybe),
-        (   Posted \== yes -> How = Posted
-        ;   ( term_attvars(T, [_|_]) ; Instance \=@= Before ) -> How = no
-        ;   settled(R, How) ) ).
+    T = Instance, catch(( post(R) -> Posted = yes ; Posted = no ), error(_, _), Posted = maybe),
+    (   Posted \== yes -> How = Posted
+    ;   ( term_attvars(T, [_|_]) ; Instance \=@= Before ) -> How = no
+    ;   settled(R, How) ).
 
 /*  What else is constrained must have some value. */
 settled(Residue, How) :-
