@@ -15,7 +15,7 @@ class Detail(Enum):
     IDS = "ids"
     """None: only which call made which, and how it ended."""
     SHALLOW = "shallow"
-    """Inputs and outcomes, one level deep; nothing of what a call changed."""
+    """Arguments and outcomes, one level deep; nothing of what a call read besides, or changed."""
     FULL = "full"
     """Inputs, outcomes, what a call read, and what it changed."""
 
