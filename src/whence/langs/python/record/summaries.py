@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from whence.langs.python.record import matches
+
 Summary = Callable[[Any], tuple[str, bool]]
 """Gives a text, and whether it says all that there is to know about the object."""
 
@@ -238,13 +240,8 @@ def _load_re(registry: Summaries) -> None:
         flags = int(value.flags) & ~int(re.UNICODE)
         return f"re.compile({text}{f', flags={flags}' if flags else ''})", complete
 
-    def match(value: re.Match[Any]) -> tuple[str, bool]:
-        if type(value.string) not in (str, bytes):
-            return f"<re.Match span={value.span()}>", False
-        return f"<re.Match span={value.span()} match={atom(value[0])[0]}>", False
-
     registry.register(re.Pattern, pattern)
-    registry.register(re.Match, match)
+    registry.register(re.Match, matches.text_of)
     del registry._loaders["re"]
 
 
