@@ -50,6 +50,7 @@ class Summaries(Mapping[type, Summary]):
             "collections": _load_collections,
             "array": _load_array,
             "zoneinfo": _load_zoneinfo,
+            "unittest": _load_unittest,
             "numpy": _load_numpy,
             "pandas": _load_pandas,
         }
@@ -185,6 +186,14 @@ def _load_zoneinfo(registry: Summaries) -> None:
     if module is not None and hasattr(module, "ZoneInfo"):
         registry.register(module.ZoneInfo, lambda value: (repr(value), True))
         del registry._loaders["zoneinfo"]
+
+
+def _load_unittest(registry: Summaries) -> None:
+    outcome = getattr(sys.modules.get("unittest.case"), "_Outcome", None)
+    if isinstance(outcome, type):
+        # Every test case holds one, and through it all that runs the tests: pytest itself.
+        registry.register(outcome, lambda value: ("_Outcome()", True))
+        del registry._loaders["unittest"]
 
 
 def _load_decimal(registry: Summaries) -> None:
