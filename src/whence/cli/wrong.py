@@ -10,7 +10,7 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python import failed_assertion
 from whence.langs.python.recordings import read_symptom, write_symptom
-from whence.langs.python.symptoms import first_answers, happened
+from whence.langs.python.symptoms import first_answers, happened, is_test
 from whence.langs.python.trace.provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom, SymptomKind, parse
@@ -84,6 +84,8 @@ class FirstAnswers:
         if symptom.kind is SymptomKind.ASSERTION and isinstance(tree, ColumnTree):
             return self._of_assertion(tree, symptom, screen)
         answers = first_answers(tree, symptom)
+        if symptom.kind is SymptomKind.EXCEPTION and is_test(tree):
+            screen.say("", happened(tree).ending)
         self._keep(symptom)
         return [Answered(answers)]
 

@@ -70,7 +70,8 @@ def happened(tree: Tree) -> Happened:
     rest = "" if program is None else program.standard_output.rest
     if program is not None and not lines and not _knows_output(program):
         rest = "what it printed was not recorded"
-    name = call.left() if top else "The program"
+    what = "test" if is_test(tree) else "program"
+    name = call.left() if top else f"The {what}"
     value = call.outcome.value
     shown = "" if value is None else show(value)
     default: Symptom | None = Symptom(SymptomKind.RESULT)
@@ -89,6 +90,12 @@ def happened(tree: Tree) -> Happened:
     if default is None and lines:
         default = Symptom(SymptomKind.OUTPUT, line=1 if len(lines) == 1 else None)
     return Happened(top, ending, default, lines, failed, rest)
+
+
+def is_test(tree: Tree) -> bool:
+    """Whether it is the recording of one test: its top bears the name of the test."""
+    program = program_of(tree)
+    return program is not None and bool(program.file.header.root)
 
 
 def _knows_output(program: TraceSource) -> bool:
