@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from typing import Any
 
 import pytest
 
+from whence.cli.opening import open_any
+from whence.cli.wrong import FirstAnswers
 from whence.langs.python.trace.opening import about
 from whence.model.symptom import SymptomKind
+from whence.ui.terminal.plain import PlainScreen
 
 SHOP = '''
     """Prices."""
@@ -256,6 +260,11 @@ def test_a_fixture_that_fails_is_recorded(project: Any) -> None:
         "  price(item={}) raised KeyError('price')",
     ]
     assert project.symptom(test).kind is SymptomKind.EXCEPTION
+    output = io.StringIO()
+    path = project.recordings()[test]
+    first = FirstAnswers(open_any(path)[0], path, None, asks=False)
+    first(PlainScreen(io.StringIO(), output))
+    assert output.getvalue() == "\nThe test raised KeyError('price').\n"
 
 
 def test_of_a_test_that_then_passes_nothing_is_kept(project: Any, said: str) -> None:

@@ -93,9 +93,13 @@ def happened(tree: Tree) -> Happened:
 
 
 def is_test(tree: Tree) -> bool:
-    """Whether it is the recording of one test: its top bears the name of the test."""
+    """Whether it is the recording of one test: its top bears the name of the test, not of the
+    command that was run."""
     program = program_of(tree)
-    return program is not None and bool(program.file.header.root)
+    if program is None:
+        return False
+    header = program.file.header
+    return "::" in header.root and header.root != " ".join(header.command)
 
 
 def _knows_output(program: TraceSource) -> bool:
