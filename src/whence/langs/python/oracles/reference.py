@@ -203,12 +203,18 @@ class ReferenceOracle:
         """
         self.why_not = "the test does not pass there, either"
         columns = self.tree.columns
-        raised = (columns.parent == 0) & (columns.outcome == OutcomeKind.RAISED)
-        failed = {self.tree.functions[number] for number in columns.function[raised].tolist()}
-        names = {(function.module, function.qualname) for function in failed}
+        raised = np.flatnonzero((columns.parent == 0) & (columns.outcome == OutcomeKind.RAISED))
+        if not len(raised):
+            self.why_not = "a test whose subtest fails ends well all the same"
+            return False
+        # The last one is what failed: what pytest tries before may raise too.
+        failed = self.tree.functions[int(columns.function[raised[-1]])]
         runs = self.equations.endings()
         for tree in runs:
-            there = [(each.module, each.qualname) in names for each in tree.functions]
+            there = [
+                (each.module, each.qualname) == (failed.module, failed.qualname)
+                for each in tree.functions
+            ]
             calls = np.array(there)[tree.columns.function]
             if not calls.any():
                 self.why_not = "the test does not run there"
