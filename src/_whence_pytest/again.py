@@ -146,7 +146,9 @@ class Again:
         """What went wrong: after others had their say, for unittest tells it only then."""
         outcome = yield
         report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
-        if call.excinfo is not None and report.failed and self._exception is None:
+        if call.excinfo is not None and report.failed and not self._reply.failed:
+            if not self._order.with_teardown:
+                self._stop()  # after a subtest that failed the test goes on
             self._exception = call.excinfo.value
             self._fail(item, report, call.excinfo.value, call.excinfo.tb)
         if self._called:

@@ -30,6 +30,7 @@ from whence.session.journal import Journal, OtherTree, default_path, is_session
 from whence.session.state import Options, State
 from whence.ui.terminal import choose_screen, converse
 from whence.ui.terminal.listing import find_function
+from whence.ui.terminal.loop import LEFT
 from whence.ui.terminal.screen import Screen
 
 
@@ -170,7 +171,8 @@ def diagnose(
                 said = first(screen)
             if isinstance(said, Diagnosis):
                 diagnosis = said
-                screen.note(f"There is nothing to find: {said.reason}.")
+                found = "There is nothing to find" if said.reason != LEFT else "Nothing was found"
+                screen.note(f"{found}: {said.reason}.")
             else:
                 outcome, left = converse(debugging, screen, debugging.start([*wishes, *said]))
                 diagnosis = debugging.diagnosis(outcome, left)

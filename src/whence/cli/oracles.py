@@ -147,7 +147,7 @@ def seen(oracles: Sequence[Oracle], tree: Tree, note: Note, waiting: Waiting) ->
                     failed = Answered((Answer(tree.id(0), Verdict.WRONG, by=SYMPTOM),))
                     trusts = [Trust(Scope.FUNCTION, name) for name in oracle.unchanged()]
                     return [failed, *map(TrustGiven, trusts)]
-                problem = oracle.equations.problem or "the test does not pass there, either"
+                problem = oracle.equations.problem or oracle.why_not
                 note(f"What is wrong is not known from the reference: {problem}.")
                 continue
             try:

@@ -10,7 +10,7 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python import failed_assertion
 from whence.langs.python.recordings import read_symptom, write_symptom
-from whence.langs.python.symptoms import first_answers, happened
+from whence.langs.python.symptoms import first_answers, happened, is_test
 from whence.langs.python.trace.provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom, SymptomKind, parse
@@ -18,7 +18,8 @@ from whence.ports import Tree
 from whence.session.events import Answered, Event
 from whence.tree.memory import ColumnTree
 from whence.ui.terminal import symptom as dialogue
-from whence.ui.terminal.assertion import ask_operand
+from whence.ui.terminal.assertion import Quit, ask_operand
+from whence.ui.terminal.loop import LEFT
 from whence.ui.terminal.screen import Screen
 
 
@@ -85,15 +86,22 @@ class FirstAnswers:
         if symptom.kind is SymptomKind.ASSERTION and isinstance(tree, ColumnTree):
             return self._of_assertion(tree, symptom, screen)
         answers = first_answers(tree, symptom)
+        if symptom.kind is SymptomKind.EXCEPTION and is_test(tree):
+            screen.say("", happened(tree).ending)
         self._keep(symptom)
         return [Answered(answers)]
 
-    def _of_assertion(self, tree: ColumnTree, symptom: Symptom, screen: Screen) -> Sequence[Event]:
+    def _of_assertion(
+        self, tree: ColumnTree, symptom: Symptom, screen: Screen
+    ) -> Sequence[Event] | Diagnosis:
         """Which operand is wrong is asked, unless it was asked before."""
         failed = symptom.assertion
         unsaid = failed is not None and all(each.wrong is None for each in failed.operands)
         if failed is not None and (unsaid or self._fresh):
-            asked = ask_operand(screen, failed, *failed_assertion.shown(tree, symptom))
+            try:
+                asked = ask_operand(screen, failed, *failed_assertion.shown(tree, symptom))
+            except Quit:
+                return Diagnosis(Status.UNDETERMINED, reason=LEFT)
             symptom = replace(symptom, assertion=asked or failed)
             self._keep(symptom)
         answers, notes = failed_assertion.first_answers(tree, symptom)

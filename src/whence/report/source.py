@@ -69,9 +69,33 @@ class Block:
             numbered[first + 1 : last] = [
                 (None, f"{indent}… {last - first - 1} more lines of documentation …")
             ]
+        if len(numbered) > most and self.executed is not None:
+            numbered = _marked(numbered, self.executed)
         if len(numbered) > most:
             numbered[most:] = [(None, f"… and {len(numbered) - most} more lines")]
         return numbered
+
+
+def _marked(
+    numbered: list[tuple[int | None, str]], executed: frozenset[int]
+) -> list[tuple[int | None, str]]:
+    """The definition's first line and what ran, with a line before and after; of a
+    statement over several lines only the first may be marked."""
+    ran = {place for place, (number, _) in enumerate(numbered) if number in executed}
+    near = {0} | {place + way for place in ran for way in (-1, 0, 1)}
+    # A single line is no longer than what would tell of it.
+    near |= {place for place in range(len(numbered)) if {place - 1, place + 1} <= near}
+    out: list[tuple[int | None, str]] = []
+    left = 0
+    for place, line in enumerate(numbered):
+        if place not in near:
+            left += 1
+            continue
+        if left:
+            out.append((None, f"{' ' * _indent(line[1])}… {left} lines without a mark …"))
+            left = 0
+        out.append(line)
+    return out if not left else [*out, (None, f"… and {left} more lines without a mark")]
 
 
 def from_here(file: str) -> str:

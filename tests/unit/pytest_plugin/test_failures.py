@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from typing import Any
 
 import pytest
 
+from whence.cli.opening import open_any
+from whence.cli.wrong import FirstAnswers
 from whence.langs.python.trace.opening import about
 from whence.model.symptom import SymptomKind
+from whence.ui.terminal.plain import PlainScreen
 
 SHOP = '''
     """Prices."""
@@ -98,6 +102,11 @@ TESTS = """
 
         def test_it(self):
             self.assertEqual(total(self.items), 3)
+
+        def test_parts(self):
+            for number in (0, 1, 2):
+                with self.subTest(number=number):
+                    self.assertEqual(total(self.items[number:]), [2, 5, 6][number])
 
     def test_exit():
         sys.exit(price({"price": 3}))
@@ -220,6 +229,23 @@ def test_tests_of_unittest_are_recorded_with_their_set_up(project: Any) -> None:
 
 
 @pytest.mark.usefixtures("said")
+def test_what_a_set_up_did_is_told_without_what_runs_the_tests(project: Any) -> None:
+    path = project.recordings()["test_shop.py::TestUnit::test_it"]
+    done = project.run("-m", "whence", "show", "--call", "1", str(path))
+    assert "    _outcome=_Outcome(),\n" in done.stdout
+    assert "    items=[{'price': 1}, {'price': 2}],\n" in done.stdout
+
+
+@pytest.mark.usefixtures("said")
+def test_the_recording_ends_with_the_first_subtest_that_fails(project: Any) -> None:
+    path = project.recordings()["test_shop.py::TestUnit::test_parts"]
+    done = project.run("-m", "whence", "debug", "--answers", "-", str(path), answers="l\nn\n")
+    assert "left:  total(self.items[number:]) → 0\n" in done.stdout
+    assert "Question 1 (about 1 more)\n  total(items=[{'price': 2}]) → 0\n" in done.stdout
+    assert "The fault is in total (shop.py:7), call 5.\n" in done.stdout
+
+
+@pytest.mark.usefixtures("said")
 def test_a_test_that_exits_is_recorded(project: Any) -> None:
     tree = project.tree("test_shop.py::test_exit")
     assert tree.call(0).right() == "raised SystemExit(3)"
@@ -234,6 +260,11 @@ def test_a_fixture_that_fails_is_recorded(project: Any) -> None:
         "  price(item={}) raised KeyError('price')",
     ]
     assert project.symptom(test).kind is SymptomKind.EXCEPTION
+    output = io.StringIO()
+    path = project.recordings()[test]
+    first = FirstAnswers(open_any(path)[0], path, None, asks=False)
+    first(PlainScreen(io.StringIO(), output))
+    assert output.getvalue() == "\nThe test raised KeyError('price').\n"
 
 
 def test_of_a_test_that_then_passes_nothing_is_kept(project: Any, said: str) -> None:
@@ -293,6 +324,7 @@ def test_only_what_failed_is_recorded_and_each_once(project: Any, said: str) -> 
         "shop.py::shop.total",
         "test_shop.py::TestCart::test_all_at_once",
         "test_shop.py::TestUnit::test_it",
+        "test_shop.py::TestUnit::test_parts",
         "test_shop.py::test_broken_fixture",
         "test_shop.py::test_count[2-20]",
         "test_shop.py::test_count[3-30]",
@@ -304,8 +336,8 @@ def test_only_what_failed_is_recorded_and_each_once(project: Any, said: str) -> 
         "test_shop.py::test_total",
     ]
     runs = project.folder / ".whence" / "runs"
-    assert len(list(runs.glob("*.whence"))) == 12
-    assert said.count("whence debug ") == 12
+    assert len(list(runs.glob("*.whence"))) == 13
+    assert said.count("whence debug ") == 13
     assert "whence debug '.whence/runs/test_count[2-20]-" in said
 
 

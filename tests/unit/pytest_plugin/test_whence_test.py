@@ -160,6 +160,46 @@ def test_a_released_version_that_passes_leaves_nothing_to_ask(make_project: Any)
     assert done.returncode == 0
 
 
+INSIDE = """
+    def made(text):
+        return eval(compile(f"lambda x: {text}", "<compiled>", "eval"))
+
+    def total(prices):
+        return sum(prices[{first}:])
+"""
+
+
+def test_a_test_inside_of_a_package_is_that_of_the_reference_if_it_is_the_same(
+    make_project: Any,
+) -> None:
+    test = """
+        from shop.prices import made, total
+
+        def test_total():
+            assert made("x + 1")(1) == 2
+            assert total([1, 2]) == 3
+    """
+    packages = {
+        folder: {
+            # pytest asks a package for what it has: that this raises is no failure.
+            f"{folder}/shop/__init__.py": "def __getattr__(name): raise AttributeError(name)",
+            f"{folder}/shop/prices.py": INSIDE.replace("{first}", first),
+            f"{folder}/shop/tests/__init__.py": "",
+            f"{folder}/shop/tests/test_prices.py": test,
+        }
+        for folder, first in (("own", "1"), ("good", "0"))
+    }
+    shop = make_project({**packages["own"], **packages["good"]})
+    file = shop.folder / "good" / "shop" / "tests" / "test_prices.py"
+    words = ["-m", "whence", "test", "--no-session", "-q", "--reference", "good", "own/shop"]
+    done = shop.run(*words)
+    assert "The test passes with good." in done.stdout, done.stdout + done.stderr
+    assert "The fault is in total" in done.stdout, done.stdout + done.stderr
+    file.write_text(file.read_text().replace("3", "4"), encoding="utf-8")
+    done = shop.run("-m", "whence", "debug", "--no-session", "--reference", "good")
+    assert "the test is another one there." in done.stdout, done.stdout + done.stderr
+
+
 def test_without_answers_the_exit_code_says_that_nothing_was_found(project: Any) -> None:
     assert whence(project, "--no-session", "--", "-q", "-x").returncode == 1
 

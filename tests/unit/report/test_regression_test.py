@@ -292,6 +292,31 @@ def run():
         " + 1", "", "scaled",
         "scaled(numpy.array([1, 2, 3, 4], dtype=\"<i8\").reshape((2, 2)))",
     ),
+    "a_match_that_is_given": Case(
+        """
+import re
+
+def parts(found):
+    return int(found[1]) + int(found["day"])
+
+def run():
+    [parts(each) for each in re.finditer(r"(\\d+)\\.(?P<day>\\d+)", "x 3.4 5.6")]
+""",
+        'int(found[1]) + int(found["day"])', 'int(found[1]) - int(found["day"])', "parts",
+        "parts([*re.finditer(r'(\\d+)\\.(?P<day>\\d+)', 'x 3.4 5.6')][1])",
+    ),
+    "a_match_that_comes_back": Case(
+        """
+import re
+
+def word(text):
+    return re.search("([a-z])[a-z]*", text)
+
+def run():
+    word("12 ab Cd")
+""",
+        '"([a-z])', '"([A-Z])', "word", "assert (result.span(), result.groups()) != ((3, 5), (",
+    ),
     "a_constructor": Case(
         """
 class Box:

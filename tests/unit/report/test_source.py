@@ -121,6 +121,30 @@ def test_lines_that_ran_are_marked_where_they_are_known() -> None:
     assert block.numbered(9) == ["> 7  def f(x):", "> 8      if x:", "  9          return 1"]
 
 
+def test_of_a_long_definition_what_is_not_marked_is_folded() -> None:
+    lines = ["def f(x):", *(f"    line_{number}" for number in range(2, 101))]
+    ran = frozenset((2, 3, 7, 60, 61))
+    shown = Block(tuple(lines), 1, executed=ran).numbered(40)
+    assert shown == [
+        "    1  def f(x):",
+        ">   2      line_2",
+        ">   3      line_3",
+        "    4      line_4",
+        "    5      line_5",
+        "    6      line_6",
+        ">   7      line_7",
+        "    8      line_8",
+        "           … 50 lines without a mark …",
+        "   59      line_59",
+        ">  60      line_60",
+        ">  61      line_61",
+        "   62      line_62",
+        "       … and 38 more lines without a mark",
+    ]
+    everything = Block(tuple(lines), 1, executed=frozenset(range(2, 101))).numbered(40)
+    assert everything[-1] == "       … and 60 more lines"
+
+
 def test_long_documentation_is_folded() -> None:
     lines = ["def f(x):", '    """Say it.', "", *(f"    line {n}" for n in range(9)), '    """']
     block = Block((*lines, "    return x"), 10)

@@ -19,7 +19,7 @@ from whence.langs.python.trace.operands import (
     read_source,
     trace_operand,
 )
-from whence.model.call import RESULT, Mark, MarkedPart
+from whence.model.call import RESULT, Mark, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
 from whence.model.symptom import SYMPTOM, Assertion, Operand, Symptom
 from whence.model.value import show
@@ -45,13 +45,20 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
     """What the failure of a test says of its calls, and what its author is to know of that."""
     test = Answer(tree.id(0), Verdict.WRONG, by=SYMPTOM)
     failed, frame = symptom.assertion, failing_call(tree, symptom)
-    if failed is None or frame is None or not _is_judged(failed):
+    if failed is None or frame is None:
         return [test], []
+    known = [test]
+    if tree.columns.outcome[frame] == OutcomeKind.NOT_TERMINATED:
+        # A subtest failed: it is no question whether the test should have ended there.
+        known.append(Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM))
+    if not _is_judged(failed):
+        return known, []
     wrong = [each for each in failed.operands if each.wrong]
     if all(map(_is_written, wrong)):
         note = "Then the test itself is wrong, in its assertion or in what it does before."
         return [test, Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM)], [note]
-    answers, notes = [test], []
+    answers: list[Answer] = []
+    notes = []
     for operand in wrong:
         made = trace_operand(tree, symptom, operand)
         if made.position is None:
@@ -70,9 +77,9 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
             notes.append(f"So {call.left()} is wrong: {why}.{should}")
             wrong_call = Answer(tree.id(made.position), Verdict.WRONG, by=SYMPTOM)
             answers.append(replace(wrong_call, expected=expected or None))
-    if len(answers) == 1 and _origin(tree, symptom) is not None:
-        answers = [replace(test, mark=Mark(RESULT))]
-    return answers, notes
+    if not answers and _origin(tree, symptom) is not None:
+        known[0] = replace(test, mark=Mark(RESULT))
+    return known + answers, notes
 
 
 def _expected(failed: Assertion, wrong: Operand) -> str:

@@ -73,7 +73,8 @@ def happened(tree: Tree) -> Happened:
     rest = "" if program is None else program.standard_output.rest
     if program is not None and not lines and not _knows_output(program):
         rest = "what it printed was not recorded"
-    name = call.left() if top else "The program"
+    what = "test" if is_test(tree) else "program"
+    name = call.left() if top else f"The {what}"
     value = call.outcome.value
     shown = "" if value is None else show(value)
     default: Symptom | None = Symptom(SymptomKind.RESULT)
@@ -94,6 +95,16 @@ def happened(tree: Tree) -> Happened:
     cycle = find_cycle(tree) if call.outcome.kind is OutcomeKind.NOT_TERMINATED else None
     round_ = "" if cycle is None else told(tree, cycle)
     return Happened(top, ending, default, lines, failed, rest, round_)
+
+
+def is_test(tree: Tree) -> bool:
+    """Whether it is the recording of one test: its top bears the name of the test, not of the
+    command that was run."""
+    program = program_of(tree)
+    if program is None:
+        return False
+    header = program.file.header
+    return "::" in header.root and header.root != " ".join(header.command)
 
 
 def _knows_output(program: TraceSource) -> bool:

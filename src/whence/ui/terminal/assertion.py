@@ -18,10 +18,14 @@ _ALL = ("both", "all")
 _UNKNOWN = ("?", "")
 
 
+class Quit(Exception):
+    """Whoever was asked wants to leave."""
+
+
 def ask_operand(
     screen: Screen, failed: Assertion, statement: str, values: Sequence[str]
 ) -> Assertion | None:
-    """The assertion with what is wrong about it; None if nobody knows.
+    """The assertion with what is wrong about it; None if nobody knows. May raise `Quit`.
 
     `values` are the operands' values as far as they are known, `statement` its source.
     """
@@ -31,6 +35,8 @@ def ask_operand(
     screen.say("", *_shown(failed, statement, names, values))
     while True:
         typed = screen.read(f"{_prompt(names)} ")
+        if typed is not None and typed.strip() in ("q", "quit"):
+            raise Quit
         wrong = None if typed is None else _meant(typed, names)
         if typed is None or wrong == "unknown":
             return None

@@ -261,8 +261,21 @@ def effect_lines(effect: Effect, width: int, most: int = _LINES_A_VALUE[0]) -> l
         parts += _change_lines(effect.target, change, width, most)
     if len(found) > _CHANGES:
         parts.append(f"it changed … {len(found) - _CHANGES} more parts of {effect.target}")
+    if _looks_the_same(effect, width, most):
+        return parts
     whole = _change_lines(effect.target, Change((), effect.before, effect.after), width, most)
     return whole if sum(map(len, whole)) < sum(map(len, parts)) else parts
+
+
+def _looks_the_same(effect: Effect, width: int, most: int) -> bool:
+    """Whether what differs lies too deep to be seen in the whole."""
+    if effect.before is None or effect.after is None:
+        return False
+    before, after = (
+        fitted(each, LIMITS, width, most, before="", indent=2)
+        for each in (effect.before, effect.after)
+    )
+    return before == after
 
 
 def _change_lines(target: str, change: Change, width: int, most: int) -> list[str]:

@@ -21,6 +21,16 @@ _MEANT = {
     SymptomKind.RESULT: "that result",
     SymptomKind.NOT_ENDED: "that it did not end",
 }
+_HELP = (
+    "Say where the fault shows; the questions start there.",
+    "  3               line 3 of what was printed",
+    "  output          what was printed, in several places",
+    "  exception       the exception that ended it",
+    "  result          what the function gave back, or the exit status",
+    "  not-ended       that it did not end",
+    "  result[2].name  this part of the result",
+    "  n               nothing: whence ends, and the recording is kept",
+)
 
 
 class NobodySaid(Exception):
@@ -59,11 +69,14 @@ def ask(
         if words in ("all", "more") and lines:
             screen.say(*_numbered(lines, len(lines)))
             continue
+        if words in ("?", "help"):
+            screen.say(*_HELP)
+            continue
         try:
             symptom = _understood(words, default)
             accept(symptom)
         except UsageError as problem:
-            screen.warn(f"{problem}. A part is named as in result[2].name.")
+            screen.warn(f"{problem}. A part is named as in result[2].name; ? tells more.")
         else:
             return symptom
 

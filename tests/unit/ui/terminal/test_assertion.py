@@ -3,7 +3,7 @@ import io
 import pytest
 
 from whence.model.symptom import Assertion, Operand
-from whence.ui.terminal.assertion import ask_operand
+from whence.ui.terminal.assertion import Quit, ask_operand
 from whence.ui.terminal.plain import PlainScreen
 
 
@@ -36,6 +36,11 @@ def asked(typed: str, count: int = 2) -> tuple[list[bool | None] | None, str]:
 )
 def test_which_side_is_wrong(typed: str, expected: list[bool] | None) -> None:
     assert asked(typed + "\n")[0] == expected
+
+
+def test_one_may_leave() -> None:
+    with pytest.raises(Quit):
+        asked("x\nq\n")
 
 
 def test_where_nobody_answers_nothing_is_known() -> None:

@@ -61,6 +61,19 @@ def test_a_value_that_changed_all_over_is_shown_as_a_whole(call: Build) -> None:
     assert "  it changed xs: [1, 2, 3] → [3, 4, 1, 2]" in lines
 
 
+def test_what_differs_too_deep_to_be_seen_in_the_whole_is_told_by_its_parts(call: Build) -> None:
+    def graph(*edges: int) -> dict[str, object]:
+        deep = {"dict": [[f"'{name}'", {"dict": [["'to'", list(edges)]]}] for name in "abcdefghij"]}
+        return {
+            "object": "Graph",
+            "fields": {"adjacent": {"object": "View", "fields": {"x": deep}}},
+        }
+
+    lines = shown(call(changed={"self": (graph(1, 2), graph(1, 3))}, returned="None"))
+    assert "  it changed self.adjacent.x['a']['to'][1]: 2 → 3" in lines
+    assert not any("from Graph" in line for line in lines)
+
+
 def test_what_was_put_in_or_taken_out_is_all_that_is_shown_of_a_list(call: Build) -> None:
     lines = shown(call(changed={"xs": ([1, 2, 3], [0, 1, 2, 3])}, returned="None"))
     assert "  it inserted xs[0] = 0" in lines

@@ -14,6 +14,7 @@ Invariant: what is made again is recorded again and compared before a condition 
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -43,7 +44,10 @@ from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
 from whence.tree.memory import ColumnTree
 
-_DECLARING = (b"icontract", b"deal", b"whence")
+_DECLARING = re.compile(
+    rb"^[ \t]*(?:import[ \t][^#\n]*|from[ \t]+)\b(?:icontract|deal|whence)\b", re.MULTILINE
+)
+"""An import of what contracts are declared with: a process is not begun for the word alone."""
 _VERDICTS = {
     "inadmissible": Verdict.INADMISSIBLE,
     "wrong": Verdict.WRONG,
@@ -68,7 +72,7 @@ class ContractOracle:
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
         self._versions = Versions(source.file.header, source.tables.codes(), Reference("", "", ""))
-        self._declares = any(map(_declares, self._versions.files()))
+        self._declares = any(map(declares, self._versions.files()))
 
     def judge(self, question: Question) -> Judgement | None:
         """The verdict of a violated condition, or of a spec."""
@@ -208,12 +212,13 @@ def _same(probe: CallRecipe, before: Iterable[Recipe], after: Iterable[Recipe]) 
     return first.match is Match.SAME and second.match is Match.SAME
 
 
-def _declares(file: str) -> bool:
+def declares(file: str) -> bool:
+    """Whether a source file imports something that contracts are declared with."""
     try:
         source = Path(file).read_bytes()
     except OSError:
         return False
-    return any(name in source for name in _DECLARING)
+    return _DECLARING.search(source) is not None
 
 
 def contracts_of(tree: Tree) -> ContractOracle | None:

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.checkouts import find_reference
@@ -93,6 +94,8 @@ class ReferenceOracle:
     """In which way calls were judged, and how many."""
     last: str = ""
     """How the last call was judged, or why it was not."""
+    why_not: str = ""
+    """Why a test is not known to pass there."""
 
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
@@ -116,16 +119,21 @@ class ReferenceOracle:
 
         A test is the program's own, which is run against the reference; equal files are as good.
         """
+        if file.startswith("<"):
+            return False  # text that the program compiled; it came from a file that counts
         own = self.versions.absolute(file)
         if not self.reference.replaces(own, self.versions.main):
             return False
         if self.is_test and own in self._test_files():
             return False
+        return not self._is_equal_file(own)
+
+    def _is_equal_file(self, own: str) -> bool:
         other = self.reference.file(own, self.versions.main)
         try:
-            return other is None or not filecmp.cmp(own, other, shallow=False)
+            return other is not None and filecmp.cmp(own, other, shallow=False)
         except OSError:
-            return True
+            return False
 
     def _test_files(self) -> set[str]:
         columns = self.tree.columns
@@ -189,18 +197,41 @@ class ReferenceOracle:
         return "::" in self.tree.functions[int(self.tree.columns.function[0])].name
 
     def passes(self) -> bool:
-        """Whether what failed in the recording, a test, ends well in the reference."""
+        """Whether what failed in the recording, a test, ends well in the reference.
+
+        If not, `why_not` tells why. A test inside of a package is the reference's there.
+        """
+        self.why_not = "the test does not pass there, either"
         columns = self.tree.columns
-        raised = (columns.parent == 0) & (columns.outcome == OutcomeKind.RAISED)
-        failed = {self.tree.functions[number] for number in columns.function[raised].tolist()}
-        names = {(function.module, function.qualname) for function in failed}
+        raised = np.flatnonzero((columns.parent == 0) & (columns.outcome == OutcomeKind.RAISED))
+        if not len(raised):
+            self.why_not = "a test whose subtest fails ends well all the same"
+            return False
+        # The last one is what failed: what pytest tries before may raise too.
+        failed = self.tree.functions[int(columns.function[raised[-1]])]
         runs = self.equations.endings()
         for tree in runs:
-            there = [(each.module, each.qualname) in names for each in tree.functions]
+            there = [
+                (each.module, each.qualname) == (failed.module, failed.qualname)
+                for each in tree.functions
+            ]
             calls = np.array(there)[tree.columns.function]
-            if not calls.any() or (tree.columns.outcome[calls] != OutcomeKind.RETURNED).any():
+            if not calls.any():
+                self.why_not = "the test does not run there"
+                return False
+            if not self._is_own_test(tree, calls):
+                self.why_not = "the test is another one there"
+                return False
+            if (tree.columns.outcome[calls] != OutcomeKind.RETURNED).any():
                 return False
         return bool(runs)
+
+    def _is_own_test(self, tree: ColumnTree, calls: npt.NDArray[np.bool_]) -> bool:
+        """Whether these calls of a run by the reference are of the tests that were recorded."""
+        own = self._test_files()
+        functions = [tree.functions[number] for number in tree.columns.function[calls].tolist()]
+        files = {str(each.location.file) for each in functions if each.location is not None}
+        return files <= own or all(map(self._is_equal_file, own))
 
     def _is_only_difference(self, position: int) -> bool:
         """Whether a test that passes there differs in this call only, so that this is wrong."""

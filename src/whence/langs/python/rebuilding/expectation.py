@@ -24,6 +24,7 @@ from whence.langs.python.rebuilding.expressions import (
     written_literal,
 )
 from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
+from whence.langs.python.record import matches
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.recipes import (
@@ -45,6 +46,7 @@ from whence.model.call import Mark, OutcomeKind
 
 _SECONDS = 10
 _ROOT = re.compile(r"([^\W\d]\w*)(.*)\Z", re.DOTALL)
+_MATCH = Name("re", "Match")
 _MUTABLE = (Items, Entries, Instance, Bytearray, Extended)
 
 
@@ -372,13 +374,17 @@ class Assertion:
             for name, value in recipe.state:
                 pairs += self._comparable(f"{target}.{name}", value)
             return pairs
+        if isinstance(recipe, Written) and recipe.of == _MATCH:
+            return _parts_of_match(target, recipe)
         for each in walk(recipe):
             if isinstance(each, Unknown):
                 raise CannotRebuild(f"{each.reason}; say what it should be")
             if isinstance(each, Shared):
                 raise CannotRebuild("it shares parts with others; say what it should be")
-            if isinstance(each, Raised) or (
-                isinstance(each, Instance) and not self._has_equality(each)
+            if (
+                isinstance(each, Raised)
+                or (isinstance(each, Instance) and not self._has_equality(each))
+                or (isinstance(each, Written) and each.of == _MATCH)
             ):
                 raise CannotRebuild(
                     f"objects of {each.of.qualname} cannot be compared; mark the part that is "
@@ -389,6 +395,20 @@ class Assertion:
     def _has_equality(self, recipe: Instance) -> bool:
         known = self._module(recipe.of.module)
         return known is not None and known.has_value_equality(recipe.of.qualname)
+
+
+def _parts_of_match(target: str, recipe: Written) -> list[tuple[str, Recipe]]:
+    """What `!=` can tell of a match, which is equal to itself only."""
+    told = matches.read(recipe.text)
+    if told is None:
+        raise CannotRebuild("a match of which less was recorded than there is")
+    parts = [
+        Literal(None) if begin < 0 else Literal(told.string[begin:end])
+        for begin, end in told.spans[1:]
+    ]
+    span = Items("tuple", tuple(Literal(each) for each in told.spans[0]))
+    groups = [(f"{target}.groups()", Items("tuple", tuple(parts)))] if parts else []
+    return [(f"{target}.span()", span), *groups]
 
 
 def _is_bound(node: ast.Name) -> bool:

@@ -15,6 +15,7 @@ from whence.errors import WhenceError
 from whence.langs.python.rebuilding.definitions import Making, Module, is_literal
 from whence.langs.python.rebuilding.imports import Imports
 from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
+from whence.langs.python.record import matches
 from whence.langs.python.trace.recipes import (
     Bytearray,
     ClassItself,
@@ -392,7 +393,7 @@ def written_summary(imports: Imports, recipe: Written) -> Text:
         return imports.name(Name("pathlib", name)) + text.removeprefix(of.qualname)
     if package == "re":
         imports.module("re")
-        return text
+        return _match(recipe) if of.qualname == "Match" else text
     if package == "builtins" and of.qualname == "slice":
         return text
     if package in _IN_MODULE and of.qualname in _IN_MODULE[package]:
@@ -405,6 +406,14 @@ def written_summary(imports: Imports, recipe: Written) -> Text:
     if text.startswith(f"{of.qualname}.") and all(each.isidentifier() for each in flags):
         return " | ".join(f"{imports.name(of)}.{each}" for each in flags)
     raise CannotRebuild(f"an object of {of}: {text[:60]}")
+
+
+def _match(recipe: Written) -> Text:
+    told = matches.read(recipe.text)
+    found = None if told is None else matches.made(told)
+    if found is None:
+        raise CannotRebuild("a match that no function of re gives")
+    return found[1]
 
 
 def _numpy(imports: Imports, recipe: Written) -> Text:

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from whence.langs.python.record import matches
+
 Summary = Callable[[Any], tuple[str, bool]]
 """Gives a text, and whether it says all that there is to know about the object."""
 
@@ -48,6 +50,7 @@ class Summaries(Mapping[type, Summary]):
             "collections": _load_collections,
             "array": _load_array,
             "zoneinfo": _load_zoneinfo,
+            "unittest": _load_unittest,
             "numpy": _load_numpy,
             "pandas": _load_pandas,
         }
@@ -185,6 +188,14 @@ def _load_zoneinfo(registry: Summaries) -> None:
         del registry._loaders["zoneinfo"]
 
 
+def _load_unittest(registry: Summaries) -> None:
+    outcome = getattr(sys.modules.get("unittest.case"), "_Outcome", None)
+    if isinstance(outcome, type):
+        # Every test case holds one, and through it all that runs the tests: pytest itself.
+        registry.register(outcome, lambda value: ("_Outcome()", True))
+        del registry._loaders["unittest"]
+
+
 def _load_decimal(registry: Summaries) -> None:
     import decimal
 
@@ -238,13 +249,8 @@ def _load_re(registry: Summaries) -> None:
         flags = int(value.flags) & ~int(re.UNICODE)
         return f"re.compile({text}{f', flags={flags}' if flags else ''})", complete
 
-    def match(value: re.Match[Any]) -> tuple[str, bool]:
-        if type(value.string) not in (str, bytes):
-            return f"<re.Match span={value.span()}>", False
-        return f"<re.Match span={value.span()} match={atom(value[0])[0]}>", False
-
     registry.register(re.Pattern, pattern)
-    registry.register(re.Match, match)
+    registry.register(re.Match, matches.text_of)
     del registry._loaders["re"]
 
 

@@ -52,7 +52,10 @@ def read_source(file: str) -> str | None:
 
 
 def failing_call(tree: ColumnTree, symptom: Symptom) -> int | None:
-    """The call in which the assertion failed: its exception left all the calls above it too."""
+    """The call in which the assertion failed: its exception left all the calls above it too.
+
+    Of a subtest that failed nobody saw that, and the recording ends there: the call did not end.
+    """
     failed, columns = symptom.assertion, tree.columns
     if failed is None:
         return None
@@ -68,7 +71,9 @@ def failing_call(tree: ColumnTree, symptom: Symptom) -> int | None:
         location = tree.call(position).outcome.location
         if location is not None and location.line == failed.line and _left_all(tree, position):
             return int(position)
-    return None
+    open_ones = np.isin(columns.function, fitting) & (columns.outcome == OutcomeKind.NOT_TERMINATED)
+    found = np.flatnonzero(open_ones)
+    return int(found[-1]) if len(found) == 1 else None
 
 
 def _left_all(tree: ColumnTree, position: int) -> bool:

@@ -11,6 +11,7 @@ import re
 
 import numpy as np
 
+from whence.langs.python.record.matches import shown
 from whence.langs.python.trace.tables import TypeEntry
 
 _DTYPE = re.compile(r"dtype='([^']{1,40})'\)\Z")
@@ -27,6 +28,8 @@ def written(kind: TypeEntry, text: str, *, complete: bool) -> str:
         text = f"Path({text.partition('(')[2]}"
     elif package == "numpy":
         text = _array(text)
+    elif package == "re" and complete:
+        text = shown(text)
     return text if complete or "…" in text else f"{text} …"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from versions import judged, run_recorded
 
-from whence.langs.python.oracles.contracts import ContractOracle
+from whence.langs.python.oracles.contracts import ContractOracle, declares
 from whence.model.verdict import Verdict
 
 
@@ -221,3 +221,23 @@ f(1)
 """
     assert verdicts(source, tmp_path)["f"][0] is None
     assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import deal\n", True),
+        ("import os, icontract as ic\n", True),
+        ("if True:\n    from whence import spec\n", True),
+        ("from deal.introspection import get_contracts\n", True),
+        ("# an ideal way to deal with it\n", False),
+        ("import ideal\nfrom game import deal\n", False),
+        ("import os  # deal\n", False),
+    ],
+)
+def test_only_a_program_that_imports_them_declares_contracts(
+    tmp_path: Path, source: str, expected: bool
+) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(source)
+    assert declares(str(file)) is expected

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from types import MappingProxyType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
+from whence.langs.python.record import matches
+
 Spec = list[Any]
 _MISSING = object()
 _FILLED: dict[str, Callable[[], Any]] = {"list": list, "set": set}
@@ -307,9 +309,19 @@ def from_text(module: str, qualname: str, text: str) -> Any:
         tree = ast.parse(text, mode="eval").body
         if package == "numpy":
             return _from_numpy(qualname, tree)
+        if (package, qualname) == ("re", "Match"):
+            return _match(text)
         return _evaluated(tree, package)
     except (SyntaxError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
         raise CannotMake(f"a {qualname} from {text[:80]}") from None
+
+
+def _match(text: str) -> Any:
+    told = matches.read(text)
+    found = None if told is None else matches.made(told)
+    if found is None:
+        raise CannotMake("a match that no function of re gives")
+    return found[0]
 
 
 def _flags(kind: type, text: str) -> Any:

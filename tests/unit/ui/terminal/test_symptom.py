@@ -1,0 +1,53 @@
+import io
+
+import pytest
+
+from whence.errors import UsageError
+from whence.model.symptom import Symptom, SymptomKind
+from whence.ui.terminal.plain import PlainScreen
+from whence.ui.terminal.symptom import NobodySaid, ask
+
+EXCEPTION = Symptom(SymptomKind.EXCEPTION)
+
+
+def accept(symptom: Symptom) -> None:
+    if symptom.line is not None and symptom.line > 2:
+        raise UsageError("there are only two lines")
+
+
+def asked(typed: str, default: Symptom | None = EXCEPTION) -> tuple[Symptom | None, str]:
+    """What is wrong after some lines were typed, and what was shown."""
+    output = io.StringIO()
+    screen = PlainScreen(io.StringIO(typed), output)
+    return ask(screen, "It ended.", ["one", "two"], default, accept), output.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("\n", EXCEPTION),
+        ("2\n", Symptom(SymptomKind.OUTPUT, line=2)),
+        ("output:2\n", Symptom(SymptomKind.OUTPUT, line=2)),
+        ("3\n1\n", Symptom(SymptomKind.OUTPUT, line=1)),
+        ("?\n1\n", Symptom(SymptomKind.OUTPUT, line=1)),
+        ("result[2]\n", Symptom(SymptomKind.EXPRESSION, expression="result[2]")),
+        ("n\n", None),
+    ],
+)
+def test_what_is_wrong(typed: str, expected: Symptom | None) -> None:
+    assert asked(typed)[0] == expected
+
+
+def test_what_may_be_said_is_told_on_request() -> None:
+    shown = asked("?\nn\n")[1]
+    assert "[Enter: that exception, 1-2: that line, n: nothing]" in shown
+    assert "  result[2].name  this part of the result\n" in shown
+
+
+def test_what_is_not_there_is_refused_and_asked_again() -> None:
+    assert "there are only two lines" in asked("3\nn\n")[1]
+
+
+def test_where_nobody_answers_nothing_is_known() -> None:
+    with pytest.raises(NobodySaid):
+        asked("")
