@@ -41,13 +41,19 @@ class SubtermTracking(TopDown):
 
 
 def last_mark(suspects: Suspects) -> Judged | None:
-    """The mark that is being followed: the last one, until a call off its chain is wrong."""
+    """The mark that is being followed: the last one, until a call off its way is wrong.
+
+    On its way are the calls of the chain, and whoever led to its origin. A mark whose origin is not
+    known leads nowhere: the one before it still does.
+    """
+    tree, end = suspects.tree, suspects.columns.end
     wrong_since: list[int] = []
     for judged in reversed(suspects.history):
-        if judged.origin is not None:
-            chain = judged.origin.chain
-            strayed = any(suspects.tree.id(position) not in chain for position in wrong_since)
-            return None if strayed else judged
+        if judged.origin is not None and judged.origin.node is not None:
+            chain = {tree.position(node) for node in judged.origin.chain}
+            made = tree.position(judged.origin.node)
+            on_way = (each in chain or each <= made < end[each] for each in wrong_since)
+            return judged if all(on_way) else None
         if judged.verdict is Verdict.WRONG:
             wrong_since.append(judged.position)
     return None

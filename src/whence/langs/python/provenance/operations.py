@@ -40,6 +40,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.texts import made_of
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
@@ -53,6 +54,7 @@ AUGMENTED: dict[str, Callable[[Any, Any], Any]] = {
     "LShift": operator.ilshift, "RShift": operator.irshift, "BitOr": operator.ior,
     "BitXor": operator.ixor, "BitAnd": operator.iand, "MatMult": operator.imatmul,
 }  # fmt: skip
+_ADDING = frozenset({operator.add, operator.iadd})
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le,
     "Gt": operator.gt, "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
@@ -126,6 +128,8 @@ def binary_with(
 ) -> Pair:
     a, b = left[0], right[0]
     if type(a) in SCALARS and type(b) in SCALARS:
+        if type(a) is str and type(b) is str and function in _ADDING:
+            return function(a, b), made_of(site, control, (left, right))
         return simply(function, site, control, left, right)
     value, operation = natively(site, control, (left, right), function, a, b)
     if operation.callbacks:
