@@ -18,6 +18,8 @@ from whence.model.verdict import Verdict
 from whence.ports import Choice, Judged, Suspects
 from whence.search.top_down import TopDown
 
+MADE_IT = "it made the part that you marked"
+
 
 class ChainSearch(Enum):
     """How the chain is searched after its origin was judged right."""
@@ -59,6 +61,17 @@ def last_mark(suspects: Suspects) -> Judged | None:
     return None
 
 
+def origin_of_mark(suspects: Suspects) -> int | None:
+    """The position of the call that made what was marked last, if it may be asked about."""
+    marked = last_mark(suspects)
+    if marked is None or marked.origin is None or marked.origin.node is None:
+        return None
+    position = suspects.tree.position(marked.origin.node)
+    inside = suspects.top < position < suspects.stop
+    is_open = inside and len(suspects.askable(np.array([position], dtype=np.int64)))
+    return position if is_open else None
+
+
 def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:
     """The next open call on the chain of the last mark."""
     marked = last_mark(suspects)
@@ -74,7 +87,7 @@ def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:
     if not still_open:
         return None
     if still_open[0] == chain[0]:
-        return Choice(still_open[0], "it made the part that you marked")
+        return Choice(still_open[0], MADE_IT)
     if search is ChainSearch.TOP_DOWN:
         return Choice(still_open[-1], "the part that you marked passed through it")
     middle = still_open[len(still_open) // 2] if search is ChainSearch.BISECT else still_open[0]

@@ -7,7 +7,7 @@ and what its standing where it stands depends on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -44,6 +44,8 @@ class Criterion:
     places: tuple[Place, ...]
     parts: tuple[Tag, ...]
     """Of all that the part holds itself."""
+    time: int = field(default_factory=lambda: RUN.time)
+    """When it was marked: what was decided later does not matter."""
 
 
 def letters(operation: Operation, text: str, place: int) -> Criterion | None:

@@ -186,7 +186,13 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
 
 
 def shape_of(thing: Any) -> Tag:
-    """The tag of which places an object has."""
+    """The tag of which places an object has, and of what ended it if it is gone through."""
+    shape = _shape_of(thing)
+    ended = RUN.ends.get(id(thing)) if RUN.ends else None
+    return shape if ended is None else (OP, 0, RUN.root.control, None, (shape, ended[1]))
+
+
+def _shape_of(thing: Any) -> Tag:
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None:
         return shadow.shape
@@ -250,7 +256,7 @@ def shortcut(
     site: int, control: Control, stops_when: bool, left: Pair, right: Callable[[], Pair]
 ) -> Pair:
     """`and` and `or` where no variable may be bound."""
-    decided = test(site, control, left)
+    decided = test_and_note(site, control, left)
     return select(site, control, left if decided[5] is stops_when else right(), decided)
 
 
@@ -258,7 +264,7 @@ def choose(
     site: int, control: Control, given: Pair, body: Callable[[], Pair], other: Callable[[], Pair]
 ) -> Pair:
     """`body if given else other` where no variable may be bound."""
-    decided = test(site, control, given)
+    decided = test_and_note(site, control, given)
     return select(site, control, body() if decided[5] else other(), decided)
 
 
