@@ -24,6 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
+import intention
 import twins
 
 from whence.app import Debugging
@@ -129,9 +130,12 @@ def marked_output(case: Case) -> tuple[Answer, ...]:
     wrong = [n for n, line in enumerate(ours) if line not in theirs[n : n + 1]]
     if not wrong:
         return (top,)
+    steps = [f"[{wrong[0]}]"]
+    if wrong[0] < len(theirs) and ours[wrong[0]]:
+        steps.append(intention.wrong_letters(ours[wrong[0]], theirs[wrong[0]]))
     symptom = Symptom(SymptomKind.OUTPUT, line=wrong[0] + 1)
     _, *others = first_answers(case.tree, symptom)
-    return (replace(top, mark=Mark(PRINTED, (f"[{wrong[0]}]",))), *others)
+    return (replace(top, mark=Mark(PRINTED, tuple(steps))), *others)
 
 
 @dataclass

@@ -18,6 +18,7 @@ Invariant: each function starts as often as was recorded. If not, all answers ar
 
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
 import hashlib
@@ -181,7 +182,30 @@ def wrong_parts(ours: dict[str, str], intended: dict[str, str]) -> list[str]:
     """Which parts are not as intended: single values first, then what lacks or has too much."""
     wrong = [path for path in ours if ours[path] != intended.get(path)]
     single = [path for path in wrong if " of " not in ours[path]]
-    return [*single, *(path for path in reversed(wrong) if path not in single)]
+    first = [path + _letters(ours[path], intended[path]) for path in single[:1] if path in intended]
+    return [*first, *single, *(path for path in reversed(wrong) if path not in single)]
+
+
+def _letters(ours: str, intended: str) -> str:
+    if ours[:1] not in "'\"" or intended[:1] not in "'\"":
+        return ""
+    return wrong_letters(ast.literal_eval(ours), ast.literal_eval(intended))
+
+
+def wrong_letters(ours: str, intended: str) -> str:
+    """The step to what one would point at in a text: the rest of the first word that is wrong."""
+    if not ours:
+        return ""
+    pairs = zip(ours, intended, strict=False)
+    place = next((n for n, (one, other) in enumerate(pairs) if one != other), None)
+    if place is None:
+        place = min(len(ours), len(intended))
+    if place == len(ours) or not (ours[place].isalnum() or place == 0):
+        place -= 1  # a word that is too short, as 1 for 10
+    end = place + 1
+    while end < len(ours) and ours[end].isalnum():
+        end += 1
+    return f"[{max(place, 0)}:{end}]"
 
 
 @dataclass

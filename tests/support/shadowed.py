@@ -21,6 +21,9 @@ def steps(text: str) -> tuple[Step, ...]:
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
             found.append(("attribute", node.attr))
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            bounds = (node.slice.lower, node.slice.upper)
+            found.append(("text", tuple(ast.literal_eval(each) for each in bounds if each)))
         else:
             assert isinstance(node, ast.Subscript)
             found.append(("item", ast.literal_eval(node.slice)))

@@ -27,8 +27,8 @@ def add_option(group: Any) -> None:
     """The option `--wrong`."""
     group.add_argument(
         "--wrong", metavar="WHAT", type=_parsed,
-        help="what is wrong about the run: exception, result, output, output:LINE, not-ended, or a "
-        "part as result[2].name (default: it is asked)",
+        help="what is wrong about the run: exception, result, output, output:LINE, "
+        "output:LINE:WORDS, not-ended, or a part as result[2].name (default: it is asked)",
     )  # fmt: skip
 
 

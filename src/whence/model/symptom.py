@@ -27,7 +27,8 @@ class SymptomKind(Enum):
     """The exception that ended the program, or left the call."""
     RESULT = "result"
     OUTPUT = "output"
-    """What was printed; `Symptom.line` says which line of it, counted from 1, if that is known."""
+    """What was printed; `Symptom.line` says which line of it, counted from 1, if that is known, and
+    `Symptom.expression` which words of that line."""
     ASSERTION = "assertion"
     """`Symptom.assertion` tells which, and its operands."""
     EXPRESSION = "expression"
@@ -71,13 +72,14 @@ class Symptom:
 
 
 def parse(text: str) -> Symptom:
-    """The symptom that a person names: its kind, `output:LINE`, or the path of a part."""
+    """The symptom that a person names: its kind, `output:LINE:WORDS`, or the path of a part."""
     words = text.strip()
-    kind, colon, line = words.partition(":")
+    kind, colon, rest = words.partition(":")
     if kind == SymptomKind.OUTPUT.value and colon:
+        line, _, wrong = rest.partition(":")
         if not line.strip().isdecimal() or int(line) < 1:
             raise UsageError(f"{words}: a line of the output is named by its number, as output:3")
-        return Symptom(SymptomKind.OUTPUT, line=int(line))
+        return Symptom(SymptomKind.OUTPUT, line=int(line), expression=wrong)
     if words.replace("-", " ") in _NAMED:
         return Symptom(_NAMED[words.replace("-", " ")])
     if not words:

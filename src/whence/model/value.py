@@ -11,6 +11,7 @@ tracer left out after the ones given.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -74,6 +75,9 @@ class Value:
         return tuple(spelt)
 
     def _spelling(self, step: str) -> str:
+        text = self._text()
+        if text is not None:
+            return _span(text, step)
         loose = _loose(step)
         for own, _ in self.parts:
             if own == step:
@@ -85,7 +89,20 @@ class Value:
 
     def _select(self, step: str) -> Value:
         own = self._spelling(step)
+        text, letters = self._text(), TEXT_PART.fullmatch(own)
+        if text is not None and letters is not None:
+            return atom(repr(text[int(letters[1]) : int(letters[2])]))
         return next(value for name, value in self.parts if name == own)
+
+    def _text(self) -> str | None:
+        """The text that this is, if it is one and known in full."""
+        if self.kind is not Kind.ATOM or self.text[:1] not in _QUOTES:
+            return None
+        try:
+            text = ast.literal_eval(self.text)
+        except (ValueError, SyntaxError):
+            return None
+        return text if isinstance(text, str) else None
 
     def _choices(self) -> str:
         if not self.parts:
@@ -260,6 +277,22 @@ def label_of(kind: Kind, step: str, index: int) -> str:
     if kind is Kind.DICT or (kind is Kind.OBJECT and step != f"[{index}]"):
         return f"{step[1:-1]}: "
     return ""
+
+
+TEXT_PART = re.compile(r"\[(\d+):(\d+)\]")
+"""A step to some letters of a text, from one place to another."""
+
+
+def _span(text: str, step: str) -> str:
+    """The step to some letters of a text, which are named by their places or as they are."""
+    places = TEXT_PART.fullmatch(step)
+    if places is not None and int(places[1]) < int(places[2]) <= len(text):
+        return step
+    words = _loose(step)
+    if places is None and step[:1] == "[" and words and words in text:
+        begin = text.index(words)
+        return f"[{begin}:{begin + len(words)}]"
+    raise UsageError(f"{text!r} has no part {step}; name letters of it, as ['{text[:3]}'] or [0:3]")
 
 
 def _loose(step: str) -> str:

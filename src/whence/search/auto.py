@@ -3,7 +3,7 @@
 Let each suspect hold the fault with a probability proportional to its weight (the tree's weights
 are the prior; it is multiplied by the square root of how much the call has to say, since what does
 more can do more wrong, and divided by how often its rule was judged right; what was learned from
-tests multiplies it, marks multiply it as sets 1 to 3 of dynamic weighting do, and what ran after a
+tests multiplies it, marks multiply it as the sets of dynamic weighting do, and what ran after a
 call that got inadmissible input is unlikely to have passed it). A question about call n then tells
 H(q) bits, where q is the probability that the fault lies in n's subtree, the top's own share
 counted among the rest. With equal weights that is optimal divide & query. What one pays is not the
@@ -28,7 +28,7 @@ from whence.model.verdict import Verdict
 from whence.ports import Choice, Floats, Int64s, Suspects
 from whence.search.dynamic_weighting import node_weights
 from whence.search.scan import ROUNDING
-from whence.search.subterm_tracking import ChainSearch, following_chain
+from whence.search.subterm_tracking import MADE_IT, origin_of_mark
 
 CANDIDATES = 512
 TOLERANCE = 0.9
@@ -38,6 +38,8 @@ _NEW_FUNCTION = 0.25
 _FAR = 0.1
 _MOST_EFFORT = 2000
 _RAN_LATER = 0.05
+_SMALL = 3
+"""Whether a call with no more calls than this made what was marked is asked at once."""
 
 
 def entropy(share: Floats) -> Floats:
@@ -87,16 +89,16 @@ def _nearly_as_good(distance: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Auto:
-    """Divides by probability and by effort; follows a mark to its origin first."""
+    """Divides by probability and by effort; a small origin of what was marked comes first."""
 
     name: str = "auto"
     asks_top: bool = False
 
     def choose(self, suspects: Suspects) -> Choice | None:
         """The question that tells most for its effort."""
-        followed = following_chain(suspects, ChainSearch.BISECT)
-        if followed is not None:
-            return followed
+        made = origin_of_mark(suspects)
+        if made is not None and suspects.columns.end[made] - made <= _SMALL:
+            return Choice(made, MADE_IT)
         weight, own_top = self._probabilities(suspects)
         total = float(weight[suspects.top]) + own_top
         if total <= 0:

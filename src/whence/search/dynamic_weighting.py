@@ -3,8 +3,9 @@
 Every call starts with weight 1. A mark divides the tree into four sets: 1, the origin of the part
 and all below it; 2, the calls on the way from there to the marked call; 3, the others that could
 have influenced it; 4, those that could not. They gain 3, 2, 1, and drop to 0, which takes them out
-of the search. Ties go to preorder, or with `nearest` to the call nearest to the origin of the last
-marked part, which makes it follow the chain as subterm tracking does.
+of the search; where it is not certain that they could not, they only gain nothing. Ties go to
+preorder, or with `nearest` to the call nearest to the origin of the last marked part, which makes
+it follow the chain as subterm tracking does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def node_weights(suspects: Suspects) -> Floats:
         marked = suspects.tree.id(judged.position)
         sets = four_sets(suspects.tree, judged.origin, judged.influence, marked)
         weights[weights > 0] += GAINS[sets.number][weights > 0]
-        weights[sets.number == 4] = 0.0
+        if sets.certain:
+            weights[sets.number == 4] = 0.0
     return weights
 
 

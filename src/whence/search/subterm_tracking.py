@@ -18,6 +18,8 @@ from whence.model.verdict import Verdict
 from whence.ports import Choice, Judged, Suspects
 from whence.search.top_down import TopDown
 
+MADE_IT = "it made the part that you marked"
+
 
 class ChainSearch(Enum):
     """How the chain is searched after its origin was judged right."""
@@ -41,16 +43,33 @@ class SubtermTracking(TopDown):
 
 
 def last_mark(suspects: Suspects) -> Judged | None:
-    """The mark that is being followed: the last one, until a call off its chain is wrong."""
+    """The mark that is being followed: the last one, until a call off its way is wrong.
+
+    On its way are the calls of the chain, and whoever led to its origin. A mark whose origin is not
+    known leads nowhere: the one before it still does.
+    """
+    tree, end = suspects.tree, suspects.columns.end
     wrong_since: list[int] = []
     for judged in reversed(suspects.history):
-        if judged.origin is not None:
-            chain = judged.origin.chain
-            strayed = any(suspects.tree.id(position) not in chain for position in wrong_since)
-            return None if strayed else judged
+        if judged.origin is not None and judged.origin.node is not None:
+            chain = {tree.position(node) for node in judged.origin.chain}
+            made = tree.position(judged.origin.node)
+            on_way = (each in chain or each <= made < end[each] for each in wrong_since)
+            return judged if all(on_way) else None
         if judged.verdict is Verdict.WRONG:
             wrong_since.append(judged.position)
     return None
+
+
+def origin_of_mark(suspects: Suspects) -> int | None:
+    """The position of the call that made what was marked last, if it may be asked about."""
+    marked = last_mark(suspects)
+    if marked is None or marked.origin is None or marked.origin.node is None:
+        return None
+    position = suspects.tree.position(marked.origin.node)
+    inside = suspects.top < position < suspects.stop
+    is_open = inside and len(suspects.askable(np.array([position], dtype=np.int64)))
+    return position if is_open else None
 
 
 def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:
@@ -68,7 +87,7 @@ def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:
     if not still_open:
         return None
     if still_open[0] == chain[0]:
-        return Choice(still_open[0], "it made the part that you marked")
+        return Choice(still_open[0], MADE_IT)
     if search is ChainSearch.TOP_DOWN:
         return Choice(still_open[-1], "the part that you marked passed through it")
     middle = still_open[len(still_open) // 2] if search is ChainSearch.BISECT else still_open[0]

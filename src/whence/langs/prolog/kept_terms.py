@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from whence.langs.prolog.engine import Engines, plain
-from whence.model.value import Kind, Steps, Value, atom
+from whence.model.value import TEXT_PART, Kind, Steps, Value, atom
 
 Path = tuple[int, ...]
 TAIL = "[|]"
@@ -130,6 +130,8 @@ def path_of(value: Value, steps: Steps) -> Path:
     """The path that steps from a value lead along: the third item of a list is its 2, 2, 1."""
     path: list[int] = []
     for step in steps:
+        if TEXT_PART.fullmatch(step):
+            break  # letters of a text came with the text
         if value.kind is not Kind.LIST:
             path.append(int(step[1:-1]))
         elif step == TAIL:

@@ -123,7 +123,8 @@ def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
         raise UsageError(problem)
     mark = _mark(call, symptom)
     chain = _chain(tree, top, call, mark)
-    if symptom.kind in _FOLLOWED and not _leads_somewhere(tree, top, chain):
+    names_words = bool(symptom.expression)
+    if symptom.kind in _FOLLOWED and not names_words and not _leads_somewhere(tree, top, chain):
         mark = None
     answers = [Answer(tree.id(top), Verdict.WRONG, mark, SYMPTOM)]
     if symptom.kind is SymptomKind.EXCEPTION and chain and not _is_body(tree, chain[-1]):
@@ -165,7 +166,8 @@ def _mark(call: Call, symptom: Symptom) -> Mark | None:
         if not 1 <= symptom.line <= lines:
             known = f"{lines:,} {'line is' if lines == 1 else 'lines are'} known"
             raise UsageError(f"there is no line {symptom.line} of its output: {known}")
-        return Mark(PRINTED, (f"[{symptom.line - 1}]",))
+        words = f"[{symptom.expression!r}]" if symptom.expression else ""
+        return find_mark(call, f"{PRINTED}[{symptom.line - 1}]{words}", input_side=False).mark
     if kind is SymptomKind.EXPRESSION:
         return find_mark(call, symptom.expression, input_side=False).mark
     if kind is SymptomKind.RESULT:

@@ -64,6 +64,13 @@ def test_a_line_that_most_of_the_program_printed_is_no_lead(tmp_path: Path) -> N
     assert told(tree, parse("output:2")) == ["program.py", "<module>", "main"]
 
 
+def test_words_of_a_line_are_marked_whoever_printed_it(tmp_path: Path) -> None:
+    tree = recorded(tmp_path, DEEP)
+    assert told(tree, parse("output:2:one")) == ["program.py printed[1][1:4]", "<module>", "main"]
+    with pytest.raises(UsageError, match="has no part"):
+        told(tree, parse("output:2:two"))
+
+
 def test_who_reads_data_may_have_been_given_something_wrong(tmp_path: Path) -> None:
     tree = recorded(tmp_path, "LIMIT = 3\ndef main(): print(LIMIT)\nmain()\n")
     assert told(tree, parse("output:1")) == ["program.py printed[0]", "<module>"]

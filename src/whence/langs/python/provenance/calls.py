@@ -54,6 +54,7 @@ from whence.langs.python.provenance.tags import (
     Run,
     Tag,
 )
+from whence.langs.python.provenance.texts import kept
 
 CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
@@ -188,7 +189,10 @@ def _prepare_simple(
 
 
 def _finish_simple(prepared: Prepared, value: Any) -> Pair:
-    return value, prepared.tag
+    owner, tag = prepared.function.__self__, prepared.tag
+    if type(owner) is str and type(value) is str and tag is not None:
+        tag = kept(tag, prepared.function.__name__, owner, value)
+    return value, tag
 
 
 def _given(value: Any) -> Any:

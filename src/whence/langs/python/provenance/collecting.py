@@ -8,7 +8,7 @@ from typing import Any
 
 from whence.langs.python.provenance.iteration import entry_pairs
 from whence.langs.python.provenance.making import make_dict, make_list, make_set, shadowed_dict
-from whence.langs.python.provenance.operations import holds, natively, shape_of, test
+from whence.langs.python.provenance.operations import holds, natively, shape_of, test_and_note
 from whence.langs.python.provenance.state import HERE, RUN
 from whence.langs.python.provenance.tags import NEW, OP, SEL, Control, Pair, Run, Tag
 
@@ -35,7 +35,7 @@ def _update(made: dict[Any, Any], more: Any) -> None:
 
 def keep(site: int, control: Control, given: Pair) -> Control:
     """A condition of a comprehension; one that does not hold leaves something out."""
-    decided = (*test(site, control, given), control[6])
+    decided = (*test_and_note(site, control, given), control[6])
     if not holds(decided) and control[6] is not None:
         control[6].append(decided)
     return decided

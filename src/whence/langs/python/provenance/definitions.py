@@ -207,7 +207,9 @@ class Definitions(Comprehensions):
         arguments = self._arguments(node.args, quiet=quiet)
         dual = self.dual and (quiet or self.scope.kind == "module")
         names = parameters(node.args)
+        may_bind = self.may_bind
         with self.inside(function_scope(node, self.scope), "<lambda>"):
+            self.may_bind = may_bind  # the iterable of a comprehension may hold no `:=` at all
             body = thunk(self.pair(node.body), CONTROL, *(shadow(each) for each in names))
             ordinary = self.quiet(node.body)
         values = several(*(read(each) for each in names))

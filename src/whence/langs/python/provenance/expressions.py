@@ -15,6 +15,7 @@ from whence.langs.python.provenance.syntax import (
     FRAME,
     bind,
     call,
+    changes,
     constant,
     fixed,
     helper,
@@ -123,18 +124,22 @@ class Expressions(Base):
         def step(values: list[ast.expr]) -> ast.expr:
             if len(values) == 1:
                 return self.pair(values[0])
-            return self.chosen(site, self.pair(values[0]), lambda: step(values[1:]), stops_when)
+            first, rest = self.pair(values[0]), values[1:]
+            return self.chosen(site, first, lambda: step(rest), stops_when, changes(rest))
 
         return step(node.values)
 
-    def chosen(self, site: ast.expr, left: ast.expr, right: object, both: bool) -> ast.expr:
+    def chosen(
+        self, site: ast.expr, left: ast.expr, right: object, both: bool, decides: bool = False
+    ) -> ast.expr:
         """The left operand, or the right one if the left one's truth is not `both`."""
         make_right = right
         assert callable(make_right)
         if not self.may_bind:
             return call("shortcut", site, self.control, constant(both), left, thunk(make_right()))
         kept, test = self.temporary(), self.temporary()
-        condition = call("holds", bind(test, call("test", site, self.control, bind(kept, left))))
+        name = "test_and_note" if decides else "test"
+        condition = call("holds", bind(test, call(name, site, self.control, bind(kept, left))))
         outer = self.control
         with self.under(test):
             other = make_right()
@@ -151,7 +156,8 @@ class Expressions(Base):
             return call("choose", site, self.control, test, thunk(self.pair(node.body)),
                         thunk(self.pair(node.orelse)))  # fmt: skip
         kept = self.temporary()
-        condition = call("holds", bind(kept, call("test", site, self.control, test)))
+        name = "test_and_note" if changes([node.body, node.orelse]) else "test"
+        condition = call("holds", bind(kept, call(name, site, self.control, test)))
         outer = self.control
         with self.under(kept):
             picked = ast.IfExp(condition, self.pair(node.body), self.pair(node.orelse))

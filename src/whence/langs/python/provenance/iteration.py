@@ -201,13 +201,22 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
     before, HERE.operation, HERE.pending = HERE.operation, operation, None
     try:
         value = next(thing)
+    except StopIteration as error:
+        _note_end(owner[0], error)
+        raise
     except BaseException as error:
-        if not isinstance(error, StopIteration):
-            note_failure(operation, error)
+        note_failure(operation, error)
         raise
     finally:
         HERE.operation = before
     return value, given_tag(operation, thing, value, owner)
+
+
+def _note_end(thing: Any, error: StopIteration) -> None:
+    """A `__next__` of the program said that there is no more: it may have said so too early."""
+    shadow = shadow_of(error)
+    if shadow is not None:
+        RUN.ends[id(thing)] = (thing, shadow.shape)
 
 
 def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> Tag:
@@ -308,6 +317,9 @@ def _rounds(
         why = shape_of(thing) if has_places else given[1]
         yield given, (CTL, site, control, (OP, site, control, None, (tag, why)), control[4], True,
                       dropped)  # fmt: skip
+    ended = RUN.ends.get(id(thing))
+    if dropped is not None and ended is not None:
+        dropped.append(ended[1])
 
 
 def nested(inner: Control, outer: Control) -> Control:

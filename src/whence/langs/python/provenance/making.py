@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from whence.langs.python.provenance import texts
 from whence.langs.python.provenance.operations import natively, told
 from whence.langs.python.provenance.shadows import (
     everything,
@@ -16,6 +17,7 @@ from whence.langs.python.provenance.shadows import (
 )
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
+    CONST,
     NEW,
     OP,
     SCALARS,
@@ -109,14 +111,16 @@ def formatted(site: int, control: Control, given: Pair, conversion: int, how: Pa
 
     text, operation = natively(site, control, (given,), make)
     needs = everything((given,) if how is None else (given, how))
+    if type(given[0]) in SCALARS and not operation.callbacks:
+        return text, texts.of_value(site, control, given, text, () if how is None else (how[1],))
     return text, told(operation, text, needs)
 
 
 def joined(site: int, control: Control, parts: Iterable[Pair]) -> Pair:
-    """A text with values in it."""
-    parts = tuple(parts)
+    """A text with values in it; what stands between them has no tag yet."""
+    parts = [(each, tag or (CONST, site, control)) for each, tag in parts]
     text = "".join([each for each, _ in parts])
-    return text, (OP, site, control, None, tuple(tag for _, tag in parts))
+    return text, texts.made_of(site, control, parts)
 
 
 def make_slice(site: int, control: Control, *bounds: Pair | None) -> Pair:

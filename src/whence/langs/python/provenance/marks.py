@@ -7,16 +7,17 @@ and what its standing where it stands depends on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 from whence.langs.python.provenance.shadows import everything, key_of, shadow_of
 from whence.langs.python.provenance.state import RUN, Operation
 from whence.langs.python.provenance.tags import OP, PART, SEL, STORE, Activation, Tag
+from whence.langs.python.provenance.texts import within
 
 Step = tuple[str, Any]
-"""`("item", key)` or `("attribute", name)`."""
+"""`("item", key)`, `("attribute", name)`, or `("text", (from, to))`: letters of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,22 @@ class Criterion:
     places: tuple[Place, ...]
     parts: tuple[Tag, ...]
     """Of all that the part holds itself."""
+    time: int = field(default_factory=lambda: RUN.time)
+    """When it was marked: what was decided later does not matter."""
+
+
+def letters(operation: Operation, text: str, place: int) -> Criterion | None:
+    """What stands at a place of a text that an operation wrote, if that can be told."""
+    tag: Tag
+    if operation.text is not None:
+        tag = (OP, operation.site, operation.control, None, (), operation.text)
+    else:
+        texts = (tag for value, tag in operation.operands if type(value) is str and value == text)
+        tag = next(texts, None)
+    found = within(tag, place)
+    if found is tag:
+        return None
+    return Criterion(operation.activation, None, found, (), (operation.control,))
 
 
 def written(operations: Sequence[Operation]) -> Criterion:
@@ -72,6 +89,9 @@ def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step
     """Follow a mark from a value into its parts, as they are now."""
     places: list[Place] = []
     for kind, key in steps:
+        if kind == "text":
+            tag, value = within(tag, key[0]), value[slice(*key)]
+            continue
         shadow = shadow_of(value)
         part = _part(value, kind, key)
         found: Tag = None

@@ -40,6 +40,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.texts import made_of
 
 
 def _nothing(site: int, control: Control) -> Pair:
@@ -361,8 +362,8 @@ def _join(site: int, control: Control, owner: Pair, given: Arguments, named: Key
         return NotImplemented
     pairs = all_pairs(site, control, given[0])
     text, _ = natively(site, control, (owner, *pairs), owner[0].join, [each for each, _ in pairs])
-    needs = (owner[1], given[0][1], shape_of(given[0][0]), *(tag for _, tag in pairs))
-    return text, (OP, site, control, None, needs)
+    parts = [part for each in pairs for part in (owner, each)][1:]
+    return text, made_of(site, control, parts, (owner[1], given[0][1], shape_of(given[0][0])))
 
 
 # --- generators ----------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.texts import made_of
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
@@ -53,6 +54,7 @@ AUGMENTED: dict[str, Callable[[Any, Any], Any]] = {
     "LShift": operator.ilshift, "RShift": operator.irshift, "BitOr": operator.ior,
     "BitXor": operator.ixor, "BitAnd": operator.iand, "MatMult": operator.imatmul,
 }  # fmt: skip
+_ADDING = frozenset({operator.add, operator.iadd})
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le,
     "Gt": operator.gt, "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
@@ -126,6 +128,8 @@ def binary_with(
 ) -> Pair:
     a, b = left[0], right[0]
     if type(a) in SCALARS and type(b) in SCALARS:
+        if type(a) is str and type(b) is str and function in _ADDING:
+            return function(a, b), made_of(site, control, (left, right))
         return simply(function, site, control, left, right)
     value, operation = natively(site, control, (left, right), function, a, b)
     if operation.callbacks:
@@ -182,7 +186,13 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
 
 
 def shape_of(thing: Any) -> Tag:
-    """The tag of which places an object has."""
+    """The tag of which places an object has, and of what ended it if it is gone through."""
+    shape = _shape_of(thing)
+    ended = RUN.ends.get(id(thing)) if RUN.ends else None
+    return shape if ended is None else (OP, 0, RUN.root.control, None, (shape, ended[1]))
+
+
+def _shape_of(thing: Any) -> Tag:
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None:
         return shadow.shape
@@ -246,7 +256,7 @@ def shortcut(
     site: int, control: Control, stops_when: bool, left: Pair, right: Callable[[], Pair]
 ) -> Pair:
     """`and` and `or` where no variable may be bound."""
-    decided = test(site, control, left)
+    decided = test_and_note(site, control, left)
     return select(site, control, left if decided[5] is stops_when else right(), decided)
 
 
@@ -254,7 +264,7 @@ def choose(
     site: int, control: Control, given: Pair, body: Callable[[], Pair], other: Callable[[], Pair]
 ) -> Pair:
     """`body if given else other` where no variable may be bound."""
-    decided = test(site, control, given)
+    decided = test_and_note(site, control, given)
     return select(site, control, body() if decided[5] else other(), decided)
 
 

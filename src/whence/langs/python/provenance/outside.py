@@ -23,6 +23,7 @@ from whence.langs.python.provenance.shadows import (
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
 from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, Pair, Tag
+from whence.langs.python.provenance.texts import printed
 
 Finish = Callable[["Prepared", Any], Pair]
 
@@ -68,6 +69,8 @@ def prepare_outside(
     )  # fmt: skip
     prepared.called = called
     prepared.operation = Operation(site, control, (*operands, *keywords.values()))
+    if called[0] is print:
+        prepared.operation.text = printed(site, control, arguments, keywords)
     note_passed(prepared.operation)
     HERE.operation, HERE.pending = prepared.operation, None
     return prepared

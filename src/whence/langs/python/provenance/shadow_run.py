@@ -26,6 +26,7 @@ from whence.langs.python.provenance.marks import (
     NoSuchPart,
     Step,
     criterion,
+    letters,
     written,
 )
 from whence.langs.python.provenance.origin import Found, Maker, origin
@@ -105,7 +106,8 @@ class _Answering:
         self._seen = 0
         self._marked: Activation | None = None
         self._given: dict[str, str] = {}
-        self._output_file, self._size, self._lines = -1, 0, 0
+        self._output_file, self._size, self._lines, self._column = -1, 0, 0, 0
+        self._found_letters = False
         self._writers: list[Operation] = []
         self._found: Criterion | None = None
         self._why = "the call was not reached"
@@ -148,16 +150,33 @@ class _Answering:
         size = os.fstat(self._output_file).st_size
         if size == self._size:
             return
-        wanted = self._request.steps[0][1]
-        first = self._lines
-        self._lines += os.pread(self._output_file, size - self._size, self._size).count(b"\n")
-        ended = os.pread(self._output_file, 1, size - 1) == b"\n"
+        text = os.pread(self._output_file, size - self._size, self._size).decode(errors="replace")
+        first, column = self._lines, self._column
         self._size = size
-        if first <= wanted and (self._lines > wanted or (self._lines == wanted and not ended)):
-            self._writers.append(operation)
-            self._found = written(self._writers)
-        if self._lines > wanted:
+        lines = text.split("\n")
+        self._lines += len(lines) - 1
+        self._column = len(lines[-1]) + (column if len(lines) == 1 else 0)
+        self._look_at(operation, lines, first, column)
+        if self._lines > self._request.steps[0][1]:
             RUN.on_outside = None
+
+    def _look_at(self, operation: Operation, lines: list[str], first: int, column: int) -> None:
+        """Whether lines that were written, the first from a column on, hold what is marked."""
+        wanted = self._request.steps[0][1]
+        place = wanted - first
+        if not 0 <= place < len(lines) or not (lines[place] or place + 1 < len(lines)):
+            return
+        self._writers.append(operation)
+        if self._found_letters:
+            return
+        self._found = written(self._writers)
+        for _, (begin, _) in self._request.steps[1:]:
+            letter = begin - (0 if place else column)
+            if 0 <= letter < len(lines[place]):
+                before = sum(len(each) + 1 for each in lines[:place])
+                narrow = letters(operation, "\n".join(lines), before + letter)
+                self._found = narrow or self._found
+                self._found_letters = narrow is not None
 
     def _mark(self, activation: Activation) -> None:
         request = self._request

@@ -3,7 +3,8 @@
 - L1: those that the part's tags lead to, by data and by control: assignments that a test left out
   are among them (`PHI`).
 - L2: also calls that could have written to an object that was read, and did not: from which it
-  could be reached, and whose code writes to such places at all.
+  could be reached, and whose code writes to such places at all; and what those in the slice
+  decided by that, as whether something is appended to a list of their own.
 - L3: also those whose code does not: any call from which the object could be reached. What a call
   outside does cannot reach the part.
 
@@ -38,7 +39,7 @@ _FOREVER = 1 << 62
 
 def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
     """The calls that could have influenced a marked part: L1, L2 or L3."""
-    collected = _Slice(width)
+    collected = _Slice(width, criterion.time)
     for place in criterion.places:
         collected.start(place.tag, place.shape)
         collected.read.add((place.written, place.seen, place.thing, place.key))
@@ -47,8 +48,10 @@ def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
 
 
 class _Slice:
-    def __init__(self, width: int):
+    def __init__(self, width: int, until: int):
         self.calls: set[Activation] = set()
+        self._until = until
+        self._decided: set[Activation] = set()
         self.read: set[Interval] = set()
         self._width = width
         self._pending: list[Tag] = []
@@ -65,8 +68,9 @@ class _Slice:
             self._follow()
             if self._heap is None:
                 break
+            self._add_decisions()
             fresh = self.read - self._looked_at
-            if not fresh:
+            if not fresh and not self._pending:
                 break
             self._looked_at |= fresh
             for (thing, key), spans in _by_place(fresh, self._width).items():
@@ -101,6 +105,12 @@ class _Slice:
         """Whoever has a generator or coroutine may have what it gave."""
         if activation is not None:
             self._pending += (activation.result, activation.failure, *activation.outs)
+
+    def _add_decisions(self) -> None:
+        """What a call in the slice made, or was given back, it could have changed and did not."""
+        for activation in self.calls - self._decided:
+            self._decided.add(activation)
+            self._pending += (test for time, test in activation.tests if time <= self._until)
 
     def _note_read(self, tag: Any) -> None:
         source = tag[3]
@@ -160,6 +170,9 @@ class _Heap:
         for activation in RUN.activations[1:]:
             for address in {id(each) for each in _reached_by(activation)}:
                 self._given.setdefault(address, []).append(activation)
+            caller = activation.parent
+            if caller is not None and caller.function is not None:
+                self._given.setdefault(id(activation.value), []).append(caller)
         self._found: dict[tuple[Any, Any], list[Activation]] = {}
 
     def reaching(self, thing: Any, key: Any, width: int) -> list[Activation]:

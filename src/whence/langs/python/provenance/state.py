@@ -22,12 +22,13 @@ from whence.langs.python.provenance.tags import (
 
 if TYPE_CHECKING:
     from whence.langs.python.provenance.shadows import Shadow
+    from whence.langs.python.provenance.texts import Text
 
 
 class Operation:
     """Something out of sight that runs: what it was given, and what it was told by callbacks."""
 
-    __slots__ = ("activation", "callbacks", "control", "expected", "operands", "site")
+    __slots__ = ("activation", "callbacks", "control", "expected", "operands", "site", "text")
 
     def __init__(self, site: int, control: Control, operands: tuple[Pair, ...]):
         self.site = site
@@ -37,6 +38,8 @@ class Operation:
         self.activation: Activation = control[4]
         self.expected: dict[int, Pending] | None = None
         """Of making an instance: how its `__new__` and `__init__` are called, by their code."""
+        self.text: Text | None = None
+        """Of printing: what it writes."""
 
 
 class Pending:
@@ -93,6 +96,8 @@ class ShadowRun:
         """Generators and coroutines, by their address."""
         self.sources: dict[int, tuple[Any, Any]] = {}
         """Iterators and views, with what they are of."""
+        self.ends: dict[int, tuple[Any, Tag]] = {}
+        """What was gone through to an end that the program itself decided, with that decision."""
         self.modules: dict[int, Shadow] = {}
         """The variables of rewritten modules, by their number."""
         self.namespaces: dict[int, int] = {}

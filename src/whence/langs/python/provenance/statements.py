@@ -219,17 +219,18 @@ class Statements(Definitions):
     def on_If(self, node: ast.If) -> list[ast.stmt]:  # noqa: N802
         site = self.site(node.test)
         before = self.temporary()
-        decides = changes(node.body) or changes(node.orelse)
+        both = [*node.body, *node.orelse]
+        decides = changes(both) or leaves(both)
         test = call("test_and_note" if decides else "test", site, self.control,
                     self.pair(node.test))  # fmt: skip
         out: list[ast.stmt] = [assign(before, self.control), assign(CONTROL, test)]
         branches = ast.If(call("holds", self.control), self.body(node.body),
                           self.body(node.orelse) if node.orelse else [])  # fmt: skip
-        if leaves(node.body) or leaves(node.orelse):
+        if leaves(both):
             return [*out, branches]
         kept = self.temporary()
         out += [assign(kept, self.control), branches, assign(CONTROL, read(before))]
-        names = assigned([*node.body, *node.orelse])
+        names = assigned(both)
         return out + self.joined_variables(names, site, read(kept))
 
     def on_While(self, node: ast.While) -> list[ast.stmt]:  # noqa: N802

@@ -38,7 +38,7 @@ from whence.langs.python.replay.shadow_alignment import (
 from whence.langs.python.replay.zooming import ZoomingReruns
 from whence.model.call import PRINTED, RESULT, Location, Mark, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
-from whence.model.value import Kind, Steps, parse_path, show
+from whence.model.value import TEXT_PART, Kind, Steps, parse_path, show
 from whence.tree.memory import ColumnTree
 
 MOST_CALLS = 300_000
@@ -183,7 +183,7 @@ class ShadowedProvenance(ZoomingReruns):
         position = self._tree.position(node)
         outcome = OutcomeKind(int(self._tree.columns.outcome[position]))
         if part.mark.root == PRINTED:
-            return position == 0 and len(part.mark.steps) == 1
+            return position == 0 and len(part.mark.steps) in {1, 2}
         if position == 0:
             return False
         return part.is_input or part.mark.root != RESULT or outcome is OutcomeKind.RETURNED
@@ -415,6 +415,9 @@ def _step(text: str) -> tuple[str, Any]:
     """A step of a mark, as the run takes it."""
     if text.startswith("."):
         return "attribute", text[1:]
+    letters = TEXT_PART.fullmatch(text)
+    if letters is not None:
+        return "text", (int(letters[1]), int(letters[2]))
     try:
         key = ast.literal_eval(text[1:-1])
     except (ValueError, SyntaxError):

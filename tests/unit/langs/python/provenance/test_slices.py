@@ -1,10 +1,14 @@
-"""That the harness which looks for calls missing from a slice does find them."""
+"""Calls that are missing from a slice are found, and none is of those that left something out."""
 
 from __future__ import annotations
 
 import textwrap
 
+import pytest
 from perturbed import Mark, check
+from shadowed import mark
+
+from whence.langs.python.provenance.slices import influencing
 
 PROGRAM = textwrap.dedent(
     """
@@ -35,3 +39,99 @@ def test_no_call_that_matters_is_missing_from_the_wide_slice() -> None:
     found = check(PROGRAM, MARK, width=3)
     assert found.violations == ()
     assert found.tried == 2, "the call that is outside was tried in both ways"
+
+
+ENDING = """
+class Upto:
+    def __init__(self, stop): self.at, self.stop = 0, stop
+    def __iter__(self): return self
+    def over(self, now): return now >= self.stop
+    def last(self): raise StopIteration
+    def __next__(self):
+        self.at += 1
+        if self.over(self.at): return self.last()
+        return self.at
+def generated(stop):
+    at = 0
+    while not over(at, stop):
+        yield at
+        at += 1
+def over(at, stop): return at >= stop
+def looped():
+    found = []
+    for each in Upto(3): found.append(each)
+    return found
+def asked():
+    found, numbers = [], Upto(3)
+    try:
+        while True: found.append(next(numbers))
+    except StopIteration: pass
+    return found
+def unpacked():
+    [*found] = Upto(3)
+    return found
+def main():
+    return {
+        "looped": looped(), "comprehended": [each for each in Upto(3)], "listed": list(Upto(3)),
+        "summed": sum(Upto(3)), "zipped": list(zip(Upto(3), "abc")), "unpacked": unpacked(),
+        "joined": ",".join(map(str, Upto(3))), "asked": asked(), "dict": dict.fromkeys(Upto(3)),
+        "generated": list(generated(3)), "found": 7 in Upto(3), "any": any(n > 5 for n in Upto(3)),
+    }
+main()
+"""
+
+
+@pytest.mark.parametrize("key", [
+    "looped", "comprehended", "listed", "summed", "zipped", "unpacked", "joined", "asked", "dict",
+    "generated", "found", "any",
+])  # fmt: skip
+def test_who_said_that_there_is_no_more_is_in_the_slice_of_what_lacks_something(key: str) -> None:
+    marked = mark(ENDING, "main", f"[{key!r}]")
+    ended = marked.calls(3)
+    if key == "generated":
+        assert ended >= {"generated", "over"}
+    else:
+        assert {"Upto.over", "Upto.last"} <= ended, ended
+    # The call that ended it is one of the last: not only those that gave something are there.
+    last = "over" if key == "generated" else "Upto.over"
+    numbers = [each.number for each in influencing(marked.criterion, 3) if each.name == last]
+    assert len(numbers) == (4 if key == "generated" else 3)
+
+
+@pytest.mark.parametrize("body", [
+    "for x in xs:\n  if keep(x): found.append(x)",
+    "for x in xs:\n  if not keep(x): continue\n  found.append(x)",
+    "for x in xs:\n  if not keep(x): break\n  found.append(x)",
+    "for x in xs: keep(x) and found.append(x)",
+    "for x in xs: found.append(x) if keep(x) else None",
+    "for x in xs:\n  match keep(x):\n    case True: found.append(x)",
+    "for x in xs:\n  try:\n    if not keep(x): raise KeyError\n    found.append(x)\n  except: 0",
+    "found = filled(found)",
+    "found = [x for x in xs if keep(x)]",
+    "found = list(filter(keep, xs))",
+    "found = [*generated()]",
+    "i = 0\nwhile keep(xs[i]):\n  found.append(xs[i])\n  i += 1",
+    "[found.append(x) for x in xs if keep(x)]",
+    "some = Holder(found)\nfor x in xs: some.add(x)",
+    "some = Holder(found)\nfor x in xs:\n  if keep(x): some.items.append(x)",
+    "kept()['found'] = found\nfor x in xs:\n  if keep(x): kept()['found'].append(x)",
+])  # fmt: skip
+def test_who_left_something_out_is_in_the_widest_slice_of_what_lacks_it(body: str) -> None:
+    source = (
+        "xs = [1, 2, 3]\nstore = {}\n"
+        "def keep(x): return wanted(x)\n"
+        "def wanted(x): return x != 2\n"
+        "def kept(): return store\n"
+        "class Holder:\n"
+        "  def __init__(self, items): self.items = items\n"
+        "  def add(self, x):\n"
+        "    if keep(x): self.items.append(x)\n"
+        "def filled(into):\n"
+        "  for x in xs:\n    if keep(x): into.append(x)\n  return into\n"
+        "def generated():\n  for x in xs:\n    if keep(x): yield x\n"
+        "def main():\n  found = []\n" + textwrap.indent(body, "  ") + "\n  return found\n"
+        "main()\n"
+    )
+    marked = mark(source, "main", "")
+    given = [each.values[0] for each in influencing(marked.criterion, 3) if each.name == "wanted"]
+    assert 2 in given, given

@@ -234,6 +234,10 @@ def test_a_line_of_the_output_is_followed_to_what_made_its_text(tmp_path: Path) 
     pieces = run.provenance.origin(0, marks[2])
     assert (pieces.node, pieces.expression) == (run.nodes("main")[0], 'print(":", amount("2"))')
     assert not run.provenance.needs_run(run.nodes("main")[0], marks[0]), "the recording knows it"
+    for line, place, node in ((1, 3, run.nodes("amount")[0]), (2, 3, run.nodes("amount")[1])):
+        steps = (f"[{line}]", f"[{place}:{place + 1}]")
+        made = run.provenance.origin(0, MarkedPart(Mark("printed", steps), atom("''"), False))
+        assert (made.node, made.expression) == (node, "int(text) * 2"), steps
 
 
 def test_a_program_that_goes_another_way_is_not_believed(tmp_path: Path) -> None:

@@ -246,6 +246,7 @@ dd = dict(a=1); dd.update(b=2); dd.update([('c', 3)]); dd |= {'d': 4}; p(dd.pop(
 s = {1, 2}; s.add(3); s.discard(1); s |= {8}; p(s, s & {2}, s - {2}, frozenset(s), 2 in s, sorted(s), set([1, 1]))
 if (wal := 5) > 3: p(wal)
 p((lambda *a, k=1, **kw: (a, k, kw))(1, 2, k=3, z=4))
+p([q for q in map(lambda q: 0 < q < 3 and (q or 1), [0, 1, 2, 3])])
 def posonly(a, /, b, *, c): return a, b, c
 p(posonly(1, 2, c=3))
 try: posonly(a=1, b=2, c=3)

@@ -1,0 +1,151 @@
+"""What stands where in a text that was put together: so that a few letters of it can be marked.
+
+The tag of such a text is an OP that ends with a `Text`: its pieces, from left to right. `within`
+goes from a place in a text to the piece there, and on into that piece, as long as it is known what
+its letters are. What is said of a piece is said of the value that it was made from: that of
+`405` in `f"{total} cents"` is that of `total`.
+
+Invariant: a piece stands where it says it does; where that is not known, there are no pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from whence.langs.python.provenance.tags import (
+    CONST,
+    COPIES,
+    OP,
+    SCALARS,
+    SEL,
+    Control,
+    Pair,
+    Tag,
+)
+
+MADE_ANEW = -1
+"""Instead of a place in the text of a piece: its letters are not those of the value."""
+
+Piece = tuple[int, Tag, int]
+"""How long it is, the tag of its value, and where in that value's own text it begins."""
+
+
+class Text:
+    """The pieces of a text, and what else had a say in which pieces there are."""
+
+    __slots__ = ("needs", "pieces")
+
+    def __init__(self, pieces: Iterable[Piece], needs: tuple[Tag, ...] = ()):
+        self.pieces = tuple(pieces)
+        self.needs = needs
+
+
+def piece(pair: Pair) -> Piece:
+    """A text that is part of another."""
+    return len(pair[0]), pair[1], 0
+
+
+def made_of(site: int, control: Control, parts: Iterable[Pair], needs: tuple[Tag, ...] = ()) -> Tag:
+    """The tag of a text that consists of others."""
+    parts = tuple(parts)
+    tags = tuple(tag for _, tag in parts)
+    return (OP, site, control, None, (*needs, *tags), Text(map(piece, parts), needs))
+
+
+def of_value(site: int, control: Control, given: Pair, text: str, how: tuple[Tag, ...]) -> Tag:
+    """The tag of the text of a value without parts, as it was formatted."""
+    value, tag = given
+    needs = (tag, *how)
+    if type(value) is str and value and text.count(value) == 1:
+        made = padded(site, control, given, text, text.index(value))
+    else:
+        made = Text([(len(text), tag, MADE_ANEW)], how)
+    return (OP, site, control, None, needs, made)
+
+
+def padded(site: int, control: Control, given: Pair, text: str, begins: int) -> Text:
+    """The pieces of a text in which another stands, and what fills it up."""
+    filled = (CONST, site, control)
+    rest = len(text) - begins - len(given[0])
+    return Text([(begins, filled, 0), piece(given), (rest, filled, 0)])
+
+
+def printed(
+    site: int, control: Control, arguments: Sequence[Pair], keywords: Mapping[str, Pair]
+) -> Text | None:
+    """What `print` writes; None if it cannot be told where its arguments stand in it."""
+    between = keywords.get("sep", (" ", None))
+    if any(type(each) not in SCALARS for each, _ in arguments) or type(between[0]) is not str:
+        return None
+    pieces: list[Piece] = []
+    for value, tag in arguments:
+        if pieces:
+            pieces.append((len(between[0]), (CONST, site, control), 0))
+        pieces.append((len(str(value)), tag, 0 if type(value) is str else MADE_ANEW))
+    return Text(pieces)
+
+
+def within(tag: Tag, place: int) -> Tag:
+    """The tag of what stands at a place of a text, through the copies that the text went."""
+    way: list[tuple[Any, ...]] = []
+    while tag is not None and place >= 0:
+        if tag[0] in COPIES:
+            way.append(tag)
+            tag = tag[3]
+            continue
+        found = _piece_at(tag[5], place) if tag[0] == OP and len(tag) > 5 else None
+        if found is None:
+            break
+        begin, (_, inner, offset) = found
+        way.append((SEL, tag[1], tag[2], inner, tag[5].needs))
+        tag = inner
+        place = place - begin + offset if offset >= 0 else MADE_ANEW
+    for each in reversed(way):
+        tag = (*each[:3], tag, *each[4:])
+    return tag
+
+
+def _piece_at(text: Text, place: int) -> tuple[int, Piece] | None:
+    begin = 0
+    for each in text.pieces:
+        if place < begin + each[0]:
+            return begin, each
+        begin += each[0]
+    return None
+
+
+# --- methods that keep a text --------------------------------------------------------------------
+
+
+def _centred(before: str, after: str) -> int:
+    rest = len(after) - len(before)
+    return rest // 2 + (rest & len(after) & 1)
+
+
+def _stripped(before: str, after: str) -> int:
+    return -before.index(after)  # what was stripped off before it does not begin like it
+
+
+_BEGINS: dict[str, Callable[[str, str], int]] = {
+    "ljust": lambda before, after: 0,
+    "rjust": lambda before, after: len(after) - len(before),
+    "center": _centred,
+    "strip": _stripped, "lstrip": _stripped, "rstrip": _stripped,
+    "upper": lambda before, after: 0, "lower": lambda before, after: 0,
+    "title": lambda before, after: 0, "capitalize": lambda before, after: 0,
+}  # fmt: skip
+"""Methods that keep a text: where in what they give it begins, or how much of it is gone before."""
+_SPELLING = frozenset({"upper", "lower", "title", "capitalize"})
+
+
+def kept(tag: tuple[Any, ...], name: str, before: str, after: str) -> tuple[Any, ...]:
+    """The tag of what a method of a text gave, with where the text stands in it."""
+    begins = _BEGINS.get(name)
+    if begins is None or (name in _SPELLING and len(before) != len(after)):
+        return tag
+    site, control, (owner, *others) = tag[1], tag[2], tag[4]
+    place = begins(before, after)
+    if len(after) > len(before):
+        return (*tag, padded(site, control, (before, owner), after, place))
+    return (*tag, Text([(len(after), owner, -place)], tuple(others)))
