@@ -6,6 +6,7 @@ has the terminal: its output is its own.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 _QUIET_AT_FIRST, _TURN = 1.0, 0.5
+_BAR = 20
 _WIPE = "\r\x1b[K"
 
 
@@ -47,6 +49,7 @@ class Waiting:
         self._doing: list[tuple[str, float]] = []
         self._thread: threading.Thread | None = None
         self._shown = False
+        self._far = ""
 
     @contextmanager
     def __call__(self, doing: str) -> Iterator[None]:
@@ -56,6 +59,7 @@ class Waiting:
             return
         with self._lock:
             self._doing.append((doing, time.monotonic()))
+            self._far = ""
             if self._thread is None:
                 self._thread = threading.Thread(target=self._tell, daemon=True)
                 self._thread.start()
@@ -65,9 +69,16 @@ class Waiting:
         finally:
             with self._lock:
                 self._doing.pop()
+                self._far = ""
                 if not self._doing:
                     self._begun.clear()
                     self._wipe()
+
+    def show(self, what: str, done: int, of: int) -> None:
+        """Tell for what it is done and how far it is; what is done was told before."""
+        share = min(1.0, done / max(of, 1))
+        bar = "=" * round(share * _BAR)
+        self._far = f" for {what} [{bar:{_BAR}}] {share:.0%}"
 
     def _tell(self) -> None:
         while True:
@@ -78,7 +89,9 @@ class Waiting:
                     seconds = time.monotonic() - since
                     if seconds >= self._quiet:
                         self._shown = True
-                        self._write(f"{_WIPE}{doing}: {seconds:,.0f} s (Ctrl-C stops it)")
+                        line = f"{doing}{self._far}: {seconds:,.0f} s (Ctrl-C stops it)"
+                        width = shutil.get_terminal_size().columns - 1
+                        self._write(f"{_WIPE}{line[:width]}")
             time.sleep(min(_TURN, self._quiet))
 
     def _wipe(self) -> None:

@@ -71,3 +71,18 @@ def test_reading_a_large_trace_tells_how_far_it_is(
     )
     monkeypatch.setattr("sys.stderr", Terminal(seen=False))
     assert opening._by_pages(path) is None
+
+
+def test_how_far_it_is_and_for_what_is_told_with_it() -> None:
+    terminal = Terminal()
+    waiting = Waiting(terminal, quiet=0.0)
+    with waiting("running"):
+        waiting.show("total, call 7", 1, 4)
+        terminal.written.clear()
+        assert terminal.written.wait(30)
+    with waiting("counting"):
+        terminal.written.clear()
+        assert terminal.written.wait(30)
+    shown = terminal.getvalue()
+    assert "running for total, call 7 [=====               ] 25%: 0 s (Ctrl-C stops it)" in shown
+    assert "counting: 0 s" in shown

@@ -14,18 +14,23 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from whence.langs.python.record import _recorder
 from whence.langs.python.record.executed_lines import LineWatch, Wanted
 
 START, END = "start", "end"
 ARRIVED = "arrived"
 """A file that is there once the call has begun."""
+CALLS = "calls"
+"""A file that says how many calls were made."""
 
 
 def await_call(
     options: argparse.Namespace, over: Callable[[], object], watch: LineWatch | None
 ) -> None:
     """Say what is to be done as the call begins, and once it has ended."""
+    from whence.langs.python.record import _recorder  # not where it was not compiled
+
+    if options.sandbox:
+        _recorder.tell_calls(os.path.join(options.sandbox, CALLS))
     if options.debugger:
         wanted = Wanted.from_text(options.lines_of)
         _recorder.tell_window(_Debugger(options.debugger, wanted, options.sandbox).open, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import subprocess
 import sys
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 
 from whence.cli.main import main
-from whence.errors import CannotExpand
+from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
-from whence.langs.python.replay.materializing import materializable
+from whence.langs.python.replay.materializing import materializable, windows_of
 from whence.langs.python.trace.opening import open_trace
+from whence.tree.dropping import without
 from whence.tree.memory import ColumnTree, all_ids
 from whence.tree.store import open_tree
 
@@ -156,3 +158,53 @@ def test_a_session_looks_into_what_was_only_counted(
     words = ["--wrong", "output:1", "--answers", "-", "--strategy", "top-down"]
     assert main(["debug", str(path), *words]) == 0
     assert "The fault is in double" in capsys.readouterr().out
+
+
+def test_what_was_given_up_comes_to_light_again_with_the_same_ids(bounded_run: Path) -> None:
+    tree = opened(bounded_run, 12)
+    top = next(each for each in np.flatnonzero(tree.columns.implicit) if tree.details[each] >= 0)
+    node, count = tree.id(int(top)), len(tree.columns)
+    grown = tree.expand(int(top), 1)
+    known = all_ids(grown).tolist()
+    smaller = without(grown, np.zeros(len(grown.columns), dtype=bool))
+    assert len(smaller.columns) == count
+    again = smaller.expand(smaller.position(node), 1)
+    assert all_ids(again).tolist() == known
+    assert [again.call(place) for place in range(len(known))] == [
+        grown.call(place) for place in range(len(known))
+    ]
+
+
+def test_a_window_goes_when_no_tree_has_calls_of_it(bounded_run: Path) -> None:
+    tree = opened(bounded_run, 12)
+    windows = windows_of(bounded_run, tree)
+    top = next(each for each in np.flatnonzero(tree.columns.implicit) if tree.details[each] >= 0)
+    nodes = []
+    for _ in range(2):
+        grown = tree.expand(int(top), 1)
+        nodes.append(grown.id(int(top) + 1))
+        assert windows.where(nodes[-1])
+        del grown
+    gc.collect()
+    with pytest.raises(WhenceError):
+        windows.where(nodes[-1])
+
+
+def test_it_is_told_for_what_the_program_is_run_again_and_how_far_it_is(tmp_path: Path) -> None:
+    source = """
+        def leaf(n):
+            return n
+
+        def many(count):
+            return [leaf(n) for n in range(count)]
+
+        many(2500)
+        many(1)
+    """
+    path = recorded(tmp_path, "run.whence", "--journal", "--depth", "2", source=source)
+    tree, told = opened(path, 100), []
+    windows_of(path, tree).tell = lambda *what: told.append(what)
+    tree.expand(int(np.flatnonzero(tree.columns.implicit)[-1]), 1)
+    what, calls, of = told[-1]
+    assert (what, of) == ("many, call 2,503", 2504)
+    assert 2000 <= calls <= of

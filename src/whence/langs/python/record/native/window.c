@@ -40,7 +40,7 @@ void window_tell(PyObject *entered, PyObject *over)
     Py_XSETREF(window.over, Py_NewRef(over));
 }
 
-static void told(PyObject *function)
+static void tell(PyObject *function)
 {
     if (function != NULL && function != Py_None) {
         OwnCode own = own_code_begin(this_thread());
@@ -74,7 +74,7 @@ static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
     }
     if (call == FIRST_CALL) {
         BegunFrame begun = frame_begun(PyThreadState_Get(), frame);
-        told(window.entered);
+        tell(window.entered);
         frame_begins_again(&begun);
     }
     window.kept[depth - window.top]++;
@@ -88,7 +88,7 @@ static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
 static void window_may_be_over(uint64_t ended)
 {
     if (unlikely(window.wanted != 0 && ended == FIRST_CALL)) {
-        told(window.over);
+        tell(window.over);
     }
 }
 
