@@ -182,7 +182,9 @@ def _configure_choice(group: Any) -> None:
 
 def _configure_rerun(command: argparse.ArgumentParser) -> None:
     """What whence itself asks for when it starts a program, or runs one again."""
-    for option in ("--repeatable", "--lines-of", "--lines-to", "--play", "--sandbox", "--debugger"):
+    for option in (
+        "--repeatable", "--lines-of", "--lines-to", "--play", "--sandbox", "--debugger", "--trial",
+    ):  # fmt: skip
         command.add_argument(option, help=argparse.SUPPRESS)
     for option in ("--whole-calls", "--window"):
         command.add_argument(option, type=_range, help=argparse.SUPPRESS)

@@ -29,7 +29,7 @@ from weakref import ReferenceType, ref
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.langs.python.record.arrival import ARRIVED, END, START
+from whence.langs.python.record.arrival import ARRIVED, END, START, TRIED
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, other_outcome
 from whence.langs.python.replay.process import (
@@ -165,6 +165,28 @@ class Windows:
             _, played = run_again(conditions, Path(folder), words, _A_DAY, given)
             if not (Path(folder) / ARRIVED).exists():
                 raise _another_way(played.problem or "another call was made in its place")
+
+    def tried(self, node: int, wanted: Wanted, text: str) -> ColumnTree:
+        """The run in which something else comes of a call; it is recorded how that run ends."""
+        conditions = Conditions.of(self.recording, header_of(self.tree))
+        conditions = replace(conditions, options={**conditions.options, **_NO_BOUNDS})
+        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
+        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+            self.runs += 1
+            words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
+            words += ["--trial", text, *calls_allowed(self.tree)]
+            output, played = run_again(
+                conditions, Path(folder), words, limit, progress=self._progress(node)
+            )
+            noted = Path(folder) / TRIED
+            if not noted.exists():
+                raise _another_way(played.problem or "another call was made in its place")
+            problem = noted.read_text(encoding="utf-8")
+            if problem:
+                raise CannotRepeat(f"it cannot be tried: {problem}")
+            if played.problem:
+                raise CannotRepeat(f"what comes of it is not known: {played.problem}")
+            return open_trace(output)
 
     def _progress(self, node: int) -> Callable[[int], object]:
         tree, position = self.where(node)

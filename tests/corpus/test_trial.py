@@ -1,0 +1,118 @@
+"""The true value of the call at fault, tried, makes the symptom go away; another one does not."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import twins
+from recorded import environment
+from twins import Bug
+
+from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.replay.rerun import ProgramReruns
+from whence.langs.python.trace.opening import open_trace
+from whence.model.call import Call, OutcomeKind
+from whence.model.trial import Trial
+from whence.model.value import show
+from whence.tree.memory import ColumnTree
+
+pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
+
+IN_SHORT = ("roman_numerals", "trie_complete")
+
+
+def recorded(bug: Bug, twin: str, output: Path) -> ColumnTree:
+    words = ["record", "--journal", "-o", str(output), f"{twin}.py", *bug.argv]
+    subprocess.run(
+        [sys.executable, "-m", "whence", *words], cwd=bug.folder, env=environment(),
+        input=bug.stdin, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    return open_trace(output)
+
+
+def inputs(call: Call) -> list[str]:
+    return [f"{each.name} {show(each.value)}" for each in (*call.arguments, *call.reads)]
+
+
+def is_literal(text: str) -> bool:
+    if "…" in text or text == "None":
+        return False
+    try:
+        ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def wrong_results(buggy: ColumnTree, repaired: ColumnTree) -> Iterator[tuple[int, str]]:
+    """The positions of calls that gave something wrong for right inputs, and what is right."""
+    ours, theirs = (Counter[str](), Counter[str]())
+    there = {}
+    for place in range(1, len(repaired.columns)):
+        name = repaired.functions[int(repaired.columns.function[place])].short()
+        there[name, theirs[name]] = repaired.call(place)
+        theirs[name] += 1
+    for place in range(1, len(buggy.columns)):
+        name = buggy.functions[int(buggy.columns.function[place])].short()
+        call, right = buggy.call(place), there.get((name, ours[name]))
+        ours[name] += 1
+        if right is None or inputs(call) != inputs(right) or call.outcome == right.outcome:
+            continue
+        if right.outcome.kind is OutcomeKind.RETURNED and right.outcome.value is not None:
+            yield place, show(right.outcome.value)
+
+
+def first_wrong_result(buggy: ColumnTree, repaired: ColumnTree) -> tuple[int, str] | None:
+    """The first of the calls that nobody else explains, and its true value, if that can be typed."""
+    end = 0
+    for place, text in wrong_results(buggy, repaired):
+        if place >= end and is_literal(text):
+            return buggy.id(place), text
+        end = max(end, int(buggy.columns.end[place]))
+    return None
+
+
+def right_lines(output: Sequence[str], true: Sequence[str]) -> set[int]:
+    return {number for number, line in enumerate(true, 1) if output[number - 1 : number] == (line,)}
+
+
+def printed(trial: Trial, run: Call) -> tuple[str, ...]:
+    """All that is printed when a value was tried."""
+    lines = dict(enumerate(run.output, 1)) | {each.number: each.after for each in trial.lines}
+    return tuple(text for _, text in sorted(lines.items()))
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [
+        pytest.param(bug, id=bug.name, marks=() if bug.name in IN_SHORT else pytest.mark.soak)
+        for bug in twins.corpus()
+    ],
+)
+def test_only_the_true_value_makes_the_symptom_go_away(bug: Bug, tmp_path: Path) -> None:
+    if not bug.can_run:
+        pytest.skip("needs more")
+    buggy = recorded(bug, "buggy", tmp_path / "buggy.whence")
+    repaired = recorded(bug, "repaired", tmp_path / "repaired.whence")
+    found = first_wrong_result(buggy, repaired)
+    if found is None:
+        assert bug.name not in IN_SHORT
+        pytest.skip("no value that can be typed is wrong")
+    node, text = found
+    reruns = ProgramReruns(tmp_path / "buggy.whence", buggy)
+    run, true = buggy.call(0), repaired.call(0).output
+    trial = reruns.tried(node, text)
+    before, after = right_lines(run.output, true), right_lines(printed(trial, run), true)
+    assert trial.helps is True or (before < after and trial.helps is None)
+    # What it gave, in another object, is as wrong as it was.
+    outcome = buggy.call(buggy.position(node)).outcome
+    if outcome.kind is OutcomeKind.RETURNED and outcome.value and is_literal(show(outcome.value)):
+        same = reruns.tried(node, show(outcome.value))
+        assert same.helps is False
+        assert same.lines == ()
