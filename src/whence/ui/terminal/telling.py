@@ -122,7 +122,8 @@ def expected(state: State, answer: Answer) -> str:
 
 def can_be_tried(answer: Answer) -> bool:
     """Whether what was expected can take the place of what came of the call."""
-    return answer.mark is None and _is_expression(answer.expected or "")
+    is_value = answer.mark is None and not answer.expects_exception
+    return is_value and _is_expression(answer.expected or "")
 
 
 def trial(tried: Trial, width: int) -> list[str]:
