@@ -127,7 +127,7 @@ class _Trial:
         problem, value = "", None
         try:
             value = eval(self._text, frame.f_globals, {})  # what the person typed, in a sandbox
-        except Exception as error:
+        except BaseException as error:
             problem = f"{self._text} raises {type(error).__name__}: {error}"
         if isinstance(value, BaseException):
             problem = "an exception is raised, and not given back"

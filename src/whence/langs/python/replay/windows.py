@@ -174,7 +174,7 @@ class Windows:
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
             self.runs += 1
             words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
-            words += ["--trial", text, *calls_allowed(self.tree)]
+            words += [f"--trial={text}", *calls_allowed(self.tree)]
             output, played = run_again(
                 conditions, Path(folder), words, limit, progress=self._progress(node)
             )

@@ -88,8 +88,8 @@ def test_what_was_expected_takes_the_place_of_what_came_of_a_call(run: Run) -> N
 
 
 def test_the_call_does_what_it_does_all_the_same(run: Run) -> None:
-    trial = run.reruns.tried(run.node("made"), "17")
-    assert trial.lines == (ChangedLine(2, "4", "17"),), "calls is as long as before"
+    trial = run.reruns.tried(run.node("made"), "-17")
+    assert trial.lines == (ChangedLine(2, "4", "-17"),), "calls is as long as before"
     trial = run.reruns.tried(run.node("<lambda>"), "9")
     assert trial.lines == (ChangedLine(4, "[3, 2, 1]", "[2, 1, 3]"),), (
         "its caller is no Python code"
