@@ -28,7 +28,7 @@ from whence.tree.memory import ColumnTree
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
 
-IN_SHORT = ("roman_numerals", "edit_distance")
+IN_SHORT = ("roman_numerals",)
 
 
 def recorded(bug: Bug, twin: str, output: Path) -> ColumnTree:
