@@ -1,6 +1,6 @@
 """Where one wrong value is all that is wrong, the true one, tried, makes the output right.
 
-In the other programs several calls go wrong, or nothing hangs on the first of them. What a call
+Which programs these are was found by trying; many others make several wrong calls. What a call
 gave is never told to help.
 """
 
