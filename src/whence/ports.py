@@ -16,6 +16,7 @@ import numpy.typing as npt
 from whence.model.call import Call, Function, MarkedPart, Rule
 from whence.model.origin import Influence, Origin
 from whence.model.question import Question
+from whence.model.trial import Trial
 from whence.model.verdict import Judgement, Verdict
 
 Int32s = npt.NDArray[np.int32]
@@ -156,6 +157,9 @@ class Reruns(Protocol):
 
     def lines(self, node: int) -> frozenset[int]:
         """The lines of source that the call itself ran."""
+
+    def tried(self, node: int, expected: str) -> Trial:
+        """What becomes of the run if a call, whatever it does, gives this in the end."""
 
     def debug(self, node: int, *, at_end: bool = False) -> None:
         """Let a person step through the call at our terminal, from its start or its end."""

@@ -33,7 +33,7 @@ from whence.session.events import (
     SwitchTurned,
     Undone,
 )
-from whence.session.state import Facts, State, trusted_functions
+from whence.session.state import Facts, Options, State, trusted_functions
 from whence.testing.answerer import run
 from whence.testing.meanings import Meaning, any_meaning, one_fault
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
@@ -82,13 +82,17 @@ def test_every_strategy_names_the_faulty_call(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@given(tree=trees(), data=st.data(), levels=st.integers(0, 3), error=st.sampled_from([0.5, 1, 3]))
+@given(
+    tree=trees(), data=st.data(), levels=st.integers(0, 3), error=st.sampled_from([0.5, 1, 3]),
+    held=st.sampled_from([1, 1000]),
+)  # fmt: skip
 def test_every_strategy_names_the_faulty_call_of_an_implicit_tree(
-    strategy: str, tree: Any, data: Any, levels: int, error: float
+    strategy: str, tree: Any, data: Any, levels: int, error: float, held: int
 ) -> None:
     fault = data.draw(st.integers(0, len(tree.columns) - 1))
     hidden = partly_implicit(tree, levels, misjudge=lambda _, weight: weight * error)
-    went = run(State(hidden, facts=Facts(strategy=strategy)), one_fault(tree, fault))
+    state = State(hidden, options=Options(held=held), facts=Facts(strategy=strategy))
+    went = run(state, one_fault(tree, fault))
     assert isinstance(went.outcome, Found)
     assert went.outcome.diagnosis.node == fault
 

@@ -51,7 +51,7 @@ from whence.session.events import (
 )
 from whence.session.journal import Entry, decode, encode
 from whence.session.reaction import react
-from whence.session.state import SpaceCache, State, trusted_functions
+from whence.session.state import Options, SpaceCache, State, trusted_functions
 from whence.testing.meanings import Meaning
 from whence.testing.trees import HidingCalls, partly_implicit, random_parents, tree_from_parents
 from whence.tree.build import subtree_sums
@@ -146,8 +146,11 @@ class AnySession(RuleBasedStateMachine):
         hidden=st.booleans(),
         strategy=st.sampled_from(list(STRATEGIES)),
         switches=st.sets(st.sampled_from(["compression", "single_rule", "duplicates"])),
+        held=st.sampled_from([3, 1000]),
     )
-    def begin(self, number: int, hidden: bool, strategy: str, switches: set[str]) -> None:
+    def begin(
+        self, number: int, hidden: bool, strategy: str, switches: set[str], held: int
+    ) -> None:
         numbers = random.Random(number)
         self.whole = tree = made_up(numbers)
         by_equation = {int(e): numbers.choice(DEFINITE) for e in tree.columns.equation}
@@ -158,9 +161,9 @@ class AnySession(RuleBasedStateMachine):
         self.truth = Meaning({n: by_equation[e] for n, e in enumerate(equations)})
         if hidden:
             gone = frozenset(p for p in range(len(tree.columns)) if numbers.random() < 0.3)
-            source = ForgetfulCalls(tree, lambda _, weight: weight, gone)
+            source = ForgetfulCalls(tree, lambda _, weight: weight, gone=gone)
             tree = partly_implicit(tree, numbers.randint(0, 2), source=source)
-        self.first = State(tree, RandomProvenance(tree, number))
+        self.first = State(tree, RandomProvenance(tree, number), Options(held=held))
         self.entries: list[Entry] = []
         self.state, self.outcome = step(self.first, Started())
         self.settle()

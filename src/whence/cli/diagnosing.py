@@ -14,7 +14,14 @@ from typing import TextIO
 
 from whence.app import Debugging
 from whence.cli import oracles
-from whence.cli.opening import add_budget, graph_of, reruns_of, sources_of, with_budget
+from whence.cli.opening import (
+    add_budget,
+    graph_of,
+    reruns_of,
+    sources_of,
+    tell_reruns,
+    with_budget,
+)
 from whence.cli.reporting import check_output, write_report
 from whence.cli.waiting import Waiting
 from whence.errors import WhenceError
@@ -137,6 +144,7 @@ def diagnose(
     journal = _journal(options, tree, path, about, screen.note)
     known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
     waiting = Waiting()
+    tell_reruns(tree, waiting.show)
     debugging = Debugging(
         state=State(
             tree,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from whence.cli.convert import header_of
-from whence.cli.opening import add_budget, open_any, with_budget
+from whence.cli.opening import add_budget, open_any, tell_reruns, with_budget
 from whence.cli.show import natural, tree_lines
 from whence.cli.waiting import Waiting
 from whence.errors import UsageError
@@ -61,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
     with_budget(tree, options.node_budget)
     position = _heaviest(tree) if options.call is None else tree.position(options.call)
     node, began = tree.id(position), time.monotonic()
-    with Waiting()("running it again"):
+    waiting = Waiting()
+    tell_reruns(tree, waiting.show)
+    with waiting("running it again"):
         grown = tree.expand(position, 1)
     seconds = time.monotonic() - began
     width = max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)

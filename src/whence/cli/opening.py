@@ -64,6 +64,13 @@ def with_budget(tree: Tree, budget: int) -> None:
             source.deeper = replace(source.deeper, budget=budget)
 
 
+def tell_reruns(tree: Tree, show: Callable[[str, int, int], object]) -> None:
+    """Let it be shown how far the program is whenever it is run again for a call of the tree."""
+    for source in tree.sources if isinstance(tree, ColumnTree) else ():
+        if isinstance(source, TraceSource) and isinstance(source.deeper, Below):
+            source.deeper.windows.tell = show
+
+
 def sources_of(tree: Tree) -> Sources:
     """Where the source of the program is that a tree was recorded from."""
     recording = about(tree) if isinstance(tree, ColumnTree) else None

@@ -6,6 +6,7 @@ has the terminal: its output is its own.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -25,6 +26,7 @@ class _Doing:
 
     what: str
     since: float
+    purpose: str = ""
     done: int = 0
     of: int = 0
 
@@ -32,11 +34,12 @@ class _Doing:
         self.done, self.of = done, of
 
     def text(self) -> str:
+        what = f"{self.what} for {self.purpose}" if self.purpose else self.what
         if not self.of:
-            return self.what
+            return what
         share = min(self.done / self.of, 1.0)
         bar = "#" * round(share * _BAR)
-        return f"{self.what} [{bar:<{_BAR}}] {share:.0%} of {self.of:,} calls"
+        return f"{what} [{bar:<{_BAR}}] {share:.0%} of {self.of:,} calls"
 
 
 def told_in_percent(doing: str, least: int = 0) -> Callable[[int, int], None] | None:
@@ -101,6 +104,13 @@ class Waiting:
                     self._begun.clear()
                     self._wipe()
 
+    def show(self, what: str, done: int, of: int) -> None:
+        """Tell for what it is done and how far it is; what is done was told before."""
+        with self._lock:
+            if self._doing:
+                self._doing[-1].purpose = what
+                self._doing[-1].reach(done, of)
+
     def _tell(self) -> None:
         while True:
             self._begun.wait()
@@ -110,7 +120,9 @@ class Waiting:
                     seconds = time.monotonic() - doing.since
                     if seconds >= self._quiet:
                         self._shown = True
-                        self._write(f"{_WIPE}{doing.text()}: {seconds:,.0f} s (Ctrl-C stops it)")
+                        line = f"{doing.text()}: {seconds:,.0f} s (Ctrl-C stops it)"
+                        width = shutil.get_terminal_size().columns - 1
+                        self._write(f"{_WIPE}{line[:width]}")
             time.sleep(min(_TURN, self._quiet))
 
     def _wipe(self) -> None:

@@ -21,6 +21,7 @@ class FaultKind(Enum):
     WRONG_RESULT = "wrong result"
     BAD_INPUT_PASSED = "bad input passed"
     RAISED = "raised"
+    DID_NOT_RAISE = "did not raise"
     DID_NOT_END = "did not end"
     MISSING_ANSWER = "missing answer"
 

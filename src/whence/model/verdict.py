@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -31,6 +32,9 @@ SAID_OUTSIDE = "the session before"
 """Inside a call: whoever said it of the whole run, where it counts as it does there."""
 
 
+_EXCEPTION = re.compile(r"raises?\s+\S.*|[\w.]*(Error|Exception)\s*(\(.*\))?", re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A verdict on one call. `node` is the call's stable id, not its place in the tree.
@@ -45,6 +49,12 @@ class Answer:
     by: str = PERSON
     expected: str | None = None
     reason: str = ""
+
+    @property
+    def expects_exception(self) -> bool:
+        """Whether it says that the call should have raised one, as far as its name tells."""
+        is_outcome = self.mark is None and self.expected is not None
+        return is_outcome and _EXCEPTION.fullmatch((self.expected or "").strip()) is not None
 
 
 @dataclass(frozen=True, slots=True)

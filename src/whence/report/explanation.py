@@ -34,6 +34,8 @@ _WRONG = {
     FaultKind.BAD_INPUT_PASSED: "Its inputs are right, yet it passed on what should never have "
     "been passed.",
     FaultKind.RAISED: "It raised, although its inputs are right and so is {callees}.",
+    FaultKind.DID_NOT_RAISE: "It should have raised and did not, although its inputs are right and "
+    "so is {callees}.",
     FaultKind.DID_NOT_END: "It did not end, although its inputs are right and so is {callees}.",
     FaultKind.MISSING_ANSWER: "It lacks an answer, although its inputs are right and so is "
     "{callees}.",

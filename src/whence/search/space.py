@@ -120,6 +120,12 @@ class SearchSpace:
             self._reset()
         self._widen()
 
+    def can_matter(self) -> npt.NDArray[np.bool_]:
+        """Of each call, whether it lies in what the answers leave."""
+        left = np.zeros(len(self.columns), dtype=bool)
+        left[self.top : self.stop] = self.flags[self.top : self.stop] & REMOVED == 0
+        return left
+
     def verdict(self, position: int) -> Verdict | None:
         """What was said of a call, or of one with an equal equation."""
         return self._verdicts.get(self._key(position))

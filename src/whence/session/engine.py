@@ -16,6 +16,7 @@ from dataclasses import replace
 from whence.errors import CannotExpand, UsageError
 from whence.model.call import locate_mark
 from whence.model.verdict import Answer, Trust, Verdict
+from whence.ports import Tree
 from whence.search.registry import find_strategy
 from whence.session.events import (
     Answered,
@@ -41,6 +42,8 @@ from whence.session.events import (
 )
 from whence.session.reaction import react
 from whence.session.state import Clash, Facts, State, covered_functions, earlier_answers
+from whence.tree.dropping import without
+from whence.tree.memory import ColumnTree
 
 
 def step(state: State, event: Event) -> tuple[State, Outcome]:
@@ -52,10 +55,22 @@ def step(state: State, event: Event) -> tuple[State, Outcome]:
 def expansion(state: State, request: Expand) -> Event:
     """What a loop answers to a request for more of the tree."""
     try:
-        position = state.tree.position(request.node)
-        return Expanded(state.tree.expand(position, request.levels))
+        tree = _made_room(state, request.node)
+        return Expanded(tree.expand(tree.position(request.node), request.levels))
     except CannotExpand as problem:
         return NotExpandable(request.node, str(problem))
+
+
+def _made_room(state: State, node: int) -> Tree:
+    """The tree, if it is large without what can come to light again and cannot be at fault."""
+    tree = state.tree
+    is_marked = any(answer.mark is not None for answer in state.facts.answers)
+    # Where a marked part came from may be anywhere.
+    if len(tree.columns) <= state.options.held or is_marked or not isinstance(tree, ColumnTree):
+        return tree
+    needed = state.space().can_matter()
+    needed[tree.positions([node, *state.mentioned()])] = True
+    return without(tree, needed)
 
 
 # --- taking in events --------------------------------------------------------------------------
@@ -67,8 +82,7 @@ def apply(state: State, event: Event) -> State:
         case Started():
             return state
         case Expanded(tree):
-            known = state.provenance
-            return replace(state, tree=tree, provenance=known and known.grown(tree))
+            return state.grown(tree)
         case NotExpandable(node, reason):
             return replace(state, not_expandable={**state.not_expandable, node: reason})
         case Begun():

@@ -21,7 +21,7 @@ from whence.ports import Choice, Expansion, Int64s
 from whence.search.registry import find_strategy
 from whence.search.space import SearchSpace
 from whence.session.events import Ask, Exhausted, Expand, Found, Outcome, Revise
-from whence.session.state import State, covered_functions, earlier_answers
+from whence.session.state import State, covered_functions, earlier_answers, expectations
 from whence.tree.reading import readable_call
 from whence.tree.weights import questions_left
 
@@ -246,7 +246,9 @@ _KINDS = {
 
 def _kind(state: State, position: int) -> FaultKind:
     outcome = OutcomeKind(int(state.tree.columns.outcome[position]))
-    return _KINDS.get(outcome, FaultKind.WRONG_RESULT)
+    kind = _KINDS.get(outcome, FaultKind.WRONG_RESULT)
+    said = expectations(state, state.tree.id(position)) if outcome is OutcomeKind.RETURNED else []
+    return FaultKind.DID_NOT_RAISE if any(each.expects_exception for each in said) else kind
 
 
 def narrowed(

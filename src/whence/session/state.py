@@ -58,6 +58,8 @@ class Options:
 
     ask_top: bool | None = None
     confirm_top: bool = True
+    held: int = 1_000_000
+    """A tree of more calls than this gives up what can come to light again and is not needed."""
 
 
 class SpaceCache:
@@ -112,10 +114,14 @@ class SpaceCache:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What undo goes back to. The tree as well: a larger one might lead to another question."""
+    """What undo goes back to. The tree as well: a larger one might lead to another question.
+
+    None: that was too large to be held, and the present one takes its place. It has all the calls
+    that anything was said of.
+    """
 
     facts: Facts
-    tree: Tree
+    tree: Tree | None
     provenance: Provenance | None
 
 
@@ -148,11 +154,33 @@ class State:
         return replace(
             self,
             facts=moment.facts,
-            tree=moment.tree,
-            provenance=moment.provenance,
+            tree=self.tree if moment.tree is None else moment.tree,
+            provenance=self.provenance if moment.tree is None else moment.provenance,
             past=past,
             future=future,
         )
+
+    def grown(self, tree: Tree) -> State:
+        """The state with a tree in which more has come to light, and less of those before it."""
+        known, held = self.provenance, {id(tree): len(tree.columns)}
+        past = list(self.past)
+        for place in range(len(past) - 2, -1, -1):  # the last one is held in any case
+            before = past[place].tree
+            if before is not None:
+                held[id(before)] = len(before.columns)
+                if sum(held.values()) > 3 * self.options.held:
+                    past[place] = replace(past[place], tree=None, provenance=None)
+        return replace(self, tree=tree, provenance=known and known.grown(tree), past=tuple(past))
+
+    def mentioned(self) -> set[int]:
+        """The ids of all calls that anything was said of, or that undo would come back to."""
+        nodes: set[int] = set()
+        for facts in (self.facts, *(each.facts for each in (*self.past, *self.future))):
+            nodes.update(answer.node for answer in (*facts.answers, *facts.defaults))
+            if facts.clash is not None:
+                said = (facts.clash.earlier, facts.clash.later, *facts.clash.waiting)
+                nodes.update(each.node for each in said if isinstance(each, Answer))
+        return nodes
 
     def space(self) -> SearchSpace:
         """The search space that the facts imply."""

@@ -115,6 +115,7 @@ class HidingCalls:
 
     whole: ColumnTree
     misjudge: Callable[[int, float], float]
+    gives_again: bool = True
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
         """The call at a position of the whole tree."""

@@ -84,3 +84,18 @@ def test_what_can_say_how_far_it_is_shows_a_bar() -> None:
     assert f"following result[2] back [{bar}] 25% of 10,000 calls: 0 s" in terminal.getvalue()
     with Waiting(Terminal(seen=False)).far("following") as reached:
         reached(1, 2)
+
+
+def test_how_far_it_is_and_for_what_is_told_with_it() -> None:
+    terminal = Terminal()
+    waiting = Waiting(terminal, quiet=0.0)
+    with waiting("running"):
+        waiting.show("total, call 7", 1, 4)
+        terminal.written.clear()
+        assert terminal.written.wait(30)
+    with waiting("counting"):
+        terminal.written.clear()
+        assert terminal.written.wait(30)
+    shown = terminal.getvalue()
+    assert "running for total, call 7 [#####               ] 25% of 4 calls: 0 s (Ctrl" in shown
+    assert "counting: 0 s" in shown

@@ -326,6 +326,18 @@ def test_the_kind_of_fault_follows_from_the_outcome(kind: OutcomeKind, fault: Fa
     assert outcome.diagnosis.kind is fault
 
 
+@pytest.mark.parametrize("text", ["ValueError", "json.JSONDecodeError('x', 1)", "raises KeyError"])
+def test_a_call_that_should_have_raised_and_did_not_is_a_kind_of_its_own(text: str) -> None:
+    tree = tree_of([Node(1, None, call("main", Outcome(OutcomeKind.RETURNED, atom("1"))))])
+    expected = Answered((Answer(1, Verdict.WRONG, expected=text),))
+    _, outcome = after(state(tree=tree), expected)
+    assert outcome.diagnosis.kind is FaultKind.DID_NOT_RAISE
+    _, outcome = after(
+        state(tree=tree), Answered((Answer(1, Verdict.WRONG, expected="Error + 1"),))
+    )
+    assert outcome.diagnosis.kind is FaultKind.WRONG_RESULT
+
+
 class Marked:
     """Origins for the tests below: the list was made by call 2, of which call 3 is a part."""
 

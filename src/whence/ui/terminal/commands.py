@@ -319,7 +319,7 @@ ANSWERS = (
         "(a recorded program is run again for it, if you allow that). "
         "With a value, as in `n = [1, 2, 4]`, `n result[2] = 7` or `n 14 = None`, it says what it "
         "should have been instead: as an expression of the program's language, or in words. The "
-        "report repeats it.",
+        "report repeats it, and where the program can be run again without effect it is tried.",
     ),
     Spec(
         ("i", "inadmissible"), "i [PART]", "the call should never have been given this input",

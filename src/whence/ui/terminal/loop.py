@@ -340,6 +340,21 @@ class _Conversation:
     def _tell_expected(self, answer: Answer) -> None:
         if answer.expected is not None and not isinstance(self.outcome, Revise):
             self.screen.note(telling.expected(self.debugging.state, answer))
+            self._try(answer)
+
+    def _try(self, answer: Answer) -> None:
+        """Say what becomes of the run with what a person expected, if that changes nothing else."""
+        reruns = self.debugging.reruns
+        if reruns is None or not reruns.is_harmless or not telling.can_be_tried(answer):
+            return
+        try:
+            with self.debugging.waiting("trying that"):
+                trial = reruns.tried(answer.node, answer.expected or "")
+            self.screen.say(*telling.trial(trial, self.screen.width))
+        except WhenceError as problem:
+            self.screen.note(f"Not tried: {problem}")
+        except KeyboardInterrupt:
+            self.screen.note("Stopped.")
 
     def _accept(self) -> None:
         if isinstance(self.outcome, Found | Exhausted):

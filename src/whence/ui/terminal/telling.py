@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from whence.errors import WhenceError
 from whence.model.origin import Origin
+from whence.model.trial import Trial
 from whence.model.verdict import Answer, Trust, Verdict
 from whence.report.source import Sources
 from whence.session.events import Revise
@@ -17,10 +18,12 @@ from whence.tree.reading import readable_call
 from whence.ui import Debugging
 from whence.ui.terminal.layout import brief
 from whence.ui.terminal.listing import SAID
-from whence.ui.terminal.screen import Line, Tone
+from whence.ui.terminal.screen import Line, Tone, hanging, printable, wrapped
 
 _WIDTH = 100
 _MOST_CALLS = 8
+MOST_CHANGED = 3
+"""So many changed lines of an output are shown."""
 
 
 def contradiction(state: State, outcome: Revise) -> list[Line]:
@@ -147,6 +150,30 @@ def expected(state: State, answer: Answer) -> str:
     if where is None or not where.file.endswith(".py") or _is_expression(answer.expected or ""):
         return noted
     return f"{noted} (kept as words: it is no Python expression)"
+
+
+def can_be_tried(answer: Answer) -> bool:
+    """Whether what was expected can take the place of what came of the call."""
+    is_value = answer.mark is None and not answer.expects_exception
+    return is_value and _is_expression(answer.expected or "")
+
+
+def trial(tried: Trial, width: int) -> list[str]:
+    """What becomes of the run if the call gives what was expected."""
+    if tried.helps:
+        head = "the symptom goes away"
+    elif tried.ends:
+        head = f"{tried.ends}{', as before' if tried.ends == tried.ended else ''}"
+    elif tried.lines:
+        head = "the output becomes"
+    else:
+        head = "nothing changes: this is not why the run is wrong, or not all of why"
+    both = "; the output becomes" if tried.lines and (tried.helps or tried.ends) else ""
+    out = wrapped(f"Tried: with that {head}{both}{':' if tried.lines else '.'}", width)
+    for each in tried.lines[:MOST_CHANGED]:
+        out += hanging(printable(f"  {each.number}  {each.after}   (was: {each.before})"), width)
+    more = len(tried.lines) - MOST_CHANGED
+    return [*out, f"  and {more:,} more lines"] if more > 0 else out
 
 
 def _is_expression(text: str) -> bool:

@@ -37,6 +37,7 @@ class Program:
     """What a person who knows the program would say of a call."""
     function: str
     kind: FaultKind
+    expected: str | None = None
 
 
 def given(call: Call, name: str) -> str:
@@ -104,7 +105,8 @@ PROGRAMS = {
         "def checked(n):\n    return n\ndef half(n):\n    return checked(n) // 2\nhalf(3)\n",
         lambda call: WRONG,
         "checked",
-        FaultKind.WRONG_RESULT,
+        FaultKind.DID_NOT_RAISE,
+        "ValueError('odd')",
     ),
 }
 
@@ -147,7 +149,7 @@ def test_right_answers_end_at_the_function_at_fault(name: str, tmp_path: Path) -
     state, outcome = step(State(tree, options=known), Answered(first_answers(tree, symptom)))
     while isinstance(outcome, Ask):
         question = outcome.question
-        answer = Answer(question.node, program.judge(question.call))
+        answer = Answer(question.node, program.judge(question.call), expected=program.expected)
         state, outcome = step(state, Answered((answer,)))
     assert isinstance(outcome, Found), outcome
     diagnosis = outcome.diagnosis

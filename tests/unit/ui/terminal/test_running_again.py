@@ -9,6 +9,7 @@ import pytest
 from whence.app import Debugging
 from whence.errors import WhenceError
 from whence.model.call import Call, Outcome, OutcomeKind
+from whence.model.trial import ChangedLine, Trial
 from whence.model.value import atom
 from whence.session.state import State
 from whence.tree.memory import Node, tree_of
@@ -26,6 +27,7 @@ class Again:
     def __init__(self, whole: Call | None = None, lines: frozenset[int] | None = None):
         self._whole, self._lines = whole, lines
         self.asked: list[int] = []
+        self.trials: dict[str, Trial] = {}
 
     def whole(self, node: int) -> Call:
         self.asked.append(node)
@@ -34,6 +36,10 @@ class Again:
     def lines(self, node: int) -> frozenset[int]:
         self.asked.append(node)
         return _or_fail(self._lines)
+
+    def tried(self, node: int, expected: str) -> Trial:
+        self.asked.append(node)
+        return _or_fail(self.trials.get(expected))
 
 
 def _or_fail(known: Any) -> Any:
@@ -58,6 +64,34 @@ def test_what_changes_nothing_needs_no_permission(
     seen, _, _ = session(small, "full", reruns=again)
     assert len(again.asked) == 1
     assert "Run it?" not in seen
+
+
+def test_what_was_expected_is_tried_where_that_changes_nothing(
+    small: State, session: Session
+) -> None:
+    again = Again()
+    raised = "it raises ValueError()"
+    again.trials = {
+        "1": Trial("", "", (ChangedLine(3, "16", "14"),)),
+        "2": Trial("", "", ()),
+        "3": Trial(raised, "", (ChangedLine(1, "(no such line)", "14"),)),
+        "4": Trial(raised, raised, ()),
+        "5": Trial("", raised, tuple(ChangedLine(n, "a", "b") for n in range(1, 9))),
+    }
+    values = [word for n in range(1, 8) for word in (f"n = {n}", "undo")]
+    seen, _, _ = session(small, *values, "n = in words", reruns=again)
+    assert again.asked == []
+    again.is_harmless = True
+    seen, _, _ = session(small, *values, "n = in words", reruns=again)
+    assert len(again.asked) == 7
+    seen = " ".join(seen.split())
+    assert "Tried: with that the output becomes: 3 14 (was: 16)" in seen
+    assert "Tried: with that nothing changes: this is not why the run is wrong" in seen
+    assert "the symptom goes away; the output becomes: 1 14 (was: (no such line))" in seen
+    assert "Tried: with that it raises ValueError(), as before." in seen
+    assert "Tried: with that it raises ValueError(); the output becomes: 1 b" in seen
+    assert "and 5 more lines" in seen
+    assert "Not tried: it went another way" in seen
 
 
 def test_pdb_is_for_a_person_at_a_terminal(small: State, session: Session) -> None:

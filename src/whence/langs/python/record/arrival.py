@@ -8,27 +8,39 @@ work: nothing of it is looked up in the journal.
 from __future__ import annotations
 
 import argparse
+import dis
+import inspect
 import os
 import sys
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
-from whence.langs.python.record import _recorder
 from whence.langs.python.record.executed_lines import LineWatch, Wanted
 
 START, END = "start", "end"
 ARRIVED = "arrived"
 """A file that is there once the call has begun."""
+TRIED = "tried"
+"""A file that is there once something else came of the call; what is in it says why nothing did."""
+CALLS = "calls"
+"""A file that says how many calls were made."""
 
 
 def await_call(
     options: argparse.Namespace, over: Callable[[], object], watch: LineWatch | None
 ) -> None:
     """Say what is to be done as the call begins, and once it has ended."""
+    from whence.langs.python.record import _recorder  # not where it was not compiled
+
+    if options.sandbox:
+        _recorder.tell_calls(os.path.join(options.sandbox, CALLS))
     if options.debugger:
         wanted = Wanted.from_text(options.lines_of)
         _recorder.tell_window(_Debugger(options.debugger, wanted, options.sandbox).open, None)
+    elif options.trial:
+        wanted = Wanted.from_text(options.lines_of)
+        _recorder.tell_window(_Trial(options.trial, wanted, options.sandbox).take_place, None)
     elif watch is not None:
         _recorder.tell_window(lambda: watch.follow(sys._getframe(1)), over)
     else:
@@ -95,3 +107,62 @@ class _Debugger:
         debugger.set_trace(frame)
         if self._where == END:
             debugger.set_return(frame)
+
+
+class _Trial:
+    """Something else comes of the call than does: what a person says that it should have given."""
+
+    def __init__(self, text: str, wanted: Wanted, folder: str):
+        self._text = text
+        self._wanted = wanted
+        self._tried = os.path.join(folder, TRIED)
+
+    def take_place(self) -> tuple[object, tuple[Any, ...], dict[str, Any]] | None:
+        """In its frame: what is to come of it, and what it was given."""
+        from whence.langs.python.record.journal import _passages
+
+        frame = sys._getframe(1)
+        if Wanted.of(frame.f_code) != self._wanted:
+            os._exit(0)  # it has not arrived
+        problem, value = "", None
+        try:
+            value = eval(self._text, frame.f_globals, {})  # what the person typed, in a sandbox
+        except BaseException as error:
+            problem = f"{self._text} raises {type(error).__name__}: {error}"
+        if isinstance(value, BaseException):
+            problem = "an exception is raised, and not given back"
+        if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            problem = "it is not the call of a function"
+        elif not _can_give_anything(frame.f_code):
+            problem = "its code returns nothing but constants, so that nothing can take their place"
+        before = _passages.inside(True)
+        try:
+            with open(self._tried, "w", encoding="utf-8") as file:
+                file.write(problem)
+        finally:
+            _passages.inside(before)
+        if problem:
+            os._exit(0)
+        return value, *_arguments(frame)
+
+
+def _can_give_anything(code: CodeType) -> bool:
+    """Whether there is a way out of the code on which any value can be taken along."""
+    return sys.version_info < (3, 12) or any(
+        each.opname == "RETURN_VALUE" for each in dis.get_instructions(code)
+    )
+
+
+def _arguments(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What the call that begins was given, in order and by name."""
+    code, given = frame.f_code, frame.f_locals
+    names = code.co_varnames
+    ordered, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    places = [given[name] for name in names[:ordered]]
+    by_name = {name: given[name] for name in names[ordered:named]}
+    if code.co_flags & inspect.CO_VARARGS:
+        places += given[names[named]]
+        named += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        by_name |= given[names[named]]
+    return tuple(places), by_name

@@ -19,8 +19,9 @@ from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.replay.process import journal_beside
 from whence.langs.python.replay.windows import TOP, Recorded, Windows
 from whence.langs.python.trace.calls import TraceSource, skipped_by
-from whence.ports import Columns, Int64s
+from whence.ports import Columns, Int32s, Int64s
 from whence.tree.build import subtree_sums
+from whence.tree.dropping import collapsed
 from whence.tree.memory import ColumnTree, all_ids
 
 NODE_BUDGET = 100_000
@@ -85,9 +86,16 @@ class Below:
         known = _recognized(self.recorded, window, found_below)
         return _in_place_of(tree, place, top, known)
 
+    @property
+    def gives_again(self) -> bool:
+        """Whether its calls have the same ids whenever they come to light."""
+        return self.recorded is not self.windows.first
+
     def _id(self, number: int) -> int:
-        if self.recorded is self.windows.first:
+        if not self.gives_again:
             return number
+        if number == TOP:
+            return self.recorded.node
         return int(self.recorded.ordinals[number]) + self.windows.first_id
 
 
@@ -136,40 +144,33 @@ def _cut(window: Recorded, top: int, first_id: int) -> ColumnTree:
     """What is below its first call, down to the level up to which all calls were recorded."""
     tree, old = window.tree, window.tree.columns
     area = slice(TOP, int(old.end[TOP]))
-    depth = old.depth[area] - old.depth[TOP]
-    deepest = _complete_levels(tree, area)
-    keep = depth <= deepest
-    place = np.cumsum(keep)
-    ends = old.end[area] - TOP
-    cut = keep & (depth == deepest) & (ends > np.arange(1, len(ends) + 1))
-    own = np.where(cut, old.weight[area], old.own[area])[keep]
-    parent = place[np.maximum(old.parent[area] - TOP, 0)][keep] - 1
+    parent = old.parent[area] - TOP
     parent[0] = -1
-    end = place[ends - 1][keep].astype(np.int32)
     columns = Columns(
-        parent=parent.astype(np.int32),
-        end=end,
-        function=old.function[area][keep],
-        rule=old.rule[area][keep],
-        depth=depth[keep].astype(np.int32),
-        outcome=old.outcome[area][keep],
-        own=own,
-        weight=subtree_sums(own, end),
-        equation=old.equation[area][keep],
-        effort=old.effort[area][keep],
-        implicit=(old.implicit[area].astype(bool) | cut)[keep].astype(np.uint8),
+        parent=parent,
+        end=old.end[area] - TOP,
+        function=old.function[area],
+        rule=old.rule[area],
+        depth=old.depth[area] - old.depth[TOP],
+        outcome=old.outcome[area],
+        own=old.own[area],
+        weight=old.weight[area],
+        equation=old.equation[area],
+        effort=old.effort[area],
+        implicit=old.implicit[area],
     )
-    details = tree.details[area][keep]
-    return replace(
+    below = replace(
         tree,
         columns=columns,
-        details=details,
-        source_of=tree.source_of[area][keep],
-        ids=_ids(window, details, parent, top, first_id),
+        details=tree.details[area],
+        source_of=tree.source_of[area],
+        ids=None,
     )
+    below = collapsed(below, columns.depth == _complete_levels(tree, area))
+    return replace(below, ids=_ids(window, below.details, below.columns.parent, top, first_id))
 
 
-def _ids(window: Recorded, details: Int64s, parent: Int64s, top: int, first_id: int) -> Int64s:
+def _ids(window: Recorded, details: Int64s, parent: Int32s, top: int, first_id: int) -> Int64s:
     ids = window.ordinals[np.maximum(details, 0)] + first_id
     ids[0] = top
     # What stands for calls that were not recorded is no call, and is told by who made them.

@@ -14,12 +14,15 @@ import os
 import platform
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
+from whence.langs.python.record.arrival import CALLS
 from whence.langs.python.record.journal.choosing import JOURNAL
 from whence.langs.python.record.options import WHOLE_BOUND, Detail
 from whence.langs.python.record.repeatable import HASH_SEED, OWN
@@ -34,6 +37,7 @@ from whence.tree.memory import ColumnTree
 TIME_LIMIT = 600.0
 REPORT = "report.json"
 _GRACE = 3.0
+_LOOKS_EVERY = 0.25
 _SHORTEST = 5.0
 _LONGEST_HEADING = 2**16
 
@@ -125,10 +129,11 @@ def run_again(
     wishes: Sequence[str],
     time_limit: float,
     descriptors: Sequence[int] = (),
+    progress: Callable[[int], object] = lambda calls: None,
 ) -> tuple[Path, Played]:
     """Run the program once more; where its recording is, and how it went.
 
-    `descriptors` stay open in it.
+    `descriptors` stay open in it. `progress` is told how many calls it has made, if it says so.
     """
     output = folder / "again.whence"
     command = [
@@ -152,19 +157,24 @@ def run_again(
             )  # fmt: skip
         except OSError as problem:
             raise CannotRepeat(f"the program cannot be started again: {problem}") from problem
-        in_time = _waited(process, time_limit)
+        in_time = _waited(process, time_limit, lambda: progress(_calls_in(folder)))
     if not output.exists() or not output.stat().st_size:
         raise CannotRepeat("the program was started again, and did not come to run")
     return output, Played(_report(folder / REPORT), in_time)
 
 
-def _waited(process: subprocess.Popen[bytes], time_limit: float) -> bool:
+def _waited(
+    process: subprocess.Popen[bytes], time_limit: float, look: Callable[[], object]
+) -> bool:
     """Whether it ended by itself. What it did up to then may be all that is needed."""
+    end = time.monotonic() + time_limit
     try:
-        process.wait(time_limit)
-        return True
-    except subprocess.TimeoutExpired:
-        pass
+        while (left := end - time.monotonic()) > 0:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(min(left, _LOOKS_EVERY))
+            look()
+            if process.returncode is not None:
+                return True
     finally:
         if process.poll() is None:
             for number in (STOP, signal.SIGKILL):
@@ -173,6 +183,12 @@ def _waited(process: subprocess.Popen[bytes], time_limit: float) -> bool:
                     process.wait(_GRACE)
                     break
     return False
+
+
+def _calls_in(folder: Path) -> int:
+    with contextlib.suppress(OSError):
+        return int.from_bytes((folder / CALLS).read_bytes(), sys.byteorder)
+    return 0
 
 
 def _report(path: Path) -> Mapping[str, Any]:

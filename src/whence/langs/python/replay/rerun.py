@@ -35,6 +35,7 @@ from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.pages import Header
 from whence.model.call import Call
+from whence.model.trial import Trial, compared
 from whence.tree.memory import ColumnTree, all_ids
 
 _LINES = "lines.json"
@@ -80,15 +81,24 @@ class ProgramReruns:
             self._lines[node] = lines_of_call(self._tree, node)
         return self._lines[node]
 
+    def tried(self, node: int, expected: str) -> Trial:
+        """What becomes of the run if a call gives what it should have."""
+        self._need_journal("to try a value")
+        wanted = self._wanted(*self._windows.where(node))
+        after = self._windows.tried(node, wanted, expected)
+        return compared(self._tree.call(0), after.call(0))
+
     def debug(self, node: int, *, at_end: bool = False) -> None:
         """Step through a call, from its start or from its end."""
-        if not self.is_harmless:
-            raise CannotRepeat(
-                "the step debugger needs a program that can be run again as it was: record it with "
-                "--journal"
-            )
+        self._need_journal("to step through a call")
         wanted = self._wanted(*self._windows.where(node))
         self._windows.debug(node, wanted, at_end=at_end)
+
+    def _need_journal(self, purpose: str) -> None:
+        if not self.is_harmless:
+            raise CannotRepeat(
+                f"{purpose}, the program has to be run again as it was: record it with --journal"
+            )
 
     def _whole_call(self, node: int) -> Call:
         if self.is_harmless:

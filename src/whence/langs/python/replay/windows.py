@@ -14,6 +14,7 @@ its inputs and its outcome, agree.
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import signal
 import tempfile
@@ -23,11 +24,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.langs.python.record.arrival import ARRIVED, END, START
+from whence.langs.python.record.arrival import ARRIVED, END, START, TRIED
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, other_outcome
 from whence.langs.python.replay.process import (
@@ -66,6 +68,8 @@ class Recorded:
     tree: ColumnTree
     before: int
     """How many calls of the run came before its first one."""
+    node: int = 0
+    """The id of the call that a window is of."""
 
     @cached_property
     def ordinals(self) -> Int64s:
@@ -90,16 +94,15 @@ class Windows:
     tree: ColumnTree
     runs: int = 0
     """How many times the program was run again."""
-    _known: list[Recorded] = field(default_factory=list)
+    tell: Callable[[str, int, int], object] = lambda *_: None
+    """Is told what is run for, and how many of how many calls are made, while that takes long."""
+    _known: list[ReferenceType[Recorded]] = field(default_factory=list)
+    """Windows live as long as a tree has calls of theirs."""
 
-    def __post_init__(self) -> None:
-        """What was recorded first is known, too."""
-        self._known.append(Recorded(self.tree, 0))
-
-    @property
+    @cached_property
     def first(self) -> Recorded:
         """The recording of the whole run."""
-        return self._known[0]
+        return Recorded(self.tree, 0)
 
     @cached_property
     def first_id(self) -> int:
@@ -115,9 +118,9 @@ class Windows:
     def where(self, node: int) -> tuple[ColumnTree, int]:
         """A recording in which a call stands, and where it does."""
         ordinal = self.ordinal(node)
-        for each in self._known:
-            position = each.position(ordinal)
-            if position is not None:
+        for each in (self.first, *(window() for window in self._known)):
+            position = None if each is None else each.position(ordinal)
+            if each is not None and position is not None:
                 return each.tree, position
         raise CannotRepeat("this call is in no recording that is open")
 
@@ -125,8 +128,9 @@ class Windows:
         """A recording of this call and what is below it; its call is checked."""
         with self.run(node, budget) as (tree, _):
             # The file stays open, and so readable, when its folder is gone.
-            found = Recorded(tree, self.ordinal(node) - 1)
-        self._known.append(found)
+            found = Recorded(tree, self.ordinal(node) - 1, node)
+        gc.collect()  # a window and its tree hold each other
+        self._known = [each for each in self._known if each() is not None] + [ref(found)]
         return found
 
     @contextmanager
@@ -144,7 +148,9 @@ class Windows:
             self.runs += 1
             words = ["--window", f"{self.ordinal(node)}:{budget}", *wishes(Path(folder))]
             words += calls_allowed(self.tree)
-            output, played = run_again(conditions, Path(folder), words, limit)
+            output, played = run_again(
+                conditions, Path(folder), words, limit, progress=self._progress(node)
+            )
             tree = open_trace(output)
             self._check(node, tree, played)
             yield tree, Path(folder)
@@ -165,6 +171,34 @@ class Windows:
             _, played = run_again(conditions, Path(folder), words, _A_DAY, given)
             if not (Path(folder) / ARRIVED).exists():
                 raise _another_way(played.problem or "another call was made in its place")
+
+    def tried(self, node: int, wanted: Wanted, text: str) -> ColumnTree:
+        """The run in which something else comes of a call; it is recorded how that run ends."""
+        conditions = Conditions.of(self.recording, header_of(self.tree))
+        conditions = replace(conditions, options={**conditions.options, **_NO_BOUNDS})
+        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
+        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+            self.runs += 1
+            words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
+            words += [f"--trial={text}", *calls_allowed(self.tree)]
+            output, played = run_again(
+                conditions, Path(folder), words, limit, progress=self._progress(node)
+            )
+            noted = Path(folder) / TRIED
+            if not noted.exists():
+                raise _another_way(played.problem or "another call was made in its place")
+            problem = noted.read_text(encoding="utf-8")
+            if problem:
+                raise CannotRepeat(f"it cannot be tried: {problem}")
+            if played.problem:
+                raise CannotRepeat(f"what comes of it is not known: {played.problem}")
+            return open_trace(output)
+
+    def _progress(self, node: int) -> Callable[[int], object]:
+        tree, position = self.where(node)
+        name, first = _name(tree, position), self.ordinal(node)
+        last = first + int(tree.columns.weight[position]) - 1
+        return lambda calls: self.tell(f"{name}, call {first:,}", calls, last)
 
     def _check(self, node: int, theirs: ColumnTree, played: Played) -> None:
         ours, position = self.where(node)

@@ -152,6 +152,10 @@ class _Reading:
 class Deeper(Protocol):
     """Has the calls below one that were not recorded."""
 
+    @property
+    def gives_again(self) -> bool:
+        """Whether its calls have the same ids whenever they come to light."""
+
     def expand(self, number: int, levels: int) -> ColumnTree:
         """The tree whose top is this call."""
 
@@ -206,6 +210,11 @@ class TraceSource:
                 "with --journal, and they are found by running it again"
             )
         return self.deeper.expand(detail, levels)
+
+    @property
+    def gives_again(self) -> bool:
+        """Whether what is below its calls can be had as often as it is asked for."""
+        return self.deeper is not None and self.deeper.gives_again
 
     @property
     def has_ended(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import subprocess
 import sys
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 
 from whence.cli.main import main
-from whence.errors import CannotExpand
+from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
-from whence.langs.python.replay.materializing import materializable
+from whence.langs.python.replay.materializing import materializable, windows_of
 from whence.langs.python.trace.opening import open_trace
+from whence.tree.dropping import without
 from whence.tree.memory import ColumnTree, all_ids
 from whence.tree.store import open_tree
 
@@ -76,6 +78,12 @@ def test_all_that_was_counted_comes_to_light_as_if_it_had_been_recorded(
     assert names(tree) == names(full)
     for column in ("parent", "end", "weight", "own", "depth"):
         assert getattr(tree.columns, column).tolist() == getattr(full.columns, column).tolist()
+    # Its values are those of the first run, whatever chance said: so they are the same once more.
+    again = expanded(opened(bounded_run, budget))
+    leaves = [place for place, name in enumerate(names(tree)) if name == "leaf"]
+    assert len(leaves) == 32
+    for place in leaves:
+        assert tree.call(place).equation() == again.call(place).equation()
 
 
 def test_weights_and_ids_stay_what_they_are_while_the_tree_grows(bounded_run: Path) -> None:
@@ -85,14 +93,6 @@ def test_weights_and_ids_stay_what_they_are_while_the_tree_grows(bounded_run: Pa
     assert float(grown.columns.weight[0]) == weight
     assert known <= set(all_ids(grown).tolist())
     assert len(grown.columns) > len(tree.columns)
-
-
-def test_what_comes_to_light_has_the_values_of_the_first_run(bounded_run: Path) -> None:
-    first, second = (expanded(opened(bounded_run, 100_000)) for _ in range(2))
-    leaves = [place for place, name in enumerate(names(first)) if name == "leaf"]
-    assert len(leaves) == 32
-    for place in leaves:
-        assert first.call(place).equation() == second.call(place).equation()
 
 
 def test_calls_beyond_a_number_come_to_light_too(tmp_path: Path) -> None:
@@ -156,3 +156,53 @@ def test_a_session_looks_into_what_was_only_counted(
     words = ["--wrong", "output:1", "--answers", "-", "--strategy", "top-down"]
     assert main(["debug", str(path), *words]) == 0
     assert "The fault is in double" in capsys.readouterr().out
+
+
+def test_what_was_given_up_comes_to_light_again_with_the_same_ids(bounded_run: Path) -> None:
+    tree = opened(bounded_run, 12)
+    top = next(each for each in np.flatnonzero(tree.columns.implicit) if tree.details[each] >= 0)
+    node, count = tree.id(int(top)), len(tree.columns)
+    grown = tree.expand(int(top), 1)
+    known = all_ids(grown).tolist()
+    smaller = without(grown, np.zeros(len(grown.columns), dtype=bool))
+    assert len(smaller.columns) == count
+    again = smaller.expand(smaller.position(node), 1)
+    assert all_ids(again).tolist() == known
+    assert [again.call(place) for place in range(len(known))] == [
+        grown.call(place) for place in range(len(known))
+    ]
+
+
+def test_a_window_goes_when_no_tree_has_calls_of_it(bounded_run: Path) -> None:
+    tree = opened(bounded_run, 12)
+    windows = windows_of(bounded_run, tree)
+    top = next(each for each in np.flatnonzero(tree.columns.implicit) if tree.details[each] >= 0)
+    nodes = []
+    for _ in range(2):
+        grown = tree.expand(int(top), 1)
+        nodes.append(grown.id(int(top) + 1))
+        assert windows.where(nodes[-1])
+        del grown
+    gc.collect()
+    with pytest.raises(WhenceError):
+        windows.where(nodes[-1])
+
+
+def test_it_is_told_for_what_the_program_is_run_again_and_how_far_it_is(tmp_path: Path) -> None:
+    source = """
+        def leaf(n):
+            return n
+
+        def many(count):
+            return [leaf(n) for n in range(count)]
+
+        many(2500)
+        many(1)
+    """
+    path = recorded(tmp_path, "run.whence", "--journal", "--depth", "2", source=source)
+    tree, told = opened(path, 100), []
+    windows_of(path, tree).tell = lambda *what: told.append(what)
+    tree.expand(int(np.flatnonzero(tree.columns.implicit)[-1]), 1)
+    what, calls, of = told[-1]
+    assert (what, of) == ("many, call 2,503", 2504)
+    assert 2000 <= calls <= of

@@ -21,6 +21,8 @@ static PyObject *evaluate(PyThreadState *tstate, Frame *frame, int thrown);
 
 enum { SHARE_OF_STACK = 4 }; /* a quarter */
 
+PyObject *given;
+
 /* The address that the stack of this thread must not grow beyond. */
 const char *evaluation_floor(void)
 {
@@ -153,7 +155,11 @@ static PyObject *evaluate(PyThreadState *tstate, Frame *frame, int thrown)
     if (!creates) {
         frame_begins(tstate, thread, frame, code, thrown);
     }
-    PyObject *result = _PyEval_EvalFrameDefault(tstate, frame, thrown);
+    PyObject *result = given; /* what somebody wants to come of it: window.c */
+    given = NULL;
+    if (likely(result == NULL)) {
+        result = _PyEval_EvalFrameDefault(tstate, frame, thrown);
+    }
     thread = recorded_thread();
     if (unlikely(thread == NULL)) {
         return result;

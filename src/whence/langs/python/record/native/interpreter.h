@@ -37,9 +37,7 @@
 #include "internal/pycore_long.h"
 #include "internal/pycore_object.h"
 #include "internal/pycore_pystate.h"
-#if PY_VERSION_HEX < 0x030C0000
 #include <opcode.h>
-#endif
 #pragma GCC diagnostic pop
 
 #define PYTHON_312 (PY_VERSION_HEX >= 0x030C0000)
@@ -113,6 +111,59 @@ static inline void frame_begins_again(const BegunFrame *begun)
     (void)begun;
 #endif
 }
+
+/* The function whose call it is. */
+static inline PyObject *frame_function(const Frame *frame)
+{
+#if PYTHON_312
+    return frame->f_funcobj;
+#else
+    return (PyObject *)frame->f_func;
+#endif
+}
+
+#if PYTHON_312
+/* A unit of the code that returns what is on the stack, or -1. */
+static inline Py_ssize_t returning_unit(PyCodeObject *code)
+{
+    PyObject *bytes = PyCode_GetCode(code); /* as it was compiled */
+    Py_ssize_t found = -1, count = bytes != NULL ? PyBytes_GET_SIZE(bytes) : 0;
+    for (Py_ssize_t at = 0; at < count && found < 0; at += 2) {
+        if ((uint8_t)PyBytes_AS_STRING(bytes)[at] == RETURN_VALUE) {
+            found = at / 2;
+        }
+    }
+    PyErr_Clear();
+    Py_XDECREF(bytes);
+    return found;
+}
+
+/* From where it begins, a frame goes to its end with this: the interpreter looks whether somebody
+ * has let it jump. A code that returns nothing but constants has no such end. */
+static inline void frame_gives(Frame *frame, PyObject *value)
+{
+    PyCodeObject *code = frame_code(frame);
+    Py_ssize_t end = returning_unit(code);
+    if (end < 0) {
+        return;
+    }
+    frame->localsplus[frame->stacktop++] = Py_NewRef(value);
+#if PYTHON_313
+    frame->instr_ptr = _PyCode_CODE(code) + end;
+#else
+    frame->prev_instr = _PyCode_CODE(code) + end;
+#endif
+}
+#else
+/* It is not evaluated at all: evaluation.c. */
+extern PyObject *given;
+
+static inline void frame_gives(Frame *frame, PyObject *value)
+{
+    (void)frame;
+    given = Py_NewRef(value);
+}
+#endif
 
 /* The place (docs/trace-format.md) at which a frame stands: code units from its start, plus 1. */
 static inline uint64_t frame_place(const Frame *frame)

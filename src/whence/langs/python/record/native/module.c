@@ -210,6 +210,12 @@ static PyObject *collect_at_calls(PyObject *Py_UNUSED(module), PyObject *functio
     Py_RETURN_NONE;
 }
 
+static PyObject *tell_calls(PyObject *Py_UNUSED(module), PyObject *path)
+{
+    const char *name = PyUnicode_AsUTF8(path);
+    return name != NULL ? PyBool_FromLong(collecting_tells(name)) : NULL;
+}
+
 static PyObject *tell_window(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *entered, *over;
@@ -281,6 +287,8 @@ static PyMethodDef methods[] = {
     {"here", here, METH_NOARGS, "The number of the call that runs in this thread."},
     {"collect_by_number", collect_at_calls, METH_O,
      "collect_by_number(gc.collect): collect garbage at fixed numbers of calls."},
+    {"tell_calls", tell_calls, METH_O,
+     "tell_calls(path): write there how many calls there were, whenever garbage is collected."},
     {"tell_window", tell_window, METH_VARARGS,
      "tell_window(entered, over): after `start`; called as the call begins, and once it ended."},
     {"limits", limits, METH_VARARGS,

@@ -344,6 +344,8 @@ static inline PyObject *input_value(const Frame *frame, const Input *input)
 
 /* From here on garbage is collected at fixed numbers of calls, by gc.collect. */
 void collect_by_number(PyObject *function);
+/* Each time, it is written to this file how many calls there were. */
+bool collecting_tells(const char *path);
 
 /* ---- limits.c ---- */
 

@@ -40,13 +40,53 @@ void window_tell(PyObject *entered, PyObject *over)
     Py_XSETREF(window.over, Py_NewRef(over));
 }
 
-static void told(PyObject *function)
+/* What it gives back, if that is more than None. */
+static PyObject *tell(PyObject *function)
 {
+    PyObject *said = NULL;
     if (function != NULL && function != Py_None) {
         OwnCode own = own_code_begin(this_thread());
-        Py_XDECREF(PyObject_CallNoArgs(function));
+        said = PyObject_CallNoArgs(function);
         own_code_end(&own);
     }
+    if (said == Py_None) {
+        Py_CLEAR(said);
+    }
+    return said;
+}
+
+/* Makes the call that begins once more, as the program would, for all that it does but for what
+ * comes of it. */
+static void made_for_its_effects(PyThreadState *tstate, Frame *frame, PyObject *arguments,
+                                 PyObject *named)
+{
+    bool hooked = tstate->tracing > 0; /* not where frames are evaluated */
+    if (hooked) {
+        PyThreadState_LeaveTracing(tstate);
+    }
+    PyObject *result = PyObject_Call(frame_function(frame), arguments, named);
+    if (hooked) {
+        PyThreadState_EnterTracing(tstate);
+    }
+    if (result == NULL) {
+        pass_on_interrupt();
+    }
+    Py_XDECREF(result);
+}
+
+/* As the call begins, somebody may say what is to come of it: (that, its arguments, those by name).
+ * The frame is then left at once. */
+static void window_entered(Frame *frame)
+{
+    PyThreadState *tstate = PyThreadState_Get();
+    BegunFrame begun = frame_begun(tstate, frame);
+    PyObject *said = tell(window.entered);
+    frame_begins_again(&begun);
+    if (said != NULL && frame != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 3) {
+        made_for_its_effects(tstate, frame, PyTuple_GET_ITEM(said, 1), PyTuple_GET_ITEM(said, 2));
+        frame_gives(frame, PyTuple_GET_ITEM(said, 0));
+    }
+    Py_XDECREF(said);
 }
 
 /* Whether a call that begins is only counted because of the window. Its parent is changed if it is
@@ -73,9 +113,7 @@ static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
         return;
     }
     if (call == FIRST_CALL) {
-        BegunFrame begun = frame_begun(PyThreadState_Get(), frame);
-        told(window.entered);
-        frame_begins_again(&begun);
+        window_entered(frame);
     }
     window.kept[depth - window.top]++;
     uint64_t deepest = recorder.max_depth - window.top;
@@ -88,7 +126,7 @@ static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
 static void window_may_be_over(uint64_t ended)
 {
     if (unlikely(window.wanted != 0 && ended == FIRST_CALL)) {
-        told(window.over);
+        Py_XDECREF(tell(window.over));
     }
 }
 

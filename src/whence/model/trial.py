@@ -1,0 +1,60 @@
+"""What becomes of a run if something else comes of one of its calls.
+
+It is a check of the cause, and not only of the place: a call that gave something wrong need not be
+why the run went wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from whence.model.call import Call, OutcomeKind
+from whence.model.value import show
+
+_NO_LINE = "(no such line)"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLine:
+    """A line of the output, counted from 1, as it was and as it is then."""
+
+    number: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How the run ended and how it ends then (empty: by itself), and what it prints then."""
+
+    ended: str
+    ends: str
+    lines: tuple[ChangedLine, ...]
+
+    @property
+    def helps(self) -> bool | None:
+        """Whether the symptom goes away; None where that is for a person to see.
+
+        An exception, or that it does not end, is seen to go. Of an output that changes it is not
+        known what it should be.
+        """
+        if self.ended:
+            return not self.ends
+        return False if self.ends or not self.lines else None
+
+
+def compared(before: Call, after: Call) -> Trial:
+    """Two runs as a whole."""
+    texts = enumerate(zip_longest(before.output, after.output, fillvalue=_NO_LINE), 1)
+    changed = tuple(ChangedLine(n, one, other) for n, (one, other) in texts if one != other)
+    return Trial(_end(before), _end(after), changed)
+
+
+def _end(run: Call) -> str:
+    outcome = run.outcome
+    if outcome.kind is OutcomeKind.NOT_TERMINATED:
+        return "it does not end"
+    if outcome.kind is OutcomeKind.RAISED:
+        return f"it raises {show(outcome.value)}" if outcome.value else "it raises an exception"
+    return ""

@@ -1,0 +1,94 @@
+"""Programs that are too large to keep are debugged in little memory and on little disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from whence.langs.python.record.journal.choosing import obstacle
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal"),
+]
+
+LARGE_VALUES = """
+class Series:
+    def __init__(self, values):
+        self.values = values
+
+    def at(self, place):
+        return self.values[place]
+
+
+def step(series, text, place):
+    return series.at(place) + len(text)
+
+
+def block(series, text, first, count):
+    total = sum([step(series, text, place) for place in range(first, first + count)])
+    return total + (first == 333_000)
+
+
+def total(series, text):
+    return sum([block(series, text, first, 1000) for first in range(0, 500_000, 1000)])
+
+
+print(total(Series(list(range(1_250_000))), "x" * 10_000_000))
+"""
+"""A million calls, each with a list of 10 MB and a text of 10 MB."""
+
+DEBUGS = """
+import resource, sys
+from pathlib import Path
+from whence.cli.opening import open_any
+from whence.langs.python.replay.materializing import windows_of
+from whence.model.verdict import Answer, Verdict
+from whence.session.engine import expansion, step
+from whence.session.events import Answered, Ask, Expand
+from whence.session.state import Options, State
+
+def judged(call):
+    given = {each.name: each.value.text for each in call.arguments}
+    if call.function.short() != "block":
+        return Verdict.WRONG if call.function.short() == "total" else Verdict.RIGHT
+    first = int(given["first"])
+    true = sum(range(first, first + 1000)) + 10_000_000_000
+    return Verdict.RIGHT if int(call.outcome.value.text) == true else Verdict.WRONG
+
+path = Path(sys.argv[1])
+tree, _ = open_any(path)
+known = Options(ask_top=False, confirm_top=False)
+first = Answered((Answer(tree.id(1), Verdict.WRONG),))
+state, outcome = step(State(tree, options=known), first)
+while isinstance(outcome, Ask | Expand):
+    if isinstance(outcome, Expand):
+        state, outcome = step(state, expansion(state, outcome))
+    else:
+        answer = Answer(outcome.question.node, judged(outcome.question.call))
+        state, outcome = step(state, Answered((answer,)))
+call = state.tree.call(state.tree.position(outcome.diagnosis.node))
+here, there = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+print(call.function.short(), call.arguments[-2].value.text, windows_of(path, tree).runs,
+      *(resource.getrusage(who).ru_maxrss // 1024 for who in (here, there)))
+"""
+
+
+def test_a_million_calls_with_values_of_ten_megabytes(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(LARGE_VALUES)
+    (tmp_path / "debugs.py").write_text(DEBUGS)
+    words = ["record", "--journal", "--depth", "3", "-o", "run.whence", "program.py"]
+    subprocess.run([sys.executable, "-m", "whence", *words], cwd=tmp_path, check=True, timeout=600)
+    disk = sum(each.stat().st_size for each in tmp_path.rglob("run.whence*") if each.is_file())
+    done = subprocess.run(
+        [sys.executable, "debugs.py", "run.whence"], cwd=tmp_path, check=True, timeout=600,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    name, place, runs, here, there = done.stdout.split()
+    assert (name, place) == ("block", "333000")
+    assert int(runs) <= 3
+    assert max(int(here), int(there)) <= 500
+    assert disk <= 2**30
