@@ -28,7 +28,13 @@ from whence.model.verdict import Verdict
 from whence.ports import Choice, Floats, Int64s, Suspects
 from whence.search.dynamic_weighting import node_weights
 from whence.search.scan import ROUNDING
-from whence.search.subterm_tracking import MADE_IT, origin_of_mark
+from whence.search.subterm_tracking import (
+    MADE_IT,
+    ChainSearch,
+    following_chain,
+    last_mark,
+    origin_of_mark,
+)
 
 CANDIDATES = 512
 TOLERANCE = 0.9
@@ -96,6 +102,12 @@ class Auto:
 
     def choose(self, suspects: Suspects) -> Choice | None:
         """The question that tells most for its effort."""
+        marked = last_mark(suspects)
+        if marked is not None and marked.influence is None:
+            # Nothing is known of it but the way that it came.
+            followed = following_chain(suspects, ChainSearch.BISECT)
+            if followed is not None:
+                return followed
         made = origin_of_mark(suspects)
         if made is not None and suspects.columns.end[made] - made <= _SMALL:
             return Choice(made, MADE_IT)
