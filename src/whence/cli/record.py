@@ -15,7 +15,7 @@ from whence.errors import UsageError
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE, chosen
 from whence.langs.python.record.executed_lines import LineWatch, Wanted
-from whence.langs.python.record.journal.choosing import journal_of, obstacle
+from whence.langs.python.record.journal.choosing import Journal, journal_of, obstacle
 from whence.langs.python.record.launch import STOPPED, Kind, Target, as_it_is, launch
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
@@ -251,7 +251,7 @@ def run(options: argparse.Namespace) -> NoReturn:
         watch = LineWatch(Wanted.from_text(options.lines_of), options.lines_to)
 
     journal = journal_of(options, settings.output, recording)
-    zoom = _zoom(options, recording) if options.zoom_of else None
+    zoom = _zoom(options, recording, journal) if options.zoom_of else None
 
     def start() -> None:
         recording.start()
@@ -281,16 +281,22 @@ def run(options: argparse.Namespace) -> NoReturn:
     launch(target, start, finished, zoom.compiled if zoom is not None else as_it_is)
 
 
-def _zoom(options: argparse.Namespace, recording: Recording) -> Watch:
+def _zoom(options: argparse.Namespace, recording: Recording, journal: Journal | None) -> Watch:
     """One call tells what its statements do; then the program has told enough."""
-    from whence.langs.python.zoom.watching import Wish, start
+    from whence.langs.python.zoom.watching import Wish, directly, start
 
-    wish, backend = Wish.from_text(options.zoom_of), recording.backend
+    wish, backend, aside = Wish.from_text(options.zoom_of), recording.backend, directly
+    if journal is not None:
+        from whence.langs.python.record.journal import playing
+
+        aside = playing.aside
 
     def finish() -> None:
+        if journal is not None:
+            journal.finish()
         recording.finish(STOPPED, "it was gone into far enough")
 
-    return start(wish, options.zoom_to, backend.here, lambda: backend.calls, finish)
+    return start(wish, options.zoom_to, backend.here, lambda: backend.calls, finish, aside)
 
 
 def _check_limits(options: argparse.Namespace) -> None:

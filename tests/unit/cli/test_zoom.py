@@ -17,6 +17,8 @@ from whence.app import Debugging
 from whence.cli.main import main
 from whence.cli.opening import open_any, reruns_of
 from whence.cli.why import find_call
+from whence.errors import WhenceError
+from whence.langs.python.record.journal.choosing import obstacle
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Zooming
@@ -64,6 +66,63 @@ print(total([1, 2, 3], 4), list(gathered(2)), Shop().cheapest(), shortest(["a"])
 """
 
 
+WORLDLY = """\
+import os
+import random
+import sqlite3
+import sys
+import time
+
+import other
+
+freed = []
+
+
+class Knot:
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        freed.append(time.time())
+
+
+class Plain:
+    pass
+
+
+def drawn(n):
+    found = []
+    for number in range(n):
+        found.append((random.random(), time.time_ns(), id(found)))
+        print("drawn", number, flush=True)
+        sys.stdout.write("and ")
+        os.write(1, b"kept\\n")
+    with open("out.txt", "a") as file:
+        file.write("once more\\n")
+    return found
+
+
+def waited(n):
+    Knot()
+    for number in range(n):
+        if freed:
+            return number
+    return -1
+
+
+def kept(path):
+    sqlite3.connect(path).close()
+
+
+drawn(2)
+held = [[] for _ in range(48_500)]  # garbage is collected when there are 50,000
+waited(600)
+plain = [Plain() for _ in range(9)]
+other.walked([plain.index(each) for each in set(plain)])
+kept("names.db")
+"""
+
+
 ROUND_3 = (", round 3; ", "rounds 2 to 3", "for x in xs", "lines 10 to 15;")
 """What the third round of the loop is a part of."""
 
@@ -73,11 +132,11 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _recorded(tmp_path_factory.mktemp("zoomed"), PROGRAM)
 
 
-def _recorded(folder: Path, text: str) -> Path:
+def _recorded(folder: Path, text: str, *options: str) -> Path:
     (folder / "program.py").write_text(text)
+    options = options or ("--repeatable", "own")
     subprocess.run(
-        [sys.executable, "-m", "whence", "record", "--repeatable", "own", "-o", "run.whence",
-         "program.py"],
+        [sys.executable, "-m", "whence", "record", *options, "-o", "run.whence", "program.py"],
         cwd=folder, env={**os.environ, **environment()}, check=True, capture_output=True,
     )  # fmt: skip
     return folder / "run.whence"
@@ -225,3 +284,23 @@ def test_a_run_that_goes_another_way_is_not_believed(
     recording = _recorded(tmp_path, text)
     assert main(["zoom", str(recording), "f"]) == 2
     assert "went another way" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
+def test_with_a_journal_a_call_is_gone_into_as_it_was_and_nothing_is_done_again(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "other.py").write_text("def walked(order):\n    return order[::-1]\n")
+    recording = _recorded(tmp_path, WORLDLY, "--journal")
+    written = tmp_path / "out.txt"
+    assert written.read_text() == "once more\n"
+    written.unlink()
+    # Each is refused unless the run went as it did, up to what the call gave.
+    tree = inside(recording, "drawn")
+    printed = [tree.call(n).printed for n in range(len(tree.columns)) if tree.call(n).step]
+    assert {"drawn 0\n", "and ", "kept\n", "drawn 1\nand kept\n"} <= set(printed)
+    inside(recording, "waited")
+    inside(recording, "walked")
+    assert not written.exists()
+    with pytest.raises(WhenceError, match="reach beyond the re-run by sqlite3.connect"):
+        inside(recording, "kept")

@@ -160,7 +160,7 @@ def run_again(
         in_time = _waited(process, time_limit, lambda: progress(_calls_in(folder)))
     if not output.exists() or not output.stat().st_size:
         raise CannotRepeat("the program was started again, and did not come to run")
-    return output, Played(_report(folder / REPORT), in_time)
+    return output, Played(report_in(folder), in_time)
 
 
 def _waited(
@@ -191,9 +191,10 @@ def _calls_in(folder: Path) -> int:
     return 0
 
 
-def _report(path: Path) -> Mapping[str, Any]:
+def report_in(folder: Path) -> Mapping[str, Any]:
+    """What the process of a re-run with a journal says of it."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads((folder / REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -13,7 +13,7 @@ from typing import Any
 
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.replay.alignment import contradiction, first_divergence
-from whence.langs.python.replay.process import CannotRepeat
+from whence.langs.python.replay.process import CannotRepeat, Played, report_in
 from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.tables import CodeEntry
@@ -86,6 +86,9 @@ class ZoomingReruns(ProgramReruns):
         with self._again(node, wishes) as (again, place):
             output = place / _TOLD
             if not output.exists():
+                problem = Played(report_in(place)).problem
+                if problem:
+                    raise CannotRepeat(f"call {node} was not run to its end again: {problem}")
                 raise CannotRepeat(
                     f"the program was run again, and call {node} told nothing: it did not "
                     "begin, or its code is made anew while the program runs"

@@ -50,8 +50,16 @@ _OUTPUT = 1
 _ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
 _CODE = (FunctionType, BuiltinFunctionType, ModuleType)
 
+Aside = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Makes a function of whence one that no journal notices, and that is called from the same frame."""
+
 # The program may put something else in their place.
 _open, _frame, _exit, _fstat, _exc_info = open, sys._getframe, os._exit, os.fstat, sys.exc_info
+
+
+def directly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where there is no journal."""
+    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +103,9 @@ class Watch:
 
     def __init__(
         self, wish: Wish, here: Callable[[], int], calls: Callable[[], int],
-        ended: Callable[[dict[str, Any]], None],
+        ended: Callable[[dict[str, Any]], None], aside: Aside = directly,
     ):  # fmt: skip
-        self._wish = wish
+        self._wish, self._aside = wish, aside
         self._here, self._calls, self._ended = here, calls, ended
         self._numbers = Numbers()
         self._snapshots = Snapshots(self._numbers, SUMMARIES)
@@ -118,14 +126,15 @@ class Watch:
             YIELDED: self._yielded, SENT: self._sent, PART: self._part, CAUGHT: self._caught,
             RAISED: self._raised, LEFT: self._left,
         }  # fmt: skip
-        builtins.__dict__.update(hooks)
+        builtins.__dict__.update({name: self._aside(hook) for name, hook in hooks.items()})
 
     def compiled(self, source: bytes | str, file: str) -> CodeType:
         """The code of a module; if it is the one, with the function rewritten."""
         wish = self._wish
         if file != wish.file:
             return compile(source, file, "exec", dont_inherit=True)
-        return instrumented(source, file, wish.first_line, wish.name)
+        code: CodeType = self._aside(instrumented)(source, file, wish.first_line, wish.name)
+        return code
 
     # --- what rewritten code calls ---------------------------------------------------------------
 
@@ -286,11 +295,11 @@ class _Finder(MetaPathFinder):
 
 def start(
     wish: Wish, output: str, here: Callable[[], int], calls: Callable[[], int],
-    finish: Callable[[], None],
+    finish: Callable[[], None], aside: Aside = directly,
 ) -> Watch:  # fmt: skip
     """Watch for the call; when it has been told of, write that down and end the process.
 
-    `finish` ends the recording.
+    `finish` ends the recording. What is done here is done `aside` while the program runs.
     """
     output = os.path.abspath(output)  # noqa: PTH100 - the program may change its folder
     printed = f"{output}.printed"
@@ -301,7 +310,7 @@ def start(
         finish()
         _exit(0)
 
-    watch = Watch(wish, here, calls, ended)
+    watch = Watch(wish, here, calls, ended, aside)
     watch.install()
     sys.meta_path.insert(0, _Finder(watch, wish.file))
     descriptor = os.open(printed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 from whence.errors import WhenceError
@@ -186,6 +187,11 @@ class JournalPlayer:
             return self._sandbox.place(opened, flags)
         except Missing as problem:
             self._stop({"missing": str(problem)})
+
+
+def aside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of whence that the program's code calls: the journal knows nothing of it."""
+    return partial(_passages.aside, function)
 
 
 def _importing() -> bool:

@@ -98,14 +98,18 @@ static bool is_for_import(void)
     return found;
 }
 
-static bool is_regular(int descriptor)
+static bool is_file(int descriptor)
 {
     struct stat status;
     int saved = errno;
-    bool regular = descriptor > 2 && (descriptor >= 1024 || !foreign[descriptor]) &&
-                   fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    bool found = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
     errno = saved;
-    return regular;
+    return found;
+}
+
+static bool is_regular(int descriptor)
+{
+    return descriptor > 2 && (descriptor >= 1024 || !foreign[descriptor]) && is_file(descriptor);
 }
 
 static PyMethodDef *fileno_definition;

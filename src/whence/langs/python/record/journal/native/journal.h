@@ -72,6 +72,7 @@ void thread_started(unsigned long ident);
 
 /* calls.c, playing.c, passages.c, files.c */
 bool passages_inside(bool inside);
+PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t count);
 PyObject *passage_exchange(PyObject *function, uint64_t kind, unsigned how, PyObject *handler);
 PyObject *files_exchange(PyObject *file_type, PyObject *handler);
 PyObject *entry_played(uint64_t kind, uint32_t digest, PyObject *const *arguments,

@@ -180,6 +180,15 @@ static PyObject *outside(PyObject *Py_UNUSED(module), PyObject *arguments, PyObj
     return result;
 }
 
+static PyObject *aside(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count == 0) {
+        PyErr_SetString(PyExc_TypeError, "call what?");
+        return NULL;
+    }
+    return called_aside(arguments[0], arguments + 1, (size_t)count - 1);
+}
+
 static PyObject *inside_now(PyObject *Py_UNUSED(module), PyObject *wish)
 {
     return PyBool_FromLong(passages_inside(PyObject_IsTrue(wish) == 1));
@@ -220,6 +229,8 @@ static PyMethodDef methods[] = {
     {"peek", peek, METH_NOARGS, "The kind of the next entry of this thread, or None."},
     {"outside", (PyCFunction)(void (*)(void))outside, METH_VARARGS | METH_KEYWORDS,
      "outside(function, ...): of a handler, to call it as the program would."},
+    {"aside", (PyCFunction)(void (*)(void))aside, METH_FASTCALL,
+     "aside(function, ...): call it as a handler is called, from whoever calls this."},
     {"inside", inside_now, METH_O, "inside(on): whether this thread does whence's work; as it was."},
     {"foreign", foreign_file, METH_VARARGS, "foreign(descriptor, on): it is no regular file."},
     {"confine", confined, METH_O, "confine(folder): nothing can be changed elsewhere."},

@@ -12,16 +12,16 @@
 
 /* What a handler does is nobody's to trace or to record. What it makes does not bring the next
  * collection of garbage nearer, and no signal arrives in it: both run code of the program. */
-static PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t count)
+PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t count)
 {
     PyThreadState *thread = PyThreadState_Get();
     int *young = &PyInterpreterState_Get()->gc.generations[0].count;
     int before = *young;
     int collects = PyGC_Disable();
     PyThreadState_EnterTracing(thread);
-    inside = true;
+    bool was_inside = passages_inside(true);
     PyObject *result = PyObject_Vectorcall(handler, arguments, count, NULL);
-    inside = false;
+    passages_inside(was_inside);
     PyThreadState_LeaveTracing(thread);
     if (collects) {
         PyGC_Enable();
@@ -115,11 +115,13 @@ static PyObject *started_thread(const Call *call)
 }
 
 /* Standard output and error are not noted: when their buffers are emptied depends on whether a
- * terminal shows them. */
-static PyObject *printed(const Call *call)
+ * terminal shows them. A re-run prints only to files: one of its own, or one that was opened to
+ * learn what it prints. */
+static PyObject *printed(const Call *call, int descriptor)
 {
     Py_ssize_t length = call->count > 0 ? length_of(call->arguments[call->count - 1]) : -1;
-    return journal.mode == WRITING || length < 0 ? call_original(call) : PyLong_FromSsize_t(length);
+    bool is_done = journal.mode == WRITING || length < 0 || is_file(descriptor);
+    return is_done ? call_original(call) : PyLong_FromSsize_t(length);
 }
 
 static PyObject *through(const Call *call)
@@ -135,7 +137,7 @@ static PyObject *through(const Call *call)
             return call_original(call);
         }
         if ((how & SENDS) && (descriptor == 1 || descriptor == 2)) {
-            return printed(call);
+            return printed(call, descriptor);
         }
     }
     if (how & STARTS_THREAD) {
