@@ -106,7 +106,8 @@ class Debugging:
     """Where the source of the program is."""
     keeper: Keeper | None = None
     marks_lines: bool = False
-    """Whether the lines that the call at fault ran are found out."""
+    """Whether the lines that the call at fault ran are found out, and runs that change nothing are
+    made."""
     may_run: bool = False
     """Whether a person allowed that the program is run again."""
     follows_unasked: bool = False
@@ -196,7 +197,7 @@ class Debugging:
         """A session inside a call that is wrong. What was said of calls holds there, too."""
         if not isinstance(self.reruns, Zooming):
             raise UsageError("this tree does not say how its calls are gone into")
-        if not (self.may_run or self.follows_unasked):
+        if not (self.may_run or self._may_run_unasked(self.reruns)):
             raise UsageError(f"it is not gone into: {NOT_ALLOWED}")
         with self.waiting("running it again"):
             tree = self.reruns.zoom(node)
@@ -227,6 +228,10 @@ class Debugging:
         except WhenceError as problem:
             return Executed(unknown=str(problem))
 
+    def _may_run_unasked(self, reruns: Reruns) -> bool:
+        """Whether what a person wishes for is run without asking back."""
+        return self.follows_unasked or (self.marks_lines and reruns.is_harmless)
+
     def _follow_marks(self, answers: Sequence[Answer]) -> bool:
         """Find out where marked parts came from, as far as that takes a run and may be done."""
         reruns, is_known = self.reruns, True
@@ -243,7 +248,7 @@ class Debugging:
                 continue
             # What a symptom leads to, or an oracle marked, nobody wished to be run for.
             wished = answer.by == PERSON
-            if not (self.may_run or (self.follows_unasked and wished)):
+            if not (self.may_run or (wished and self._may_run_unasked(reruns))):
                 reruns.give_up(answer.node, part, NOT_ALLOWED)
                 is_known = is_known and not wished
                 continue

@@ -375,8 +375,8 @@ class Follows:
 
     command = "python program.py"
 
-    def __init__(self, stopped: bool = False) -> None:
-        self.stopped = stopped
+    def __init__(self, stopped: bool = False, is_harmless: bool = False) -> None:
+        self.stopped, self.is_harmless = stopped, is_harmless
         self.followed: list[int] = []
         self.given_up: dict[int, str] = {}
 
@@ -417,6 +417,15 @@ def test_without_leave_to_run_the_program_a_mark_is_a_plain_wrong() -> None:
     assert not reruns.followed
     assert "not allowed" in reruns.given_up[0]
     assert debugging.state.facts.answers == MARKED.answers
+
+
+def test_a_run_that_changes_nothing_is_made_for_a_mark_unless_all_are_forbidden() -> None:
+    for marks_lines in (True, False):
+        reruns = Follows(is_harmless=True)
+        debugging = Debugging(top_down(), reruns=reruns, marks_lines=marks_lines)
+        debugging.start()
+        debugging.send(MARKED)
+        assert bool(reruns.followed) is marks_lines
 
 
 def test_what_a_symptom_leads_to_is_followed_only_if_a_person_allowed_it() -> None:

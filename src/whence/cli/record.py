@@ -19,7 +19,7 @@ from whence.langs.python.record.journal.choosing import Journal, journal_of, obs
 from whence.langs.python.record.launch import STOPPED, Kind, Target, as_it_is, launch
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
-from whence.langs.python.record.repeatable import pinned
+from whence.langs.python.record.repeatable import directly, pinned
 from whence.langs.python.record.user_code import UserCodeRules
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def run(options: argparse.Namespace) -> NoReturn:
 
 def _zoom(options: argparse.Namespace, recording: Recording, journal: Journal | None) -> Watch:
     """One call tells what its statements do; then the program has told enough."""
-    from whence.langs.python.zoom.watching import Wish, directly, start
+    from whence.langs.python.zoom.watching import Wish, start
 
     wish, backend, aside = Wish.from_text(options.zoom_of), recording.backend, directly
     if journal is not None:

@@ -302,5 +302,5 @@ def test_with_a_journal_a_call_is_gone_into_as_it_was_and_nothing_is_done_again(
     inside(recording, "waited")
     inside(recording, "walked")
     assert not written.exists()
-    with pytest.raises(WhenceError, match="reach beyond the re-run by sqlite3.connect"):
+    with pytest.raises(WhenceError, match="reach beyond the re-run by sqlite3"):
         inside(recording, "kept")

@@ -529,7 +529,9 @@ class _Conversation:
         reruns = self.debugging.reruns
         if not (self.screen.interactive and isinstance(reruns, Following)):
             return
-        if reruns.needs_run(node, part) and not self._may_run(reruns):
+        if not reruns.needs_run(node, part) or reruns.is_harmless:
+            return
+        if not self._may_run(reruns):
             self.screen.note("Not run.")
 
     def _test(self, file: str) -> list[str]:

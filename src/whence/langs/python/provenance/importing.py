@@ -14,18 +14,26 @@ from whence.langs.python.provenance.rewriting import rewritten
 from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import Activation
+from whence.langs.python.record.repeatable import Aside, directly
 
 
 class Modules:
     """Numbers the modules that are rewritten, and says how."""
 
-    def __init__(self, *, dual: bool, wanted: tuple[str, int, str] | None = None):
+    def __init__(
+        self, *, dual: bool, wanted: tuple[str, int, str] | None = None, aside: Aside = directly
+    ):
         self._dual = dual
+        self._rewritten = aside(self._rewrite)
         self._wanted = wanted
         self._count = 0
 
     def code(self, source: str | bytes, file: str) -> CodeType:
         """The code of a module."""
+        code: CodeType = self._rewritten(source, file)
+        return code
+
+    def _rewrite(self, source: str | bytes, file: str) -> CodeType:
         self._count += 1
         wanted: Wanted = None
         if self._wanted is not None and self._wanted[0] == file:

@@ -15,10 +15,10 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.langs.python.provenance.importing import Modules, rewrite_imports
 from whence.langs.python.provenance.marks import (
@@ -36,7 +36,11 @@ from whence.langs.python.provenance.state import RUN, Operation
 from whence.langs.python.provenance.tags import Activation, Tag
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.launch import Kind, Target, launch
+from whence.langs.python.record.repeatable import OWN, Aside, directly, make_repeatable
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
+
+if TYPE_CHECKING:
+    from whence.langs.python.record.journal.choosing import Journal
 
 RESULT = "result"
 PRINTED = "printed"
@@ -62,6 +66,10 @@ class Request:
     marked: Wanted
     """The call that the part is of: the wanted one, or one below it, counted from there."""
     rules: UserCodeRules = UserCodeRules()
+    seed_by: str = OWN
+    """By whom the seed of hashes was chosen."""
+    journal: str = ""
+    """A file with what the program learns from the world, if one was kept."""
 
     def text(self) -> str:
         """As JSON."""
@@ -70,6 +78,7 @@ class Request:
             "words": self.words, "wanted": self.wanted.text(), "marked": self.marked.text(),
             "root": self.root, "steps": self.steps, "is_input": self.is_input,
             "rules": [rules.added, rules.only, rules.left_out],
+            "seed_by": self.seed_by, "journal": self.journal,
         })  # fmt: skip
 
     @classmethod
@@ -84,6 +93,8 @@ class Request:
             steps=tuple((kind, key) for kind, key in told["steps"]),
             is_input=told["is_input"],
             rules=UserCodeRules(*(tuple(each) for each in told["rules"])),
+            seed_by=told["seed_by"],
+            journal=told["journal"],
         )
 
 
@@ -95,18 +106,28 @@ def target_of(words: Sequence[str]) -> Target:
     return Target(Kind.SCRIPT, words[0], tuple(words[1:]))
 
 
+@contextlib.contextmanager
+def _opened(path: str, flags: int) -> Iterator[int]:
+    """For as long as it is needed: the program's files get the numbers that they had."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 class _Answering:
     """Waits for the marked call, and answers when the wanted one has ended."""
 
     def __init__(self, request: Request, output: str, progress: str):
         self._request = request
         self._output = output
-        self._progress = os.open(progress, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
+        self._progress = progress
         self._count = 0
         self._seen = 0
         self._marked: Activation | None = None
         self._given: dict[str, str] = {}
-        self._output_file, self._size, self._lines, self._column = -1, 0, 0, 0
+        self._printed, self._size, self._lines, self._column = "", 0, 0, 0
         self._found_letters = False
         self._writers: list[Operation] = []
         self._found: Criterion | None = None
@@ -115,7 +136,8 @@ class _Answering:
     def entered(self, activation: Activation) -> None:
         self._count += 1
         if self._count % _TOLD_EVERY == 0:
-            os.pwrite(self._progress, b"%d" % self._count, 0)
+            with _opened(self._progress, os.O_WRONLY | os.O_CREAT) as file:
+                os.write(file, b"%d" % self._count)
         info, marked = activation.function, self._request.marked
         assert info is not None
         if (info.file, info.line, info.name) != (marked.file, marked.first_line, marked.name):
@@ -138,19 +160,20 @@ class _Answering:
             stream.flush()
         os._exit(0)
 
-    def watch_output(self, printed: str) -> None:
+    def watch_output(self, printed: str, aside: Aside) -> None:
         """Wait for the line of output that is marked, which goes to a file."""
-        self._output_file = os.open(printed, os.O_RDONLY | os.O_CLOEXEC)
-        RUN.on_outside = self._wrote
+        self._printed = printed
+        RUN.on_outside = aside(self._wrote)
 
     def _wrote(self, operation: Operation) -> None:
         """Something out of sight has ended: did it write to the marked line?"""
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stdout.flush()
-        size = os.fstat(self._output_file).st_size
+        size = os.stat(self._printed).st_size  # noqa: PTH116
         if size == self._size:
             return
-        text = os.pread(self._output_file, size - self._size, self._size).decode(errors="replace")
+        with _opened(self._printed, os.O_RDONLY) as file:
+            text = os.pread(file, size - self._size, self._size).decode(errors="replace")
         first, column = self._lines, self._column
         self._size = size
         lines = text.split("\n")
@@ -278,28 +301,59 @@ def main(request_file: str, output: str, progress: str) -> NoReturn:
     with open(request_file, encoding="utf-8") as file:  # noqa: PTH123
         request = Request.from_text(file.read())
     answering = _Answering(request, os.path.abspath(output), progress)  # noqa: PTH100
+    make_repeatable(request.seed_by)
+    journal, aside = _journal(request.journal, str(Path(output).parent))
     user_code = UserCode(request.rules)
     wanted = request.wanted
     whole = wanted.name == WHOLE
-    modules = Modules(dual=not whole, wanted=(wanted.file, wanted.first_line, wanted.name))
+    place = wanted.file, wanted.first_line, wanted.name
+    modules = Modules(dual=not whole, wanted=place, aside=aside)
 
     def start() -> None:
-        rewrite_imports(user_code.owns_module, modules)
+        rewrite_imports(aside(user_code.owns_module), modules)
+        prepare()
+        if journal is not None:
+            journal.start()
+
+    def prepare() -> None:
         if whole:
             SWITCH.start()
-            RUN.on_enter, RUN.on_leave = answering.entered, answering.left
+            RUN.on_enter, RUN.on_leave = aside(answering.entered), aside(answering.left)
             if request.root == PRINTED:
-                answering.watch_output(str(Path(progress).with_name(PRINTED)))
+                answering.watch_output(str(Path(progress).with_name(PRINTED)), aside)
             return
         SWITCH.wait_for(wanted.count)
-        SWITCH.on_enter, SWITCH.on_leave = answering.entered, answering.left
-        SWITCH.on_end = answering.ended
+        SWITCH.on_enter, SWITCH.on_leave = aside(answering.entered), aside(answering.left)
+        SWITCH.on_end = aside(answering.ended)
 
     def compiled(source: bytes | str, file: str) -> Any:
         SWITCH.install()
         return modules.code(source, file)
 
-    launch(target_of(request.words), start, answering.finished, compiled)
+    def finished(how: int, value: object) -> None:
+        if journal is not None:
+            journal.finish()
+        answering.finished(how, value)
+        if journal is not None:
+            os._exit(0)  # nothing of what a shut down does may reach the world
+
+    launch(target_of(request.words), start, finished, compiled)
+
+
+def _journal(path: str, folder: str) -> tuple[Journal | None, Aside]:
+    """What plays a journal, and how it is kept from noticing what whence does.
+
+    What the run time calls it may call for the program, so all of it is noticed, but for `id`.
+    """
+    if not path:
+        return None, directly
+    from whence.langs.python.record.journal import _passages, playing
+
+    for name, module in sys.modules.items():
+        if name.startswith(__package__):
+            module.__dict__["id"] = _passages.address
+    launcher = os.path.dirname(launch.__code__.co_filename)  # noqa: PTH120
+    return playing.JournalPlayer(path, folder, lambda _: 0, launcher), playing.aside
 
 
 if __name__ == "__main__":

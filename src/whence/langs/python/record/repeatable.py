@@ -26,6 +26,13 @@ OWN = "own"
 
 _T = TypeVar("_T")
 Summary = Callable[[Any], tuple[str, bool]]
+Aside = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Makes a function of whence one that no journal notices, called from the frame that calls it."""
+
+
+def directly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An `Aside` for where there is no journal."""
+    return function
 
 
 def pinned(environment: Mapping[str, str]) -> tuple[dict[str, str], str]:

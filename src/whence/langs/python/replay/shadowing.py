@@ -26,8 +26,15 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python.provenance.shadow_run import WHOLE, Request
 from whence.langs.python.record.executed_lines import Wanted
+from whence.langs.python.record.repeatable import OWN
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.replay.process import TIME_LIMIT, CannotRepeat, Conditions
+from whence.langs.python.replay.process import (
+    TIME_LIMIT,
+    CannotRepeat,
+    Conditions,
+    Played,
+    report_in,
+)
 from whence.langs.python.replay.shadow_alignment import (
     Aligned,
     Difference,
@@ -255,6 +262,8 @@ class ShadowedProvenance(ZoomingReruns):
                 words=conditions.command, wanted=self._wanted_of_all(shadowed), marked=marked,
                 root=root, steps=tuple(map(_step, steps)), is_input=part.is_input,
                 rules=UserCodeRules.told(conditions.options),
+                seed_by=str(conditions.repeatable.get("hash_seed_by", OWN)),
+                journal=str(conditions.journal.absolute()) if conditions.journal else "",
             )  # fmt: skip
             position = self._tree.position(shadowed)
             count = int(self._tree.columns.end[position]) - position
@@ -316,7 +325,7 @@ class ShadowedProvenance(ZoomingReruns):
             ]  # fmt: skip
             with contextlib.ExitStack() as opened:
                 stdin: Any = subprocess.DEVNULL
-                if conditions.stdin is not None:
+                if conditions.stdin is not None and conditions.journal is None:
                     stdin = opened.enter_context(conditions.stdin.open("rb"))
                 stdout: Any = subprocess.DEVNULL
                 if request.root == PRINTED:
@@ -332,6 +341,9 @@ class ShadowedProvenance(ZoomingReruns):
                 whole = request.wanted.name == WHOLE
                 limit = min(self._time_limit, WHOLE_RUN) if whole else self._time_limit
                 self._wait(process, limit, far, progress)
+            why = Played(report_in(folder)).problem
+            if why:
+                raise CannotRepeat(f"the program could not be run again as it was: {why}")
             if not answered.exists():
                 raise CannotRepeat("the program was run with tags, and did not come to the call")
             found = json.loads(answered.read_text(encoding="utf-8"))

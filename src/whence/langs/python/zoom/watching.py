@@ -23,6 +23,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Module
 from typing import Any
 
 from whence.langs.python.record.options import Bound
+from whence.langs.python.record.repeatable import Aside, directly
 from whence.langs.python.record.snapshot import Snapshots, Tables, is_class, type_name
 from whence.langs.python.record.summaries import SUMMARIES
 from whence.langs.python.zoom.instrumenting import (
@@ -50,16 +51,8 @@ _OUTPUT = 1
 _ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
 _CODE = (FunctionType, BuiltinFunctionType, ModuleType)
 
-Aside = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""Makes a function of whence one that no journal notices, and that is called from the same frame."""
-
 # The program may put something else in their place.
 _open, _frame, _exit, _fstat, _exc_info = open, sys._getframe, os._exit, os.fstat, sys.exc_info
-
-
-def directly(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Where there is no journal."""
-    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,4 +308,5 @@ def start(
     sys.meta_path.insert(0, _Finder(watch, wish.file))
     descriptor = os.open(printed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
     os.dup2(descriptor, _OUTPUT)
+    os.close(descriptor)
     return watch

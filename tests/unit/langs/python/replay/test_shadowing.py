@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.replay.shadowing import ShadowedProvenance
 from whence.langs.python.running import launcher
@@ -42,13 +43,13 @@ main("4 5 6", 2)
 class Recorded:
     """A program that was recorded, and marks on its calls."""
 
-    def __init__(self, folder: Path, source: str = PROGRAM):
+    def __init__(self, folder: Path, source: str = PROGRAM, *options: str, stdin: str = ""):
         (folder / "program.py").write_text(textwrap.dedent(source))
         path = folder / "run.whence"
         environment, seed_by = pinned(os.environ)
         subprocess.run(
-            [*launcher(), "--output", str(path), "--repeatable", seed_by, "program.py"],
-            env=environment, cwd=folder, capture_output=True, check=True, stdin=subprocess.DEVNULL,
+            [*launcher(), "--output", str(path), "--repeatable", seed_by, *options, "program.py"],
+            env=environment, cwd=folder, capture_output=True, check=True, input=stdin, text=True,
         )  # fmt: skip
         self.path = path
         self.tree: ColumnTree = open_trace(path)
@@ -248,3 +249,57 @@ def test_a_program_that_goes_another_way_is_not_believed(tmp_path: Path) -> None
     assert "went another way" in found.unknown
     assert "called log once, now not at all" in found.unknown
     assert run.influence(run.nodes("main")[1], "result['all'][2]") is None
+
+
+WORLDLY = """
+import os, random, subprocess, sys, time
+class Plain:
+    pass
+def drawn(by):
+    return int(random.random() * 1000) + by
+def walked(things):
+    return [things.index(each) for each in set(things)]
+def noted(path):
+    with open(path, "a") as file:
+        file.write("once more")
+    with open(path) as file:
+        return file.read()
+def told():
+    shown = os.environ.get("PYTHONHASHSEED")
+    return subprocess.run(["date", "+%N"], capture_output=True, text=True).stdout, shown
+def main():
+    things = [Plain() for _ in range(20)]
+    times = list(map(os.stat, ["."])) + [time.time_ns()]
+    made = [drawn(1), walked(things), noted("out.txt"), told(), sorted(things, key=id), times]
+    print("made", made[0], flush=True)
+    made += [line for line in sys.stdin]
+    made.append(drawn(2))
+    return made
+main()
+"""
+
+
+@pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
+def test_with_a_journal_a_part_is_followed_as_it_was_and_nothing_is_done_again(
+    tmp_path: Path,
+) -> None:
+    run = Recorded(tmp_path, WORLDLY, "--journal", stdin="one\ntwo\n")
+    written = tmp_path / "out.txt"
+    assert written.read_text() == "once more"
+    written.unlink()
+    [main], [first, last] = run.nodes("main"), run.nodes("drawn")
+    # It is not believed unless all of the journal up to there was played.
+    assert run.origin(main, "result[8]").node == last
+    assert run.origin(main, "result[2]").node == run.nodes("noted")[0]
+    printed = MarkedPart(Mark("printed", ("[0]",)), atom("''"), is_input=False)
+    assert first in run.provenance.followed(0, printed).slices[0]
+    assert not written.exists()
+
+
+@pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
+def test_a_run_with_tags_that_leaves_its_journal_is_not_believed(tmp_path: Path) -> None:
+    source = "import time\ndef f(n):\n    time.sleep(0)\n    return n + 1\nf(1)\n"
+    run = Recorded(tmp_path, source, "--journal")
+    (tmp_path / "program.py").write_text(source.replace("time.sleep(0)", "time.time()"))
+    unknown = run.origin(run.nodes("f")[0], "result").unknown
+    assert "it asked for time.time(), recorded was time.sleep" in unknown

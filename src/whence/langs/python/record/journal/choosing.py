@@ -53,8 +53,7 @@ def journal_of(options: argparse.Namespace, output: str, recording: Recording) -
         _keep_environment(f"{output}.{ENVIRONMENT}")
         folder = f"{os.path.abspath(output)}.{FILES}"
         return JournalWriter(f"{output}.{JOURNAL}", folder, recording.run)
-    kept = options.play.removesuffix(JOURNAL) + FILES
-    return JournalPlayer(options.play, kept, options.sandbox, recording.cut_off)
+    return JournalPlayer(options.play, options.sandbox, recording.cut_off)
 
 
 def _keep_environment(path: str) -> None:

@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 
 from whence.errors import WhenceError
 from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal.choosing import FILES as KEPT
+from whence.langs.python.record.journal.choosing import JOURNAL
 from whence.langs.python.record.journal.collector import Collector
 from whence.langs.python.record.journal.kept_files import (
     FOLDER,
@@ -66,14 +68,19 @@ _NOT_KEPT = {
 class JournalPlayer:
     """The journal of one recording, played in this process."""
 
-    def __init__(self, path: str, kept: str, folder: str, cut_off: Callable[[str], int]):
+    def __init__(
+        self, path: str, folder: str, cut_off: Callable[[str], int], own: str | None = None
+    ):
+        self._own = own_files() if own is None else own
+        """How the names of files begin whose calls are none of the program's."""
         self._folder = os.path.abspath(folder)
         self._cut_off = cut_off
         """Ends the recording of this run; how many calls it has."""
         self._report = os.path.join(self._folder, REPORT)
         self._confined = False
         self._collector = Collector()
-        self._sandbox = Sandbox(os.path.join(self._folder, FILES), KeptFiles(kept))
+        kept = KeptFiles(path.removesuffix(JOURNAL) + KEPT)
+        self._sandbox = Sandbox(os.path.join(self._folder, FILES), kept)
         os.makedirs(self._sandbox.folder, exist_ok=True)
         with open(path, "rb") as file:
             data = file.read()
@@ -108,7 +115,7 @@ class JournalPlayer:
         start_random(lambda number: None, lambda: int(_passages.play(RANDOM_AT_START, ())))
         self._confined = _passages.confine(self._folder)
         self._collector.start()
-        _passages.begin(PLAYING, KINDS, self._diverged, self._escaped, own_files(), self._process)
+        _passages.begin(PLAYING, KINDS, self._diverged, self._escaped, self._own, self._process)
 
     def finish(self) -> None:
         """What became of it, once the program has ended."""

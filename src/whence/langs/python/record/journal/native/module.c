@@ -189,6 +189,11 @@ static PyObject *aside(PyObject *Py_UNUSED(module), PyObject *const *arguments, 
     return called_aside(arguments[0], arguments + 1, (size_t)count - 1);
 }
 
+static PyObject *address(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    return PyLong_FromVoidPtr(object);
+}
+
 static PyObject *inside_now(PyObject *Py_UNUSED(module), PyObject *wish)
 {
     return PyBool_FromLong(passages_inside(PyObject_IsTrue(wish) == 1));
@@ -231,6 +236,7 @@ static PyMethodDef methods[] = {
      "outside(function, ...): of a handler, to call it as the program would."},
     {"aside", (PyCFunction)(void (*)(void))aside, METH_FASTCALL,
      "aside(function, ...): call it as a handler is called, from whoever calls this."},
+    {"address", address, METH_O, "address(object): what id gives, and no journal notices."},
     {"inside", inside_now, METH_O, "inside(on): whether this thread does whence's work; as it was."},
     {"foreign", foreign_file, METH_VARARGS, "foreign(descriptor, on): it is no regular file."},
     {"confine", confined, METH_O, "confine(folder): nothing can be changed elsewhere."},
