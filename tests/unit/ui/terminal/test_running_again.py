@@ -8,7 +8,7 @@ import pytest
 
 from whence.app import Debugging
 from whence.errors import WhenceError
-from whence.model.call import Call, Outcome, OutcomeKind
+from whence.model.call import Call, MarkedPart, Outcome, OutcomeKind
 from whence.model.trial import ChangedLine, Trial
 from whence.model.value import atom
 from whence.session.state import State
@@ -40,6 +40,20 @@ class Again:
     def tried(self, node: int, expected: str) -> Trial:
         self.asked.append(node)
         return _or_fail(self.trials.get(expected))
+
+
+class Follows(Again):
+    """The same, and it learns where parts came from."""
+
+    def debug(self, node: int, *, at_end: bool = False) -> None: ...
+    def lines_alone(self, node: int) -> Any: ...
+    def needs_run(self, node: int, part: MarkedPart) -> bool:
+        return True
+
+    def follow(self, node: int, part: MarkedPart) -> None:
+        self.asked.append(node)
+
+    def give_up(self, node: int, part: MarkedPart, why: str) -> None: ...
 
 
 def _or_fail(known: Any) -> Any:
@@ -92,6 +106,17 @@ def test_what_was_expected_is_tried_where_that_changes_nothing(
     assert "Tried: with that it raises ValueError(); the output becomes: 1 b" in seen
     assert "and 5 more lines" in seen
     assert "Not tried: it went another way" in seen
+
+
+@pytest.mark.parametrize("is_harmless", [True, False])
+def test_a_mark_needs_permission_unless_its_run_changes_nothing(
+    small: State, session: Session, is_harmless: bool
+) -> None:
+    again = Follows()
+    again.is_harmless = is_harmless
+    seen, _, _ = session(small, "n result", "no", typed=True, reruns=again, marks_lines=True)
+    assert len(again.asked) == is_harmless
+    assert ("Run it?" in seen) is not is_harmless
 
 
 def test_pdb_is_for_a_person_at_a_terminal(small: State, session: Session) -> None:
