@@ -343,7 +343,8 @@ def main(request_file: str, output: str, progress: str) -> NoReturn:
 def _journal(path: str, folder: str) -> tuple[Journal | None, Aside]:
     """What plays a journal, and how it is kept from noticing what whence does.
 
-    What the run time calls it may call for the program, so all of it is noticed, but for `id`.
+    What the run time calls it may call for the program (`map(os.stat, paths)`), so all of that is
+    noticed. What it needs for itself is `id`, of which it gets one that is not.
     """
     if not path:
         return None, directly
@@ -352,7 +353,7 @@ def _journal(path: str, folder: str) -> tuple[Journal | None, Aside]:
     for name, module in sys.modules.items():
         if name.startswith(__package__):
             module.__dict__["id"] = _passages.address
-    launcher = os.path.dirname(launch.__code__.co_filename)  # noqa: PTH120
+    launcher = f"{Path(launch.__code__.co_filename).parent}{os.sep}"
     return playing.JournalPlayer(path, folder, lambda _: 0, launcher), playing.aside
 
 
