@@ -31,7 +31,7 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
      "process_time_ns thread_time thread_time_ns clock_gettime clock_gettime_ns sleep"),
     ("time", _fewer(1), "localtime gmtime ctime asctime"),
     ("time", _fewer(2), "strftime"),
-    ("builtins", ANY_ARGUMENTS, "id"),
+    ("builtins", ANY_ARGUMENTS | NOT_IMPORTS, "id"),
     ("builtins", 0, "input"),
     ("gc", 0, "get_count get_stats get_threshold set_threshold"),
     ("posix", 0, "urandom getrandom getppid times getloadavg cpu_count sched_getaffinity "
@@ -52,7 +52,7 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
     ("posix", OF_DESCRIPTOR, "writev pwrite pwritev"),
     ("posix.DirEntry", ANY_ARGUMENTS, "is_dir is_file is_symlink stat inode is_junction"),
     ("_io.FileIO", OF_FILE | FILLS, "readinto"),
-    ("_io.FileIO", OF_FILE | SENDS, "write"),
+    ("_io.FileIO", OF_FILE | SENDS | NOT_IMPORTS, "write"),
     ("_io.FileIO", OF_FILE, "read readall seek tell truncate isatty seekable"),
     ("_posixsubprocess", ANY_ARGUMENTS, "fork_exec"),
     ("_random.Random", 0, "seed"),

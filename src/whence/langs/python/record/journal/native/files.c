@@ -16,14 +16,30 @@ static PyObject *given_as(PyObject *positional, PyObject *named, Py_ssize_t plac
     return named == NULL ? NULL : PyDict_GetItemString(named, name);
 }
 
+/* What was said of a descriptor was said of an earlier file. */
+static void forget_descriptor(PyObject *file)
+{
+    PyObject *number = fileno_definition == NULL ? NULL : fileno_definition->ml_meth(file, NULL);
+    if (number != NULL && PyLong_CheckExact(number)) {
+        passages_foreign((int)PyLong_AsLong(number), false);
+    }
+    Py_XDECREF(number);
+    PyErr_Clear();
+}
+
 static int through_file_init(PyObject *self, PyObject *positional, PyObject *named)
 {
     PyObject *name = given_as(positional, named, 0, "file");
     PyObject *opener = given_as(positional, named, 3, "opener");
     bool has_opener = opener != NULL && opener != Py_None;
-    if (!is_watched() || name == NULL || PyLong_Check(name) || has_opener || is_for_import()) {
+    bool for_import = is_watched() && is_for_import();
+    if (!is_watched() || name == NULL || PyLong_Check(name) || has_opener || for_import) {
         by_opener = has_opener && journal.mode == PLAYING;
-        return file_init(self, positional, named);
+        int failed = file_init(self, positional, named);
+        if (for_import && !failed) {
+            forget_descriptor(self);
+        }
+        return failed;
     }
     if (journal.mode == WRITING) {
         inside = true;
