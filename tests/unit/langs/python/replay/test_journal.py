@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import subprocess
 import sys
@@ -291,6 +292,18 @@ def test_a_program_that_was_changed_is_refused_and_the_file_is_named(tmp_path: P
     assert checked.divergence is not None
     assert "3" in checked.divergence.again
     assert "program.py" in checked.cause
+
+
+def test_what_was_compiled_when_it_ran_is_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    (tmp_path / "other.py").write_text("VALUE = 1\n")
+    world = World(tmp_path, Program("import other\nuse(other.VALUE)\n"))
+    [cached] = tmp_path.rglob("other.*.pyc")
+    of_another = marshal.dumps(compile("VALUE = 2\n", str(tmp_path / "other.py"), "exec"))
+    cached.write_bytes(cached.read_bytes()[:16] + of_another)
+    assert world.check().divergence is None
 
 
 def test_a_question_that_was_not_asked_before_is_named(tmp_path: Path) -> None:

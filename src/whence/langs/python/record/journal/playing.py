@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 
 from whence.errors import WhenceError
 from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal.choosing import ENVIRONMENT, JOURNAL
 from whence.langs.python.record.journal.choosing import FILES as KEPT
-from whence.langs.python.record.journal.choosing import JOURNAL
 from whence.langs.python.record.journal.collector import Collector
 from whence.langs.python.record.journal.kept_files import (
     FOLDER,
@@ -65,6 +65,25 @@ _NOT_KEPT = {
 """Modules in C that reach the world by ways of their own."""
 
 
+def _compile_again(since: int) -> None:
+    """Do not take from a cache what was compiled when the program ran, or later.
+
+    It is not quite the same: a set of constants may have another order.
+    """
+    importing = sys.modules["_frozen_importlib_external"]
+    where, stat, frame = importing.cache_from_source, os.stat, sys._getframe
+
+    def cache_from_source(path: str, *given: Any, **named: Any) -> str:
+        found: str = where(path, *given, **named)
+        if frame(1).f_code.co_name == "get_code":
+            with contextlib.suppress(OSError):
+                if stat(found).st_mtime_ns >= since:
+                    raise NotImplementedError
+        return found
+
+    importing.cache_from_source = cache_from_source  # type: ignore[attr-defined]
+
+
 class JournalPlayer:
     """The journal of one recording, played in this process."""
 
@@ -82,6 +101,7 @@ class JournalPlayer:
         kept = KeptFiles(path.removesuffix(JOURNAL) + KEPT)
         self._sandbox = Sandbox(os.path.join(self._folder, FILES), kept)
         os.makedirs(self._sandbox.folder, exist_ok=True)
+        self._began = os.stat(path.removesuffix(JOURNAL) + ENVIRONMENT).st_mtime_ns
         with open(path, "rb") as file:
             data = file.read()
         told = json.loads(data[: data.index(b"\n")])
@@ -115,6 +135,7 @@ class JournalPlayer:
         start_random(lambda number: None, lambda: int(_passages.play(RANDOM_AT_START, ())))
         self._confined = _passages.confine(self._folder)
         self._collector.start()
+        _compile_again(self._began)
         _passages.begin(PLAYING, KINDS, self._diverged, self._escaped, self._own, self._process)
 
     def finish(self) -> None:
