@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from shadowed import Marked, mark
+from shadowed import CLEANED, Marked, mark
 
 
 def made_by(marked: Marked) -> tuple[str, str]:
@@ -158,24 +158,7 @@ def test_a_test_that_left_an_assignment_out_is_in_the_slice() -> None:
 
 
 def test_a_call_that_could_have_changed_an_object_is_in_the_widest_slice() -> None:
-    marked = mark(
-        """
-        class R:
-            def __init__(self, n): self.n = n
-        def read(): return " bob "
-        def should(r): return False
-        def clean(r):
-            if should(r): r.n = r.n.strip()
-        def other(): return 3
-        def main():
-            r = R(read())
-            clean(r)
-            other()
-            return r
-        main()
-        """,
-        "main", ".n",
-    )  # fmt: skip
+    marked = mark(CLEANED, "main", ".n")
     assert made_by(marked) == ("read", '" bob "')
     assert {"clean", "should"} <= marked.calls(3)
     assert "other" not in marked.calls(3)

@@ -11,6 +11,23 @@ from whence.langs.python.provenance.origin import Found, origin
 from whence.langs.python.provenance.slices import influencing
 from whence.langs.python.provenance.tags import Activation
 
+CLEANED = """
+class R:
+    def __init__(self, n): self.n = n
+def read(): return " bob "
+def should(r): return False
+def clean(r):
+    if should(r): r.n = r.n.strip()
+def other(): return 3
+def main():
+    r = R(read())
+    clean(r)
+    other()
+    return r
+main()
+"""
+"""A call of `clean` should have changed an object, and did not."""
+
 
 def steps(text: str) -> tuple[Step, ...]:
     """`[2].name` as steps."""

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.cli import diagnosing, wrong
-from whence.cli.opening import open_any
-from whence.errors import UsageError
-from whence.langs.python.recordings import latest
+from whence.cli.opening import given_or_last, open_any
 
 
 def configure(commands: Any) -> None:
@@ -33,12 +31,7 @@ def configure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Open the tree and hold the session."""
-    path = options.file or latest()
-    if path is None:
-        raise UsageError(
-            "there is no recording of this project: `whence run script.py` makes one, "
-            "`whence debug FILE` opens a file"
-        )
+    path = given_or_last(options.file, ", `whence debug FILE` opens a file")
     tree, provenance = open_any(path)
     # A recording that is the project's was made to find a fault; others may serve other ends.
     first = wrong.FirstAnswers(

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from whence.cli.convert import header_of
-from whence.cli.opening import add_budget, open_any, tell_reruns, with_budget
+from whence.cli.opening import add_budget, given_or_last, open_any, tell_reruns, with_budget
 from whence.cli.show import natural, tree_lines
 from whence.cli.waiting import Waiting
 from whence.errors import UsageError
-from whence.langs.python.recordings import latest
 from whence.ports import Tree
 from whence.tree.store import write_tree
 
@@ -54,9 +53,7 @@ def configure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Expand one call, and show what came to light."""
-    path = options.recording or latest()
-    if path is None:
-        raise UsageError("there is no recording of this project: `whence run script.py` makes one")
+    path = given_or_last(options.recording)
     tree, _ = open_any(path)
     with_budget(tree, options.node_budget)
     position = _heaviest(tree) if options.call is None else tree.position(options.call)

@@ -5,15 +5,16 @@ What a file is, is told by its beginning, never by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from whence.cli.waiting import told_in_percent
-from whence.errors import WhenceError
+from whence.errors import UsageError, WhenceError
 from whence.langs.python.call_graph import PythonCallGraph
 from whence.langs.python.failed_assertion import OperandProvenance
+from whence.langs.python.recordings import latest
 from whence.langs.python.replay.following import FollowedProvenance
 from whence.langs.python.replay.materializing import NODE_BUDGET, Below, materializable
 from whence.langs.python.replay.shadowing import ShadowedProvenance, Watch, unwatched
@@ -59,16 +60,31 @@ def add_budget(group: Any) -> None:
 
 def with_budget(tree: Tree, budget: int) -> None:
     """Let so many calls come to light at once, where those that were only counted can be had."""
-    for source in tree.sources if isinstance(tree, ColumnTree) else ():
-        if isinstance(source, TraceSource) and isinstance(source.deeper, Below):
-            source.deeper = replace(source.deeper, budget=budget)
+    for source, below in _deeper(tree):
+        source.deeper = replace(below, budget=budget)
 
 
 def tell_reruns(tree: Tree, show: Callable[[str, int, int], object]) -> None:
     """Let it be shown how far the program is whenever it is run again for a call of the tree."""
+    for _, below in _deeper(tree):
+        below.windows.tell = show
+
+
+def _deeper(tree: Tree) -> Iterator[tuple[TraceSource, Below]]:
+    """The recordings of a tree of which more can be had, and how."""
     for source in tree.sources if isinstance(tree, ColumnTree) else ():
         if isinstance(source, TraceSource) and isinstance(source.deeper, Below):
-            source.deeper.windows.tell = show
+            yield source, source.deeper
+
+
+def given_or_last(path: Path | None, also: str = "") -> Path:
+    """The recording that was named, else the project's last one; `also`: what else helps."""
+    found = path or latest()
+    if found is None:
+        raise UsageError(
+            f"there is no recording of this project: `whence run script.py` makes one{also}"
+        )
+    return found
 
 
 def sources_of(tree: Tree) -> Sources:

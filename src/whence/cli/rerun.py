@@ -7,8 +7,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from whence.cli.opening import given_or_last
 from whence.errors import UsageError
-from whence.langs.python.recordings import latest
 from whence.langs.python.replay.checking import Checked, check
 from whence.langs.python.replay.process import TIME_LIMIT, header_of, journal_beside
 from whence.langs.python.trace.opening import open_trace
@@ -43,9 +43,7 @@ def configure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it again and compare."""
-    path = options.recording or latest()
-    if path is None:
-        raise UsageError("there is no recording of this project: `whence run script.py` makes one")
+    path = given_or_last(options.recording)
     tree = open_trace(path)
     if journal_beside(path, header_of(tree)) is None and not options.live:
         raise UsageError(

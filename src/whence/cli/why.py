@@ -23,7 +23,7 @@ from whence.model.origin import Origin
 from whence.model.value import BRIEF, show
 from whence.ports import Provenance, Tree
 from whence.report.source import Sources
-from whence.tree.reading import readable_call
+from whence.tree.reading import function_at, readable_call
 from whence.ui.terminal.layout import brief
 from whence.ui.terminal.listing import find_function
 from whence.ui.terminal.telling import source_line
@@ -119,14 +119,14 @@ def _record(
 
 
 def _named(tree: Tree, node: int) -> dict[str, Any]:
-    function = tree.functions[int(tree.columns.function[tree.position(node)])]
+    function = function_at(tree, tree.position(node))
     return {"node": node, "qualname": function.short()}
 
 
 def _place(tree: Tree, origin: Origin) -> dict[str, Any]:
     told: dict[str, Any] = {"node": origin.node, "function": None, "qualname": None}
     if origin.node is not None:
-        function = tree.functions[int(tree.columns.function[tree.position(origin.node)])]
+        function = function_at(tree, tree.position(origin.node))
         told |= {"function": function.name, "qualname": function.short()}
     where = origin.location
     return {

@@ -7,8 +7,10 @@ wherever they occur, so that a person sees them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from whence.errors import WhenceError
-from whence.model.call import Call, Outcome, OutcomeKind, unshared
+from whence.model.call import Call, Function, Outcome, OutcomeKind, unshared
 from whence.ports import Tree
 
 
@@ -17,8 +19,20 @@ def readable_call(tree: Tree, position: int) -> tuple[Call, str]:
     try:
         return unshared(tree.call(position)), ""
     except WhenceError as problem:
-        function = tree.functions[int(tree.columns.function[position])]
+        function = function_at(tree, position)
         rule = tree.rules[int(tree.columns.rule[position])]
         outcome = Outcome(OutcomeKind(int(tree.columns.outcome[position])))
         text = f"{function.short()}(…), which cannot be read"
         return Call(function, rule, outcome, text=text), str(problem)
+
+
+def function_at(tree: Tree, position: int) -> Function:
+    """The function that was called."""
+    return tree.functions[int(tree.columns.function[position])]
+
+
+def up_from(tree: Tree, position: int) -> Iterator[int]:
+    """A call, who made it, and so on up to the top: their positions."""
+    while position >= 0:
+        yield position
+        position = int(tree.columns.parent[position])

@@ -8,6 +8,7 @@ from whence.model.question import Question
 from whence.model.verdict import PERSON
 from whence.ports import Tree
 from whence.session.state import earlier_answers, expectations
+from whence.tree.reading import function_at, up_from
 from whence.ui import Debugging
 from whence.ui.terminal.listing import SAID
 
@@ -54,12 +55,7 @@ def counted(number: int, noun: str) -> str:
 
 def callers(tree: Tree, node: int) -> list[str]:
     """The functions that a call was made in, outermost first, the middle folded away."""
-    columns = tree.columns
-    positions: list[int] = []
-    position = int(columns.parent[tree.position(node)])
-    while position >= 0:
-        positions.append(position)
-        position = int(columns.parent[position])
+    _, *positions = up_from(tree, tree.position(node))
     positions.reverse()
     names = [_named(tree, each) for each in _ends(positions)]
     if len(positions) > CALLERS:
@@ -74,7 +70,7 @@ def _ends(positions: list[int]) -> list[int]:
 
 
 def _named(tree: Tree, position: int) -> str:
-    return f"{tree.functions[int(tree.columns.function[position])].short()} ({tree.id(position)})"
+    return f"{function_at(tree, position).short()} ({tree.id(position)})"
 
 
 def _answers(debugging: Debugging) -> str:

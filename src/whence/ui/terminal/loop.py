@@ -468,7 +468,7 @@ class _Conversation:
         if reruns is None:
             raise UsageError("how its program is run is not known of this tree")
         node, width = self._node(), self.screen.width
-        if not (reruns.is_harmless or self._may_run(reruns)):
+        if not self._may_run(reruns):
             self.screen.note("Not run.")
             return
         self.screen.note("running it again …")
@@ -504,7 +504,7 @@ class _Conversation:
             raise UsageError("zoom is for when a call was found to be at fault")
         if not isinstance(reruns, Zooming):
             raise UsageError("only calls of recorded Python programs are gone into")
-        if self.screen.interactive and not (reruns.is_harmless or self._may_run(reruns)):
+        if self.screen.interactive and not self._may_run(reruns):
             self.screen.note("Not run.")
             return
         try:
@@ -516,7 +516,9 @@ class _Conversation:
         self.screen.note(f"Back at the diagnosis: call {node} is at fault.")
 
     def _may_run(self, reruns: Reruns) -> bool:
-        """Whether the program may be run again; a person is asked once."""
+        """Whether the program may be run again; where that has effects a person is asked, once."""
+        if reruns.is_harmless:
+            return True
         if not self.debugging.may_run:
             self.screen.say(*wrapped(f"This runs again: {reruns.command}", self.screen.width))
             self.screen.say("What it does to files, or to others, it does once more.")
@@ -529,9 +531,7 @@ class _Conversation:
         reruns = self.debugging.reruns
         if not (self.screen.interactive and isinstance(reruns, Following)):
             return
-        if not reruns.needs_run(node, part) or reruns.is_harmless:
-            return
-        if not self._may_run(reruns):
+        if reruns.needs_run(node, part) and not self._may_run(reruns):
             self.screen.note("Not run.")
 
     def _test(self, file: str) -> list[str]:

@@ -252,13 +252,7 @@ def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
             yield value, place_tag(site, control, owner, index, value)
             index += 1
         return
-    iterator = iterator_of(site, control, owner)
-    while True:
-        try:
-            given = next_pair(site, control, iterator, owner)
-        except StopIteration:
-            return
-        yield given
+    yield from _stepped(site, control, iterator_of(site, control, owner), owner)
 
 
 def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:

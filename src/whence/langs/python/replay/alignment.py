@@ -16,6 +16,7 @@ from whence.model.call import Call, Function, Location, OutcomeKind
 from whence.model.value import Kind, Limits, Value, show
 from whence.ports import Int32s, Int64s
 from whence.tree.memory import ColumnTree, all_ids
+from whence.tree.reading import function_at, up_from
 
 _BRIEF = Limits(depth=2, parts=4, characters=80)
 _LEFT_OUT = "…"
@@ -90,12 +91,8 @@ def described(tree: ColumnTree, call: int) -> str:
 
 def callers_of(tree: ColumnTree, call: int) -> list[str]:
     """The functions from a call to the top."""
-    names = []
     position = tree.position(call) if call <= calls_of(tree) else -1
-    while position >= 0:
-        names.append(tree.functions[int(tree.columns.function[position])].short())
-        position = int(tree.columns.parent[position])
-    return names
+    return [function_at(tree, each).short() for each in up_from(tree, position)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from whence.errors import CannotExpand, WhenceError
-from whence.langs.python.replay.process import journal_beside
+from whence.langs.python.replay.process import another_way, journal_beside
 from whence.langs.python.replay.windows import TOP, Recorded, Windows
 from whence.langs.python.trace.calls import TraceSource, skipped_by
 from whence.ports import Columns, Int32s, Int64s
 from whence.tree.build import subtree_sums
 from whence.tree.dropping import collapsed
 from whence.tree.memory import ColumnTree, all_ids
+from whence.tree.reading import function_at
 
 NODE_BUDGET = 100_000
 """So many calls at most come to light at once, unless a single call made more."""
@@ -70,10 +71,7 @@ class Below:
         counted = int(tree.columns.weight[tree.position(number)])
         found = int(window.tree.columns.weight[TOP])
         if counted != found:
-            raise CannotExpand(
-                f"the program went another way when it was run again: {found:,} calls were made "
-                f"where {counted:,} had been"
-            )
+            raise CannotExpand(another_way(f"{found:,} calls were made where {counted:,} had been"))
         source = window.tree.sources[0]
         assert isinstance(source, TraceSource)
         source.deeper = Below(self.windows, window, self.budget)
@@ -114,7 +112,7 @@ def _recognized(ours: Recorded, window: Recorded, found: ColumnTree) -> ColumnTr
 
 def _in_place_of(ours: ColumnTree, position: int, top: int, found: ColumnTree) -> ColumnTree:
     """The same calls below what stood for some of them, which nobody is asked about."""
-    stands = ours.functions[int(ours.columns.function[position])]
+    stands = function_at(ours, position)
     columns, details, ids = found.columns, found.details.copy(), all_ids(found).copy()
     function, rule = columns.function.copy(), columns.rule.copy()
     equation, own, outcome = columns.equation.copy(), columns.own.copy(), columns.outcome.copy()

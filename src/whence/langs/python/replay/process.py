@@ -46,6 +46,17 @@ class CannotRepeat(WhenceError):
     """The program cannot be run again, or went another way; the text says why."""
 
 
+def another_way(how: str) -> str:
+    """What is said of a run that is not believed."""
+    return f"the program went another way when it was run again: {how}"
+
+
+def diverged(how: str, why: str = "") -> CannotRepeat:
+    """The same for a person, who may go on with what there is; `why` is a sentence."""
+    also = f" {why}" if why else ""
+    return CannotRepeat(f"{another_way(how)}.{also} What is recorded still holds.")
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """All that the recorded run depended on and that is known."""
@@ -145,22 +156,39 @@ def run_again(
     ]  # fmt: skip
     if conditions.journal is not None:
         command += ["--play", str(conditions.journal.absolute()), "--sandbox", str(folder)]
+    command += program_words(conditions.command)
+    in_time = ends_in_time(
+        conditions, command, time_limit, lambda: progress(_calls_in(folder)), descriptors
+    )
+    if not output.exists() or not output.stat().st_size:
+        raise CannotRepeat("the program was started again, and did not come to run")
+    return output, Played(report_in(folder), in_time)
+
+
+def ends_in_time(
+    conditions: Conditions,
+    command: Sequence[str],
+    time_limit: float,
+    look: Callable[[], object],
+    descriptors: Sequence[int] = (),
+    stdout: int = subprocess.DEVNULL,
+) -> bool:
+    """Whether a process under the conditions of the recorded run ends by itself in time.
+
+    `look` is called now and then meanwhile.
+    """
     with contextlib.ExitStack() as opened:
         stdin: Any = subprocess.DEVNULL
         if conditions.stdin is not None and conditions.journal is None:
             stdin = opened.enter_context(conditions.stdin.open("rb"))
         try:
             process = subprocess.Popen(
-                [*command, *program_words(conditions.command)],
-                cwd=conditions.cwd, env=conditions.variables(), stdin=stdin,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=descriptors,
+                command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin, stdout=stdout,
+                stderr=subprocess.DEVNULL, pass_fds=descriptors,
             )  # fmt: skip
         except OSError as problem:
             raise CannotRepeat(f"the program cannot be started again: {problem}") from problem
-        in_time = _waited(process, time_limit, lambda: progress(_calls_in(folder)))
-    if not output.exists() or not output.stat().st_size:
-        raise CannotRepeat("the program was started again, and did not come to run")
-    return output, Played(report_in(folder), in_time)
+        return _waited(process, time_limit, look)
 
 
 def _waited(

@@ -24,6 +24,7 @@ from whence.langs.python.replay.process import (
     CannotRepeat,
     Conditions,
     Played,
+    diverged,
     header_of,
     journal_beside,
     run_again,
@@ -37,6 +38,7 @@ from whence.langs.python.trace.pages import Header
 from whence.model.call import Call
 from whence.model.trial import Trial, compared
 from whence.tree.memory import ColumnTree, all_ids
+from whence.tree.reading import function_at
 
 _LINES = "lines.json"
 
@@ -113,7 +115,7 @@ class ProgramReruns:
             again = tree.call(tree.position(node))
             different = contradiction(recorded, again)
             if different:
-                raise CannotRepeat(self._diverged(f"at call {node}, {different}", Played()))
+                raise self._diverged(f"at call {node}, {different}", Played())
             return again
 
     def _lines_of(self, node: int) -> frozenset[int]:
@@ -127,14 +129,17 @@ class ProgramReruns:
 
     def _wanted_of_all(self, node: int) -> Wanted:
         """The call, told by which of the recorded calls of its function it is."""
-        tree = self._tree
-        position = tree.position(node)
-        function = tree.columns.function
-        before = all_ids(tree)[function == function[position]] <= node
-        return self._wanted(tree, position, int(np.count_nonzero(before)))
+        position = self._tree.position(node)
+        return self._wanted(self._tree, position, self._calls_before(node, position) + 1)
+
+    def _calls_before(self, node: int, position: int) -> int:
+        """How many calls of the function at a position began before a call."""
+        function = self._tree.columns.function
+        of_it = all_ids(self._tree)[function == function[position]]
+        return int(np.count_nonzero(of_it < node))
 
     def _wanted(self, tree: ColumnTree, position: int, count: int = 1) -> Wanted:
-        function = tree.functions[int(tree.columns.function[position])]
+        function = function_at(tree, position)
         source = tree.sources[int(tree.source_of[position])]
         if function.location is None or not isinstance(source, TraceSource):
             raise CannotRepeat("where its code is was not recorded")
@@ -159,15 +164,11 @@ class ProgramReruns:
             tree = open_trace(output)
             divergence = first_divergence(self._tree, tree, node)
             if divergence is not None:
-                raise CannotRepeat(self._diverged(str(divergence), played))
+                raise self._diverged(str(divergence), played)
             yield tree, place
 
-    def _diverged(self, how: str, played: Played) -> str:
-        why = likely_cause(self._tree, self._header(), played, how)
-        return (
-            f"the program went another way when it was run again: {how}. {why} What is recorded "
-            "still holds."
-        )
+    def _diverged(self, how: str, played: Played) -> CannotRepeat:
+        return diverged(how, likely_cause(self._tree, self._header(), played, how))
 
     def _header(self) -> Header:
         return header_of(self._tree)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import json
-import subprocess
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +33,8 @@ from whence.langs.python.replay.process import (
     CannotRepeat,
     Conditions,
     Played,
+    another_way,
+    ends_in_time,
     report_in,
 )
 from whence.langs.python.replay.shadow_alignment import (
@@ -47,6 +49,7 @@ from whence.model.call import PRINTED, RESULT, Location, Mark, MarkedPart, Outco
 from whence.model.origin import Influence, Origin
 from whence.model.value import TEXT_PART, Kind, Steps, parse_path, show
 from whence.tree.memory import ColumnTree
+from whence.tree.reading import up_from
 
 MOST_CALLS = 300_000
 """With more calls than this below it, no caller is followed: that would take minutes."""
@@ -55,7 +58,6 @@ MOST_OF_ALL = 30_000
 WHOLE_RUN = 30.0
 """Seconds that following a whole run may take: what is not in the way of a part takes long, too."""
 FROM_OUTSIDE = "it was given to the program from outside"
-_TURN = 0.1
 _CUT = "…"
 
 Progress = Callable[[int, int], None]
@@ -256,7 +258,7 @@ class ShadowedProvenance(ZoomingReruns):
             root, steps = self._place(node, part)
             marked = replace(self._wanted_of_all(shadowed if is_output else node), count=1)
             if shadowed != node and not is_output:
-                before = self._count_before(shadowed, node)
+                before = self._calls_before(shadowed, self._tree.position(node))
                 marked = replace(marked, count=self._wanted_of_all(node).count - before)
             request = Request(
                 words=conditions.command, wanted=self._wanted_of_all(shadowed), marked=marked,
@@ -274,7 +276,7 @@ class ShadowedProvenance(ZoomingReruns):
                 self._compare(node, part, told)
             return _Answer(shadowed, told, align(self._tree, shadowed, told["calls"]))
         except Difference as how:
-            raise CannotRepeat(self._other_way(str(how))) from None
+            raise CannotRepeat(another_way(str(how))) from None
 
     def _compare(self, node: int, part: MarkedPart, told: Mapping[str, Any]) -> None:
         """Whether the marked call was given what it was, and the part is what it was."""
@@ -296,16 +298,6 @@ class ShadowedProvenance(ZoomingReruns):
         root, steps = parse_path(part.mark.root)
         return root, (*steps, *part.mark.steps)
 
-    def _other_way(self, how: str) -> str:
-        return f"the program went another way when it was run again: {how}"
-
-    def _count_before(self, shadowed: int, node: int) -> int:
-        """How many calls of the marked call's function began before the shadowed one did."""
-        columns, tree = self._tree.columns, self._tree
-        function = int(columns.function[tree.position(node)])
-        places = (columns.function == function).nonzero()[0]
-        return sum(1 for place in places if tree.id(int(place)) < shadowed)
-
     def _wanted_of_all(self, node: int) -> Wanted:
         if code_at(self._tree, self._tree.position(node)).is_stepped:
             raise CannotRepeat("what generators and coroutines give is not followed yet")
@@ -323,24 +315,17 @@ class ShadowedProvenance(ZoomingReruns):
                 sys.executable, "-m", "whence.langs.python.provenance.shadow_run", str(asked),
                 str(answered), str(far),
             ]  # fmt: skip
-            with contextlib.ExitStack() as opened:
-                stdin: Any = subprocess.DEVNULL
-                if conditions.stdin is not None and conditions.journal is None:
-                    stdin = opened.enter_context(conditions.stdin.open("rb"))
-                stdout: Any = subprocess.DEVNULL
-                if request.root == PRINTED:
-                    stdout = opened.enter_context(printed.open("wb"))
-                try:
-                    process = opened.enter_context(subprocess.Popen(
-                        command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin,
-                        stdout=stdout, stderr=subprocess.DEVNULL,
-                    ))  # fmt: skip
-                except OSError as problem:
-                    raise CannotRepeat(f"the program cannot be started again: {problem}") from None
-                opened.callback(process.kill)
-                whole = request.wanted.name == WHOLE
-                limit = min(self._time_limit, WHOLE_RUN) if whole else self._time_limit
-                self._wait(process, limit, far, progress)
+            whole = request.wanted.name == WHOLE
+            limit = min(self._time_limit, WHOLE_RUN) if whole else self._time_limit
+
+            def look() -> None:
+                with contextlib.suppress(OSError, ValueError):
+                    progress(int(far.read_text(encoding="ascii")))
+
+            target = printed if request.root == PRINTED else Path(os.devnull)
+            with target.open("wb") as output:
+                if not ends_in_time(conditions, command, limit, look, stdout=output.fileno()):
+                    raise CannotRepeat(f"following it takes longer than {limit:g} s")
             why = Played(report_in(folder)).problem
             if why:
                 raise CannotRepeat(f"the program could not be run again as it was: {why}")
@@ -349,20 +334,6 @@ class ShadowedProvenance(ZoomingReruns):
             found = json.loads(answered.read_text(encoding="utf-8"))
             assert isinstance(found, dict)
             return found
-
-    def _wait(
-        self, process: subprocess.Popen[bytes], limit: float, far: Path,
-        progress: Callable[[int], None],
-    ) -> None:  # fmt: skip
-        left = limit
-        while left > 0:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_TURN)
-                return
-            left -= _TURN
-            with contextlib.suppress(OSError, ValueError):
-                progress(int(far.read_text(encoding="ascii")))
-        raise CannotRepeat(f"following it takes longer than {limit:g} s")
 
     # --- telling -------------------------------------------------------------------------------
 
@@ -411,12 +382,7 @@ class ShadowedProvenance(ZoomingReruns):
     def _callers(self, node: int) -> set[int]:
         """A call and all that led to it."""
         tree = self._tree
-        position = tree.position(node)
-        found = set()
-        while position >= 0:
-            found.add(tree.id(position))
-            position = int(tree.columns.parent[position])
-        return found
+        return {tree.id(each) for each in up_from(tree, tree.position(node))}
 
 
 def _key(node: int, part: MarkedPart) -> _Key:

@@ -28,7 +28,6 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
-from whence.errors import WhenceError
 from whence.langs.python.record.arrival import ARRIVED, END, START, TRIED
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, other_outcome
@@ -38,6 +37,7 @@ from whence.langs.python.replay.process import (
     Conditions,
     Played,
     calls_allowed,
+    diverged,
     header_of,
     run_again,
     time_allowed,
@@ -46,6 +46,7 @@ from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.ports import Int64s
 from whence.tree.memory import ColumnTree
+from whence.tree.reading import function_at
 
 TOP = 1
 """The call for which a window was recorded is the first in its file."""
@@ -141,19 +142,10 @@ class Windows:
 
         Only in that folder can the run write anything; `wishes` are options, given the folder.
         """
-        conditions = Conditions.of(self.recording, header_of(self.tree))
-        conditions = replace(conditions, options={**conditions.options, **_NO_BOUNDS})
-        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
-        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-            self.runs += 1
-            words = ["--window", f"{self.ordinal(node)}:{budget}", *wishes(Path(folder))]
-            words += calls_allowed(self.tree)
-            output, played = run_again(
-                conditions, Path(folder), words, limit, progress=self._progress(node)
-            )
+        with self._run(node, budget, wishes) as (output, played, place):
             tree = open_trace(output)
             self._check(node, tree, played)
-            yield tree, Path(folder)
+            yield tree, place
 
     def debug(self, node: int, wanted: Wanted, *, at_end: bool) -> None:
         """Run the program up to a call, and let a person step from there."""
@@ -170,23 +162,15 @@ class Windows:
             given = [source, target]
             _, played = run_again(conditions, Path(folder), words, _A_DAY, given)
             if not (Path(folder) / ARRIVED).exists():
-                raise _another_way(played.problem or "another call was made in its place")
+                raise diverged(played.problem or "another call was made in its place")
 
     def tried(self, node: int, wanted: Wanted, text: str) -> ColumnTree:
         """The run in which something else comes of a call; it is recorded how that run ends."""
-        conditions = Conditions.of(self.recording, header_of(self.tree))
-        conditions = replace(conditions, options={**conditions.options, **_NO_BOUNDS})
-        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
-        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-            self.runs += 1
-            words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
-            words += [f"--trial={text}", *calls_allowed(self.tree)]
-            output, played = run_again(
-                conditions, Path(folder), words, limit, progress=self._progress(node)
-            )
-            noted = Path(folder) / TRIED
+        wishes = ["--lines-of", wanted.text(), f"--trial={text}"]
+        with self._run(node, 1, lambda _: wishes) as (output, played, place):
+            noted = place / TRIED
             if not noted.exists():
-                raise _another_way(played.problem or "another call was made in its place")
+                raise diverged(played.problem or "another call was made in its place")
             problem = noted.read_text(encoding="utf-8")
             if problem:
                 raise CannotRepeat(f"it cannot be tried: {problem}")
@@ -194,23 +178,42 @@ class Windows:
                 raise CannotRepeat(f"what comes of it is not known: {played.problem}")
             return open_trace(output)
 
+    @contextmanager
+    def _run(
+        self, node: int, budget: int, wishes: Callable[[Path], Sequence[str]]
+    ) -> Iterator[tuple[Path, Played, Path]]:
+        """A run up to the end of a call without the bounds of the first: what it recorded, how it
+        went, and its folder."""
+        conditions = Conditions.of(self.recording, header_of(self.tree))
+        conditions = replace(conditions, options={**conditions.options, **_NO_BOUNDS})
+        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
+        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+            self.runs += 1
+            place = Path(folder)
+            words = ["--window", f"{self.ordinal(node)}:{budget}", *wishes(place)]
+            words += calls_allowed(self.tree)
+            output, played = run_again(
+                conditions, place, words, limit, progress=self._progress(node)
+            )
+            yield output, played, place
+
     def _progress(self, node: int) -> Callable[[int], object]:
         tree, position = self.where(node)
-        name, first = _name(tree, position), self.ordinal(node)
+        name, first = function_at(tree, position).short(), self.ordinal(node)
         last = first + int(tree.columns.weight[position]) - 1
         return lambda calls: self.tell(f"{name}, call {first:,}", calls, last)
 
     def _check(self, node: int, theirs: ColumnTree, played: Played) -> None:
         ours, position = self.where(node)
         if len(theirs.columns) <= TOP or theirs.details[TOP] < 0:
-            raise _another_way(played.problem or "the call was not made")
-        names = [_name(ours, position), _name(theirs, TOP)]
+            raise diverged(played.problem or "the call was not made")
+        names = [function_at(ours, position).short(), function_at(theirs, TOP).short()]
         if names[0] != names[1]:
-            raise _another_way(f"{names[1]} was called instead of {names[0]}")
+            raise diverged(f"{names[1]} was called instead of {names[0]}")
         recorded, again = ours.call(position), theirs.call(TOP)
         different = contradiction(recorded, again) or other_outcome(recorded, again)
         if different:
-            raise _another_way(different)
+            raise diverged(different)
 
 
 @contextmanager
@@ -224,13 +227,3 @@ def _talking() -> Iterator[tuple[int, int]]:
         signal.signal(signal.SIGINT, before)
         os.close(source)
         os.close(target)
-
-
-def _another_way(how: str) -> WhenceError:
-    return CannotRepeat(
-        f"the program went another way when it was run again: {how}. What is recorded still holds."
-    )
-
-
-def _name(tree: ColumnTree, position: int) -> str:
-    return tree.functions[int(tree.columns.function[position])].short()

@@ -13,7 +13,7 @@ from typing import Any
 
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.replay.alignment import contradiction, first_divergence
-from whence.langs.python.replay.process import CannotRepeat, Played, report_in
+from whence.langs.python.replay.process import CannotRepeat, Played, diverged, report_in
 from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.tables import CodeEntry
@@ -52,7 +52,7 @@ class ZoomingReruns(ProgramReruns):
             raise CannotRepeat(f"call {node} cannot be gone into: {why}") from None
         different = _other_end(call, events, whole)
         if different:
-            raise _another_way(f"call {node} {different}")
+            raise diverged(f"call {node} {different}")
         return Zoomed(events, body, whole, self._tree, node, code.file).tree()
 
     def _body_of(self, node: int) -> tuple[CodeEntry, Body]:
@@ -98,14 +98,8 @@ class ZoomingReruns(ProgramReruns):
             divergence = first_divergence(self._tree, again, last)
             different = contradiction(call, again.call(again.position(node)))
             if divergence is not None or different:
-                raise _another_way(str(divergence or f"at call {node}, {different}"))
+                raise diverged(str(divergence or f"at call {node}, {different}"))
             return told, output.with_name(f"{output.name}.printed").read_bytes()
-
-
-def _another_way(how: str) -> CannotRepeat:
-    return CannotRepeat(
-        f"the program went another way when it was run again: {how}. What is recorded still holds."
-    )
 
 
 def _other_end(call: Call, told: Told, whole: Segment) -> str:

@@ -34,6 +34,7 @@ from whence.model.call import (
 from whence.model.value import Kind, Value, names_code
 from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, all_ids, assembled
+from whence.tree.reading import function_at
 
 _TO_COME = 12
 _HEAD = 60
@@ -138,7 +139,7 @@ class _Building:
         recorded = self._zoomed.recorded
         position = recorded.position(node)
         columns = recorded.columns
-        function = recorded.functions[int(columns.function[position])]
+        function = function_at(recorded, position)
         rule = recorded.rules[int(columns.rule[position])]
         self._add(node, above, function, rule, OutcomeKind(int(columns.outcome[position])))
         self._rows.equations.append(int(columns.equation[position]))
@@ -380,7 +381,7 @@ class _Steps:
         """What is blamed for a step: its lines."""
         recorded = self._zoomed.recorded
         position = recorded.position(self._zoomed.node)
-        owner = recorded.functions[int(recorded.columns.function[position])]
+        owner = function_at(recorded, position)
         place, _ = self._static(segment)
         if segment.what in (What.ROUND, What.ROUNDS):
             place += f" ({segment.what.value})"
