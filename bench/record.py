@@ -297,7 +297,7 @@ def table(python: str, workloads: list[str], tools: list[str], repeat: int) -> N
         check=True,
     ).stdout.strip()
     print(f"\nPython {version}: CPU time against the untraced run; bytes a call on disk; peak MB")
-    print(f"{'':24}" + "".join(f"{name:>13}" for name in workloads) + f"{'mean':>8}{'most':>7}")
+    print(f"{'':24}" + "".join(f"{name:>13}" for name in workloads) + f"{'mean':>9}{'most':>9}")
     added: dict[str, list[float]] = {}
     calls: dict[str, float] = {}
     for tool in sorted(tools, key=lambda each: each != "whence full"):
@@ -312,14 +312,14 @@ def table(python: str, workloads: list[str], tools: list[str], repeat: int) -> N
         added[tool] = [found["added"] for found in cells]
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
         row = "".join(f"{ratio:13.2f}" for ratio in ratios)
-        print(f"{tool:24}{row}{mean:8.2f}{max(ratios):7.2f}", flush=True)
+        print(f"{tool:24}{row}{mean:9.2f}{max(ratios):9.2f}", flush=True)
         sizes = [
             found["bytes"] / calls[name] if calls.get(name) else 0
             for name, found in zip(workloads, cells, strict=True)
         ]
         if any(sizes):
             row = "".join(f"{size:13.1f}" for size in sizes)
-            print(f"{'  bytes a call':24}{row}{statistics.fmean(sizes):8.1f}{max(sizes):7.0f}")
+            print(f"{'  bytes a call':24}{row}{statistics.fmean(sizes):9.1f}{max(sizes):9.0f}")
         row = "".join(f"{found['memory']:13.0f}" for found in cells)
         print(f"{'  peak MB more':24}{row}")
     for tool in ("whence shallow", "whence full"):
@@ -329,7 +329,7 @@ def table(python: str, workloads: list[str], tools: list[str], repeat: int) -> N
                 row = "".join(f"{each:13.2f}" for each in times)
                 mean = math.exp(statistics.fmean(map(math.log, map(abs, times))))
                 print(f"{peer} added / {tool} added")
-                print(f"{'':24}{row}{mean:8.2f}")
+                print(f"{'':24}{row}{mean:9.2f}")
 
 
 def cell(python: str, workload: str, tool: str, repeat: int) -> dict[str, float] | None:

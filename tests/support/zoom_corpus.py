@@ -1,0 +1,77 @@
+"""The programs of the corpus whose fault is in one statement, gone into.
+
+What `zoomed.Intended` answers leads to a line; `CHANGED` has the line in which the twins differ.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+
+import twins
+from twins import Bug
+from zoomed import Intended, follow
+
+from whence.langs.python.zoom.body import Body, blocks_of, expressions_of, functions
+from whence.model.diagnosis import Status
+from whence.session.events import Found, Outcome
+from whence.tree.memory import ColumnTree
+
+
+def last_wrong(bug: Bug) -> Intended:
+    """The last call of the function that is wrong: those that it made itself are right."""
+    nth, last = 1, 1
+    found = None
+    while nth <= last:
+        sys.stdin = io.StringIO(bug.stdin)
+        followed = follow(
+            bug.source("buggy"), bug.function, lambda _: None, nth=nth, file="buggy.py",
+            module="__main__",
+        )  # fmt: skip
+        last = min(followed.entered, 20)
+        intended = Intended(followed, bug.source("repaired"), bug.function)
+        found = intended if intended.is_wrong() else found
+        nth += 1
+    assert found is not None, "no call is wrong"
+    return found
+
+
+def found_line(tree: ColumnTree, outcome: Outcome) -> int | None:
+    """The line of the step that was found."""
+    assert isinstance(outcome, Found), outcome
+    assert outcome.diagnosis.status is Status.FOUND, outcome.diagnosis
+    assert outcome.diagnosis.node is not None
+    found = tree.call(tree.position(outcome.diagnosis.node))
+    assert found.step is not None, "the call itself was blamed"
+    where = found.where()
+    assert where is not None
+    return where.line
+
+
+def _single_statement(bug: Bug) -> int | None:
+    """The line of the one statement in which the twins differ, if it is one."""
+    bodies = []
+    for twin in ("buggy", "repaired"):
+        text = bug.source(twin)
+        found = [node for name, node in functions(ast.parse(text)) if name == bug.function]
+        bodies.append(Body(found[0], text))
+    if len(bodies[0].statements) != len(bodies[1].statements):
+        return None
+    pairs = zip(bodies[0].statements, bodies[1].statements, strict=True)
+    changed = [one.node.lineno for one, other in pairs if _own(one.node) != _own(other.node)]
+    return changed[0] if len(changed) == 1 else None
+
+
+def _own(node: ast.stmt) -> list[str]:
+    if any(inner for _, inner in blocks_of(node)):
+        return [type(node).__name__, *map(ast.dump, expressions_of(node))]
+    return [ast.dump(node)]
+
+
+_WAITING = ("coroutine_total", "gather_order")
+"""What is sent to them or what they wait for cannot be had piece by piece."""
+CHANGED = {bug.name: _single_statement(bug) for bug in twins.corpus() if "numpy" not in bug.name}
+TWINS = [
+    bug for bug in twins.corpus() if CHANGED.get(bug.name) is not None and bug.name not in _WAITING
+]
