@@ -39,6 +39,7 @@ from whence.langs.python.provenance.tags import (
     OP,
     RET,
     SCALARS,
+    SEL,
     STORE,
     Control,
     Pair,
@@ -54,8 +55,14 @@ Step = tuple[str, Any]
 class Source:
     """Knows the tag of what an iterator gave last."""
 
+    is_told = False
+    """Whether what the program's own code tells the iterator decides what it gives, and when it
+    ends; if so, what it tells counts for all that comes later."""
+
     def __init__(self, iterator: Any):
         self.iterator = iterator
+        self.told: list[Pair] = []
+        """What the program's own code told it for what it gave last."""
         RUN.sources[id(iterator)] = (iterator, self)
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
@@ -202,7 +209,7 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
     try:
         value = next(thing)
     except StopIteration as error:
-        _note_end(owner[0], error)
+        _note_end(operation, thing, owner[0], error)
         raise
     except BaseException as error:
         note_failure(operation, error)
@@ -212,11 +219,32 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
     return value, given_tag(operation, thing, value, owner)
 
 
-def _note_end(thing: Any, error: StopIteration) -> None:
-    """A `__next__` of the program said that there is no more: it may have said so too early."""
+def _note_end(operation: Operation, iterator: Any, thing: Any, error: StopIteration) -> None:
+    """The program's own code had a say in that there is no more: that may be too early."""
     shadow = shadow_of(error)
+    source = source_of(iterator)
+    heard = None
+    if not isinstance(source, Source) or source.is_told:
+        heard = _heard(operation, iterator)
+    if shadow is not None and heard is not None:
+        shadow.shape = (OP, operation.site, operation.control, None, (shadow.shape, heard))
+    elif heard is not None:
+        shadow = new_shadow(error)
+        shadow.shape = heard  # what goes over this iterator ends with the same exception
     if shadow is not None:
         RUN.ends[id(thing)] = (thing, shadow.shape)
+
+
+def _heard(operation: Operation, iterator: Any) -> Tag:
+    """What the program's own code told an iterator up to now."""
+    before = RUN.heard.get(id(iterator))
+    earlier = before[1] if before is not None else None
+    if not operation.callbacks:
+        return earlier
+    now = tuple(tag for _, tag in operation.callbacks)
+    tag = (OP, operation.site, operation.control, None, (*now, earlier))
+    RUN.heard[id(iterator)] = (iterator, tag)
+    return tag
 
 
 def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> Tag:
@@ -224,12 +252,31 @@ def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> T
     site, control = operation.site, operation.control
     source = source_of(iterator)
     if isinstance(source, Source):
-        return source.tag(site, control, value)
-    if operation.callbacks:
+        if not source.is_told:
+            return source.tag(site, control, value)
+        source.told = operation.callbacks
+        tag = source.tag(site, control, value)
+    elif operation.callbacks and _gave_out(operation, iterator):
         return told(operation, value, (owner[1],))
-    if type(owner[0]) in SCALARS:
+    elif operation.callbacks:
+        tag = told(operation, value, (owner[1],))
+    elif type(owner[0]) in SCALARS:
         return (OP, site, control, None, (owner[1],))
-    return part_out_of_sight(operation, value, owner, ("next", ""))
+    else:
+        tag = part_out_of_sight(operation, value, owner, ("next", ""))
+    heard = _heard(operation, iterator)
+    return tag if heard is None else (SEL, site, control, tag, (heard,))
+
+
+def _gave_out(operation: Operation, iterator: Any) -> bool:
+    """Whether what was told is what a generator of the program's own yields."""
+    run = RUN.run_of(iterator) if type(iterator) is GeneratorType else None
+    if run is None:
+        return False
+    if run.activation is None:  # a generator expression
+        return True
+    outs = run.activation.outs
+    return bool(outs) and outs[-1] is operation.callbacks[-1][1]
 
 
 def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:

@@ -33,7 +33,7 @@ from whence.langs.python.provenance.shadows import (
     of_set,
     synchronise,
 )
-from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.state import HERE, RUN
 from whence.langs.python.provenance.tags import (
     BOUND,
     CONST,
@@ -211,13 +211,13 @@ class _Called:
         self._function = function
         self._recorders = recorders
         self.tag: Tag = None
-        self.tested: list[Tag] = []
 
     def __call__(self, *values: Any) -> Any:
         tags = [each.tag for each in self._recorders]
         given = tuple(zip(values, tags, strict=True))
         value, self.tag = call_here(*self._where, self._function, given, {})
-        self.tested.append(self.tag)
+        if HERE.operation is not None:
+            HERE.operation.callbacks.append((value, self.tag))
         return value
 
 
@@ -249,16 +249,16 @@ class _Mapped(Source):
 
 
 class _Filtered(Source):
-    """Of `filter`: what was given, and the tests of all that came before it."""
+    """Of `filter`: what was given; the tests so far are what it was told."""
 
-    def __init__(self, iterator: Any, recorder: _Recorder, called: _Called | None):
+    is_told = True
+
+    def __init__(self, iterator: Any, recorder: _Recorder):
         super().__init__(iterator)
         self._recorder = recorder
-        self._called = called
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
-        tested = tuple(self._called.tested) if self._called is not None else ()
-        return (SEL, site, control, self._recorder.tag, tested)
+        return (SEL, site, control, self._recorder.tag, ())
 
 
 @models(zip)
@@ -303,7 +303,7 @@ def _filter(site: int, control: Control, _: Pair, given: Arguments, named: Keywo
     if given[0][0] is not None:
         called = _Called(site, control, given[0], [recorder])
     made = filter(called, recorder)
-    _Filtered(made, recorder, called)
+    _Filtered(made, recorder)
     return made, (NEW, site, control, None, tuple(tag for _, tag in given))
 
 

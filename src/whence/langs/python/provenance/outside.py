@@ -115,12 +115,14 @@ def outside_tag(
 class OpaqueSource(Source):
     """Of an iterator that something out of sight made: what it gives comes from its operands."""
 
+    is_told = True
+
     def __init__(self, iterator: Any, operands: tuple[Pair, ...]):
         super().__init__(iterator)
         self._operands = operands
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
-        candidates = Candidates(site, control, self._operands)
+        candidates = Candidates(site, control, (*self._operands, *self.told))
         if is_container(value) and shadow_of(value) is None:
             adopt(value, candidates)
         return candidates.tag(value)

@@ -96,6 +96,8 @@ class ShadowRun:
         """Generators and coroutines, by their address."""
         self.sources: dict[int, tuple[Any, Any]] = {}
         """Iterators and views, with what they are of."""
+        self.heard: dict[int, tuple[Any, Tag]] = {}
+        """Iterators, with what the program's own code told them so far."""
         self.ends: dict[int, tuple[Any, Tag]] = {}
         """What was gone through to an end that the program itself decided, with that decision."""
         self.modules: dict[int, Shadow] = {}
