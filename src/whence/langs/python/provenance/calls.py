@@ -25,14 +25,16 @@ from typing import Any
 
 from whence.langs.python.provenance.constructing import prepare_instance
 from whence.langs.python.provenance.finding import model_for
-from whence.langs.python.provenance.operations import note_failure
-from whence.langs.python.provenance.outside import Prepared, prepare_outside
+from whence.langs.python.provenance.making import SpreadNames, starred
+from whence.langs.python.provenance.operations import note_failure, shape_of
+from whence.langs.python.provenance.outside import Prepared, counts, prepare_outside
 from whence.langs.python.provenance.shadows import (
     Candidates,
     of_mapping,
     of_sequence,
     scan,
     shadow_for,
+    shadow_of,
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
 from whence.langs.python.provenance.tags import (
@@ -47,6 +49,7 @@ from whence.langs.python.provenance.tags import (
     OP,
     RET,
     SCALARS,
+    SEL,
     Activation,
     Control,
     FunctionInfo,
@@ -127,34 +130,47 @@ def prepare(
 ) -> Prepared:  # fmt: skip
     """All that is needed to make a call from the program's own frame."""
     function, tag = called
+    stars = starred(arguments, keywords)
     if is_rewritten(function):
-        return _prepare_function(site, control, called, function, arguments, keywords)
+        return _prepare_function(site, control, called, function, arguments, keywords, stars)
     if type(function) is MethodType and is_rewritten(function.__func__):
         receiver = (function.__self__, receiver_tag(tag))
         given = (receiver, *arguments)
-        prepared = _prepare_function(site, control, called, function.__func__, given, keywords)
+        prepared = _prepare_function(
+            site, control, called, function.__func__, given, keywords, stars
+        )
         prepared.function = function
         del prepared.arguments[0]
         return prepared
     if type(function) is BuiltinFunctionType and _is_simple(function, arguments, keywords):
-        return _prepare_simple(site, control, called, arguments)
+        return _prepare_simple(site, control, called, arguments, stars)
     model = model_for(function)
     if model is not None:
         before = HERE.operation
         receiver_pair = (getattr(function, "__self__", None), receiver_tag(tag))
         made = model(site, control, receiver_pair, arguments, keywords)
         if made is not NotImplemented:
+            made = _under_stars(site, control, made, stars) if stars else made
             return Prepared(_given, [made], {}, lambda _, value: value, before)
     if isinstance(function, type):
-        return prepare_instance(site, control, called, arguments, keywords, is_rewritten)
+        return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
     receiver_operand: tuple[Pair, ...] = ()
     if type(function) is MethodType or (
         type(function) is BuiltinFunctionType and function.__self__ is not None
     ):
         receiver_operand = ((function.__self__, receiver_tag(tag)),)
-    return prepare_outside(
-        site, control, called, arguments, keywords, (*receiver_operand, *arguments)
-    )
+    operands = (*receiver_operand, *arguments, *counts(stars))
+    return prepare_outside(site, control, called, arguments, keywords, operands)
+
+
+def _under_stars(site: int, control: Control, made: Pair, stars: tuple[Tag, ...]) -> Pair:
+    """What a model made of arguments of which some came out of something starred."""
+    value, tag = made
+    if tag is not None and tag[0] == NEW:
+        shadow = shadow_of(value)
+        if shadow is not None:
+            shadow.shape = (OP, site, control, None, (shadow.shape, *stars))
+    return value, (SEL, site, control, tag, stars)
 
 
 _COMPLEX = frozenset({"join", "format", "format_map", "split", "rsplit", "splitlines", "partition",
@@ -174,10 +190,10 @@ def _is_simple(function: Any, arguments: tuple[Pair, ...], named: dict[str, Pair
 
 
 def _prepare_simple(
-    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...]
+    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...], stars: tuple[Tag, ...]
 ) -> Prepared:
     function, tag = called
-    needs = (receiver_tag(tag), *(each for _, each in arguments))
+    needs = (receiver_tag(tag), *(each for _, each in arguments), *stars)
     prepared = Prepared(
         function, [each for each, _ in arguments], {}, _finish_simple, HERE.operation
     )
@@ -211,12 +227,13 @@ def receiver_tag(tag: Tag) -> Tag:
 
 def _prepare_function(
     site: int, control: Control, called: Pair, function: Any, arguments: tuple[Pair, ...],
-    keywords: dict[str, Pair],
+    keywords: dict[str, Pair], stars: tuple[Tag, ...],
 ) -> Prepared:  # fmt: skip
     values = [each for each, _ in arguments]
     tags = [tag for _, tag in arguments]
     named = {name: tag for name, (_, tag) in keywords.items()}
     pending = Pending(function, called[1], site, control, tags, list(values), named)
+    pending.starred = stars
     HERE.pending = pending
     real = {name: value for name, (value, _) in keywords.items()}
     prepared = Prepared(function, values, real, _finish_function, HERE.operation)
@@ -231,7 +248,7 @@ def _finish_function(prepared: Prepared, value: Any) -> Pair:
     activation = pending.activation
     if activation is not None:
         return value, (RET, site, control, activation.result, (pending.tag,), activation)
-    needs = (*pending.tags, *pending.keyword_tags.values(), pending.tag)
+    needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
     if not isinstance(value, _STEPPED):
         return value, (RET, site, control, None, needs)
     run = pending.run = Run()
@@ -278,7 +295,8 @@ def keywords(
     """`name=value, **more` of a call."""
     from whence.langs.python.provenance.iteration import entry_pairs
 
-    made: dict[str, Pair] = {}
+    made = SpreadNames()
+    shapes: list[Tag] = []
     for name, given in entries:
         if name is not None:
             more: list[tuple[Pair, Pair]] = [((name, None), given)]
@@ -287,10 +305,12 @@ def keywords(
             raise TypeError(f"argument after ** must be a mapping, not {kind}")
         else:
             more = entry_pairs(site, control, given)
+            shapes += (given[1], shape_of(given[0]))
         for (key, _), value in more:
             if key in made:
                 raise TypeError(f"got multiple values for keyword argument {key!r}")
             made[key] = value
+    made.shape = (OP, site, control, None, tuple(shapes))
     return made
 
 
@@ -407,6 +427,7 @@ def _bind(
 ) -> list[Tag]:
     """The tags of the arguments of a call, as the language binds them to parameters."""
     site, given, named = pending.site, pending.tags, pending.keyword_tags
+    stars = pending.starred
     found = _DEFAULTS.get(id(pending.function))
     defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
     tags: list[Tag] = []
@@ -419,24 +440,24 @@ def _bind(
         else:
             place = number - (count - len(defaults))
             tag = defaults[place] if 0 <= place < len(defaults) else None
-        tags.append((ARG, site, control, tag, ()))
+        tags.append((ARG, site, control, tag, stars))
     for name in info.keyword_only:
         tag = named[name] if name in named else named_defaults.get(name)
-        tags.append((ARG, site, control, tag, ()))
+        tags.append((ARG, site, control, tag, stars))
     rest = count + len(info.keyword_only)
     if info.has_rest:
         more: list[Tag] = [(ARG, site, control, tag, ()) for tag in given[count:]]
         if len(more) == len(values[rest]) and more:
-            of_sequence(values[rest], more, None)
-        tags.append((NEW, site, control, None, ()))
+            of_sequence(values[rest], more, (OP, site, control, None, stars) if stars else None)
+        tags.append((NEW, site, control, None, stars))
         rest += 1
     if info.has_named_rest:
         entries = [
             (key, value, None, (ARG, site, control, named.get(key), ()))
             for key, value in values[rest].items()
         ]
-        of_mapping(values[rest], entries, None)
-        tags.append((NEW, site, control, None, ()))
+        of_mapping(values[rest], entries, (OP, site, control, None, stars) if stars else None)
+        tags.append((NEW, site, control, None, stars))
     return tags
 
 

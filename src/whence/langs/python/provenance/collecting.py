@@ -17,14 +17,17 @@ def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | Non
     """`{…}`, of keys and values; a None for a key: all entries of the value."""
     made: dict[Any, Any] = {}
     flat: list[tuple[Pair, Pair]] = []
+    starred: list[Tag] = []
     for key, value in entries:
         if key is None:
             natively(site, control, (value,), _update, made, value[0])
             flat += entry_pairs(site, control, value)
+            starred += (value[1], shape_of(value[0]))
         else:
             natively(site, control, (key, value), operator.setitem, made, key[0], value[0])
             flat.append((key, value))
-    return shadowed_dict(site, control, made, flat, None)
+    shape = (OP, site, control, None, (*starred, *(key[1] for key, _ in flat)))
+    return shadowed_dict(site, control, made, flat, shape)
 
 
 def _update(made: dict[Any, Any], more: Any) -> None:

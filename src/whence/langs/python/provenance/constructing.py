@@ -11,7 +11,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from whence.langs.python.provenance.outside import Prepared, note_passed, outside_tag, reread
+from whence.langs.python.provenance.outside import (
+    Prepared,
+    counts,
+    note_passed,
+    outside_tag,
+    reread,
+)
 from whence.langs.python.provenance.shadows import (
     Candidates,
     attributes_of,
@@ -28,7 +34,7 @@ _ANY = object()
 
 def prepare_instance(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
-    keywords: dict[str, Pair], is_rewritten: Callable[[Any], bool],
+    keywords: dict[str, Pair], stars: tuple[Tag, ...], is_rewritten: Callable[[Any], bool],
 ) -> Prepared:  # fmt: skip
     """A call of a class."""
     kind, tag = called
@@ -38,16 +44,17 @@ def prepare_instance(
         kind, values, {name: each for name, (each, _) in keywords.items()}, _finish, HERE.operation
     )
     prepared.called, prepared.tag = called, made
-    operation = Operation(site, control, (*arguments, *keywords.values()))
+    operation = Operation(site, control, (*arguments, *keywords.values(), *counts(stars)))
     if type(kind).__call__ is type.__call__:
         operation.expected = {}
         for name, first in (("__new__", tag), ("__init__", made)):
             function = _found(kind, name)
             if is_rewritten(function):
-                operation.expected[id(function.__code__)] = Pending(
+                pending = operation.expected[id(function.__code__)] = Pending(
                     function, tag, site, control, [first, *(each for _, each in arguments)],
                     [_ANY, *values], {key: each for key, (_, each) in keywords.items()},
                 )  # fmt: skip
+                pending.starred = stars
     note_passed(operation)
     prepared.in_sight = bool(operation.expected)
     prepared.operation = operation

@@ -165,25 +165,28 @@ class Expressions(Base):
 
     # --- what is made of parts -----------------------------------------------------------------
 
-    def pairs(self, elements: list[ast.expr], spread: str = "spread") -> ast.expr:
+    def pairs(self, node: ast.expr, elements: list[ast.expr]) -> ast.expr:
         """A tuple of pairs; what is starred gives any number of them."""
         made: list[ast.expr] = []
+        asks = () if not isinstance(node, ast.Set) else (constant(False),)
         for each in elements:
             if isinstance(each, ast.Starred):
-                given = call(spread, self.site(each), self.control, self.pair(each.value))
-                made.append(located(ast.Starred(given, ast.Load()), each))
+                where = self.site(each), self.control
+                made.append(call("spread", *where, self.pair(each.value), *asks))
             else:
                 made.append(self.pair(each))
-        return several(*made)
+        if not any(isinstance(each, ast.Starred) for each in elements):
+            return several(*made)
+        return call("spread_out", self.site(node), self.control, several(*made))
 
     def pair_Tuple(self, node: ast.Tuple) -> ast.expr:  # noqa: N802
-        return call("make_tuple", self.site(node), self.control, self.pairs(node.elts))
+        return call("make_tuple", self.site(node), self.control, self.pairs(node, node.elts))
 
     def pair_List(self, node: ast.List) -> ast.expr:  # noqa: N802
-        return call("make_list", self.site(node), self.control, self.pairs(node.elts))
+        return call("make_list", self.site(node), self.control, self.pairs(node, node.elts))
 
     def pair_Set(self, node: ast.Set) -> ast.expr:  # noqa: N802
-        return call("make_set", self.site(node), self.control, self.pairs(node.elts, "all_pairs"))
+        return call("make_set", self.site(node), self.control, self.pairs(node, node.elts))
 
     def pair_Dict(self, node: ast.Dict) -> ast.expr:  # noqa: N802
         entries = [
@@ -226,7 +229,7 @@ class Expressions(Base):
                 return self._in_frame(node, function.id)
         site = self.site(node)
         called = self.pair(function)
-        arguments = self.pairs(node.args)
+        arguments = self.pairs(node, node.args)
         if any(each.arg is None for each in node.keywords):
             entries = [several(constant(each.arg), self.pair(each.value)) for each in node.keywords]
             named = call("keywords", site, self.control, several(*entries))
@@ -261,7 +264,7 @@ class Expressions(Base):
             return several(node, call("opaque", site, self.control))
         if name in {"vars", "dir"} or any(isinstance(each, ast.Starred) for each in node.args):
             return call("call_here", site, self.control, self.pair(node.func),
-                        self.pairs(node.args), ast.Dict([], []))  # fmt: skip
+                        self.pairs(node, node.args), ast.Dict([], []))  # fmt: skip
         if node.keywords or not self.may_bind:
             return self.native(node)
         kept = [self.temporary() for _ in node.args]

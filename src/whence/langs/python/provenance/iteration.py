@@ -13,7 +13,7 @@ from operator import length_hint
 from types import FunctionType, GeneratorType
 from typing import Any
 
-from whence.langs.python.provenance.making import make_list
+from whence.langs.python.provenance.making import Spread, make_list
 from whence.langs.python.provenance.operations import (
     natively,
     note_failure,
@@ -415,14 +415,34 @@ def each_awaited(site: int, control: Control, owner: Pair, dropped: Any) -> _Eac
 # --- unpacking -----------------------------------------------------------------------------------
 
 
-def spread(site: int, control: Control, owner: Pair) -> list[Pair]:
+def spread(site: int, control: Control, owner: Pair, asks_length: bool = True) -> Spread:
     """`*owner` in a display or a call, which asks a class of the program's own for its length."""
     kind = type(owner[0])
-    if not any(type(getattr(kind, each, None)) is FunctionType for each in _SIZES):
-        return all_pairs(site, control, owner)
-    iterator = iterator_of(site, control, owner)
-    natively(site, control, (owner,), length_hint, owner[0])
-    return list(_stepped(site, control, iterator, owner))
+    is_own = any(type(getattr(kind, each, None)) is FunctionType for each in _SIZES)
+    if asks_length and is_own:
+        iterator = iterator_of(site, control, owner)
+        natively(site, control, (owner,), length_hint, owner[0])
+        pairs = _stepped(site, control, iterator, owner)
+    else:
+        pairs = pairs_of(site, control, owner)
+    made = Spread(pairs)
+    made.shape = (OP, site, control, None, (owner[1], shape_of(owner[0])))
+    return made
+
+
+def spread_out(site: int, control: Control, elements: tuple[Any, ...]) -> Spread:
+    """The elements of a display or a call of which some were starred."""
+    pairs: list[Pair] = []
+    shapes: list[Tag] = []
+    for each in elements:
+        if type(each) is Spread:
+            pairs += each
+            shapes.append(each.shape)
+        else:
+            pairs.append(each)
+    made = Spread(pairs)
+    made.shape = (OP, site, control, None, tuple(shapes))
+    return made
 
 
 def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:

@@ -28,14 +28,36 @@ from whence.langs.python.provenance.tags import (
 )
 
 
+class Spread(tuple[Pair, ...]):
+    """Pairs of which some came out of something starred; `shape`: of how many there are."""
+
+    shape: Tag
+
+
+class SpreadNames(dict[str, Pair]):
+    """The same of arguments by name."""
+
+    shape: Tag
+
+
+def starred(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[Tag, ...]:
+    """How many arguments there are depends on these."""
+    found: tuple[Tag, ...] = ()
+    if type(arguments) is Spread:
+        found = (arguments.shape,)
+    return (*found, keywords.shape) if type(keywords) is SpreadNames else found
+
+
 def make_list(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
     """`[…]`."""
+    shape = pairs.shape if type(pairs) is Spread else shape
     pairs = tuple(pairs)
     return _sequence(site, control, [each for each, _ in pairs], pairs, shape)
 
 
 def make_tuple(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
     """`(…)`."""
+    shape = pairs.shape if type(pairs) is Spread else shape
     pairs = tuple(pairs)
     made = tuple([each for each, _ in pairs])
     if not made:
@@ -53,11 +75,12 @@ def _sequence(site: int, control: Control, made: Any, pairs: tuple[Pair, ...], s
 
 def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
     """`{…}`, of values."""
+    starred = (pairs.shape,) if type(pairs) is Spread else ()
     pairs = tuple(pairs)
     made, _ = natively(site, control, pairs, set, [each for each, _ in pairs])
     RUN.time += 1
     if shape is None:
-        shape = (OP, site, control, None, tuple(tag for _, tag in pairs))
+        shape = (OP, site, control, None, (*starred, *(tag for _, tag in pairs)))
     entries = [(value, (STORE, site, control, tag, (), RUN.time)) for value, tag in pairs]
     of_set(made, [each for each in reversed(entries) if _is_the_one(made, each[0])], shape)
     synchronise(made, site, control, pairs)

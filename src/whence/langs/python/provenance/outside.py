@@ -27,6 +27,8 @@ from whence.langs.python.provenance.texts import printed
 
 Finish = Callable[["Prepared", Any], Pair]
 
+_COUNT = "how many arguments"
+
 _SELECTING = [
     heapq.heappop, heapq.heappush, heapq.heapify, heapq.heappushpop, heapq.heapreplace,
     random.choice, random.shuffle, random.sample,
@@ -74,6 +76,11 @@ def prepare_outside(
     note_passed(prepared.operation)
     HERE.operation, HERE.pending = prepared.operation, None
     return prepared
+
+
+def counts(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
+    """How many arguments there are, as operands that nothing else is identical to."""
+    return tuple((_COUNT, each) for each in stars)
 
 
 def note_passed(operation: Operation) -> None:

@@ -34,7 +34,7 @@ _PARTS = {
     ),
     places: ("attribute set_attribute delete_attribute subscript set_item delete_item"),
     making: "make_slice make_list make_tuple make_set formatted joined",
-    iteration: "each each_awaited nested loop_end spread all_pairs unpack unpack_all",
+    iteration: "each each_awaited nested loop_end spread spread_out unpack unpack_all",
     collecting: ("display_dict keep kept list_of set_of dict_of generator_of out_of comprehended"),
     methods: "augment",
     calls: (

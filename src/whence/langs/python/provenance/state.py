@@ -46,8 +46,8 @@ class Pending:
     """A call of a rewritten function that is about to begin."""
 
     __slots__ = (
-        "activation", "code", "control", "function", "keyword_tags", "run", "site", "tag", "tags",
-        "values",
+        "activation", "code", "control", "function", "keyword_tags", "run", "site", "starred",
+        "tag", "tags", "values",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +62,8 @@ class Pending:
         self.tags = tags
         self.values = values
         self.keyword_tags = keyword_tags
+        self.starred: tuple[Tag, ...] = ()
+        """How many arguments there are depends on these: some came out of something starred."""
         self.activation: Activation | None = None
         self.run: Run | None = None
 

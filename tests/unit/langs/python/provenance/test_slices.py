@@ -118,3 +118,116 @@ def test_who_left_something_out_is_in_the_widest_slice_of_what_lacks_it(body: st
     marked = mark(source, "main", "")
     given = [each.values[0] for each in influencing(marked.criterion, 3) if each.name == "wanted"]
     assert 2 in given, given
+
+
+STEPPED = """
+import itertools
+OUT_OF_SIGHT = {}
+exec(compile('''
+def shouted(texts, up):
+    for each in texts: yield up(each)
+def chosen(texts, good):
+    for each in texts:
+        if good(each): yield each
+def counted(less):
+    number = 0
+    while less(number):
+        yield 5
+        number += 1
+class Walk:
+    def __init__(self, texts, good): self.texts, self.good = list(texts), good
+    def __iter__(self): return self
+    def __next__(self):
+        while self.texts:
+            each = self.texts.pop(0)
+            if self.good(each): return each
+        raise StopIteration
+''', "<made>", "exec"), OUT_OF_SIGHT)
+shouted, chosen = OUT_OF_SIGHT["shouted"], OUT_OF_SIGHT["chosen"]
+counted, Walk = OUT_OF_SIGHT["counted"], OUT_OF_SIGHT["Walk"]
+def up(text): return text.upper()
+def good(text): return text < "c"
+def less(number): return number < 2
+def number(left=[0, 1, 2, 9]): return left.pop(0)
+def looped(given):
+    found = []
+    for each in given: found.append(each)
+    return found
+def counting(given):
+    count = 0
+    for each in given: count += 1
+    return count
+def unpacked(given):
+    [*found] = given
+    return found
+def delegated(given):
+    yield from given
+def asked(given):
+    count = 0
+    while next(given, None) is not None: count += 1
+    return count
+def extended(given):
+    found = []
+    found.extend(given)
+    return found
+def length(*given): return len(given)
+def main(): return %s
+main()
+"""
+GIVEN = {
+    'shouted("ab", up)': ("up", 2), 'chosen("abcd", good)': ("good", 4),
+    "counted(less)": ("less", 3), 'Walk("abcd", good)': ("good", 4),
+    'filter(good, "abcd")': ("good", 4), '(each for each in "abcd" if good(each))': ("good", 4),
+    'itertools.takewhile(good, "abcd")': ("good", 3),
+    'itertools.dropwhile(good, "abcd")': ("good", 3),
+    'itertools.filterfalse(good, "abcd")': ("good", 4),
+    'itertools.starmap(up, [("a",), ("b",)])': ("up", 2), "iter(number, 9)": ("number", 4),
+    'itertools.groupby("abcd", good)': ("good", 4),
+}  # fmt: skip
+"""Iterators that ask the program's own code: which function, and how often in all."""
+TAKEN = [
+    "''.join(map(str, {}))", "looped({})", "list({})", "[x for x in {}]", "[1 for x in {}]",
+    "unpacked({})", "sorted({})", "max({})", "dict.fromkeys({})", "set({})", "len(list({}))",
+    "list(zip({}, 'xyzw'))", "list(enumerate({}))", "list(delegated({}))", "extended({})", "[*{}]",
+    "length(*{})", "counting({})", "list(x for x in {})", "{{x: 1 for x in {}}}", "asked(iter({}))",
+    "list(itertools.chain({}, 'z'))", "any(x == 99 for x in {})", "99 in {}", "tuple({})",
+    "frozenset({})", "sum(1 for x in {})", "{{*{}}}", "len((*{},))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_what_an_iterator_is_told_is_in_the_slice_of_all_that_it_gives(given: str) -> None:
+    asked, times = GIVEN[given]
+    for taken in TAKEN:
+        if "groupby" in given and taken in {"sorted({})", "max({})"}:
+            continue
+        marked = mark(STEPPED % taken.format(given), "main", "")
+        told = [each for each in influencing(marked.criterion, 3) if each.name == asked]
+        assert len(told) == times, taken
+
+
+@pytest.mark.parametrize("made", [
+    "[*some(), 3, *xs][1]", "(*some(), 3)[0]", "len({*some(), 3})", "len([*some()])",
+    "len({**named()})", "{**named(), **named()}.get('a', 0)", "second(*some())", "rest(*some())",
+    "second(1, **named())", "len(rest_named(**named()))", "second(1, *some(), **named())",
+    "Pair(*some()).second", "Pair(1, **named()).second", "Pair(1).add(*some())",
+    "len(list(zip(*some())))", "'{}{}'.format(4, *some(), 5)", "'abc'.replace('b', *some(), 'd')",
+    "Fields(*some(), 1).left", "max(0, 1, *some())",
+])  # fmt: skip
+def test_who_made_what_is_starred_too_short_is_in_the_slice(made: str) -> None:
+    source = (
+        "import collections\nxs = [1, 2, 3]\nFields = collections.namedtuple('Fields', 'left')\n"
+        "def some(): return []\n"
+        "def named(): return {}\n"
+        "def second(first=0, second=5, **named): return second\n"
+        "def rest(*given): return len(given)\n"
+        "def rest_named(**given): return given\n"
+        "class Pair:\n"
+        "  def __init__(self, first=0, second=5): self.first, self.second = first, second\n"
+        "  def add(self, more=0): return self.first + more\n"
+        f"def main(): return {made}\n"
+        "main()\n"
+    )
+    marked = mark(source, "main", "")
+    wanted = {each for each in ("some", "named") if f"{each}()" in made}
+    assert wanted <= marked.calls(1), marked.calls(1)
