@@ -1,16 +1,17 @@
 """Which recorded call each call of a run with tags is.
 
 The tree of calls below the shadowed call must be the recorded one: of each function a call makes as
-many calls as it did, in the order in which they began. Bodies of modules and classes are calls of
-the recording only, and what they call is held to be called by who ran them. Generators begin later
-than they are made, so where a call makes several of one kind, which is which is not known.
+many calls as it did, in the order in which they began. Bodies of modules and classes, and functions
+that were made of a text while the program ran (`exec`), are calls of the recording only, and what
+they call is held to be called by who ran them. Generators begin later than they are made, so where
+a call makes several of one kind, which is which is not known.
 
 Invariant: a run in which any call makes others than it did is a `Difference`, and not believed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,11 +52,12 @@ def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> Ali
     below: dict[int, list[int]] = {}
     for place, call in enumerate(calls[1:], 1):
         below.setdefault(call["parent"], []).append(place)
+    tagged = {(call["name"], call["line"]) for call in calls}
     ids = {0: top}
     pending = [0]
     while pending:
         place = pending.pop()
-        recorded = _callees(tree, ids[place])
+        recorded = _callees(tree, ids[place], tagged)
         theirs: dict[Key, list[int]] = {}
         for each in below.get(place, ()):
             theirs.setdefault((calls[each]["name"], calls[each]["line"]), []).append(each)
@@ -79,8 +81,8 @@ def _times(count: int) -> str:
     return {0: "not at all", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def _callees(tree: ColumnTree, node: int) -> dict[Key, list[int]]:
-    """What a call called, bodies of modules and classes looked through, by function."""
+def _callees(tree: ColumnTree, node: int, tagged: Set[Key]) -> dict[Key, list[int]]:
+    """What a call called, by function; what never carries tags is looked through."""
     columns = tree.columns
     position = tree.position(node)
     found: dict[Key, list[int]] = {}
@@ -89,10 +91,11 @@ def _callees(tree: ColumnTree, node: int) -> dict[Key, list[int]]:
         if columns.implicit[below]:
             raise Difference("calls below it were left out of the recording")
         code = code_at(tree, below)
-        if is_body(code):
+        key = code.qualname, code.first_line
+        if is_body(code) or (code.is_text and key not in tagged):
             below += 1
             continue
-        found.setdefault((code.qualname, code.first_line), []).append(tree.id(below))
+        found.setdefault(key, []).append(tree.id(below))
         below = int(columns.end[below])
     return {key: sorted(ids) for key, ids in found.items()}
 

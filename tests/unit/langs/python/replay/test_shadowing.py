@@ -303,3 +303,29 @@ def test_a_run_with_tags_that_leaves_its_journal_is_not_believed(tmp_path: Path)
     (tmp_path / "program.py").write_text(source.replace("time.sleep(0)", "time.time()"))
     unknown = run.origin(run.nodes("f")[0], "result").unknown
     assert "it asked for time.time(), recorded was time.sleep" in unknown
+
+
+def test_code_that_the_program_makes_of_a_text_is_looked_through(tmp_path: Path) -> None:
+    run = Recorded(tmp_path, """
+        TEXT = '''
+        def root(names, shout):
+            for each in names:
+                yield shout(each)
+        '''
+        def shout(name): return name.upper()
+        def log(text): return len(text)
+        def made():
+            space = {"__name__": "__main__"}
+            exec(compile(TEXT, "<template>", "exec"), space)
+            return space["root"]
+        def main(*names):
+            log("x")
+            return " ".join(made()(names, shout))
+        main("a", "b")
+    """)  # fmt: skip
+    (main,) = run.nodes("main")
+    (root,) = run.nodes("root")
+    influence = run.influence(main, "result")
+    assert influence is not None
+    assert {*run.nodes("shout"), *run.nodes("made"), root} <= influence.nodes
+    assert run.nodes("log")[0] not in influence.nodes
