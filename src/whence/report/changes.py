@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.model.value import FULL, Kind, Limits, Steps, Value, show
 
+_NAMED = frozenset({Kind.OBJECT, Kind.DICT})
 _LOST = "<not known: the name was bound anew"
 
 
@@ -43,6 +44,8 @@ class Change:
             return f"removed {name}, which was {before}"
         if self._is_lost():
             return f"may have changed {name}: the name was bound anew"
+        if self.is_unseen():
+            return f"changed {name} in a part that was not recorded ({self._unseen()})"
         return f"changed {name}: {before} → {after}"
 
     def short(self, target: str, limits: Limits) -> str:
@@ -51,10 +54,24 @@ class Change:
         before, after = _shown(self.before, limits), _shown(self.after, limits)
         if self._is_lost():
             return f"perhaps {name}: the name was bound anew"
+        if self.is_unseen():
+            return f"{name}, in a part that was not recorded: {self._unseen()}"
         if self.within is None:
             return f"{name}: {before} → {after}"
         verb = "inserted" if self.within is Kind.LIST else "added"
         return f"{name}: {verb} {after}" if self.before is None else f"{name}: removed {before}"
+
+    def is_unseen(self) -> bool:
+        """Whether only how much was left out of the recording differs."""
+        before, after = self.before, self.after
+        if before is None or after is None or before.omitted == after.omitted:
+            return False
+        return equal(replace(before, omitted=after.omitted), after)
+
+    def _unseen(self) -> str:
+        assert self.before is not None
+        assert self.after is not None
+        return f"…{self.before.omitted} more → …{self.after.omitted} more"
 
     def _is_lost(self) -> bool:
         """Whether nobody saw what became of it."""
@@ -72,6 +89,15 @@ def changes(before: Value | None, after: Value | None, steps: Steps = ()) -> Ite
             yield Change(steps, before, after)
         return
     if not _alike(before, after):
+        old, new = dict(before.parts), dict(after.parts)
+        if (
+            before.kind in _NAMED
+            and old.keys() == new.keys()
+            and _alike(replace(before, omitted=after.omitted), after)
+        ):
+            for step, part in old.items():
+                yield from changes(part, new[step], (*steps, step))
+            before = replace(after, omitted=before.omitted)
         yield Change(steps, before, after)
         return
     if before.kind is Kind.SET:

@@ -35,6 +35,24 @@ def test_the_smallest_parts_that_differ_are_found(before: Any, after: Any, paths
     assert found(before, after) == paths
 
 
+def test_what_differs_only_beyond_what_was_recorded_is_said_so() -> None:
+    before = decode_value({"object": "Stack", "fields": {"a": 1, "b": 2}, "more": 16})
+    after = decode_value({"object": "Stack", "fields": {"a": 1, "b": 3}, "more": 17})
+    seen, unseen = changes(before, after)
+    assert seen.words("self", FULL) == "changed self.b: 2 → 3"
+    assert unseen.words("self", FULL) == (
+        "changed self in a part that was not recorded (…16 more → …17 more)"
+    )
+    assert unseen.short("self", FULL) == (
+        "self, in a part that was not recorded: …16 more → …17 more"
+    )
+    (moved,) = changes(
+        decode_value({"dict": [["'a'", 1], ["'b'", 2]], "more": 2}),
+        decode_value({"dict": [["'b'", 2], ["'c'", 3]], "more": 1}),
+    )
+    assert not moved.steps, "'c' may have been there before"
+
+
 def test_what_nobody_saw_is_not_said_to_have_changed() -> None:
     (change,) = changes(atom("[]"), atom("<not known: the name was bound anew>"))
     assert change.words("xs", FULL) == "may have changed xs: the name was bound anew"
