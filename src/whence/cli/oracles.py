@@ -21,6 +21,7 @@ from whence.langs.prolog.equations import equations_of as prolog_equations
 from whence.langs.prolog.plunit import TestOracle as PrologTests
 from whence.langs.prolog.reference import ReferenceOracle as PrologReference
 from whence.langs.python import recordings
+from whence.langs.python.importing_prior import ImportingPrior
 from whence.langs.python.learned import FILE, LearnedPrior
 from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
 from whence.langs.python.oracles.definitions import NAME as DEFINITIONS
@@ -37,6 +38,7 @@ from whence.oracle.answer_file import NAME, AnswerFile, Equation
 from whence.oracle.python_function import load_oracle
 from whence.oracle.remembered import Identify, Remembered, Remembering, identify
 from whence.ports import Oracle, Prior, Tree
+from whence.search.auto import WEIGHED
 from whence.session.events import Answered, Event, OracleTurned, TrustGiven
 
 Note = Callable[[str], None]
@@ -108,6 +110,14 @@ def turned_off(options: argparse.Namespace, oracles: Sequence[Oracle]) -> list[E
 
 
 def prior(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Prior | None:
+    """What is known of where to look first, in a tree that is not too large to weigh it all."""
+    learned = _learned(options, tree, path, note)
+    if not is_recorded(tree) or len(tree.columns) > WEIGHED:
+        return learned
+    return ImportingPrior(learned)
+
+
+def _learned(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Prior | None:
     """What the project's tests tell of where to look first, if anything was learned from them."""
     place = project_folder(path)
     wanted = not any(text.lower() == TESTS for text in options.no_oracle)
