@@ -314,8 +314,14 @@ def _elements(value: Any) -> tuple[str, bool]:
     # `flat` copies what it is asked for and no more.
     head = value.flat[:_HEAD]
     if value.dtype.kind in "mM":
-        head = head.astype(str)
+        return listed(_days(head.astype(str).tolist()), value.size)
     return listed(head.tolist(), value.size)
+
+
+def _days(texts: list[str]) -> list[str]:
+    """Moments as days, if they are all at midnight: then the time of day only takes room."""
+    at_midnight = all(not text.partition("T")[2].strip("0:.") for text in texts)
+    return [text.partition("T")[0] for text in texts] if at_midnight else texts
 
 
 def _load_pandas(registry: Summaries) -> None:

@@ -187,6 +187,10 @@ def test_numpy_arrays_and_numbers() -> None:
     assert told(numpy.float64(1.5)) == ("float64(1.5)", True)
     assert told(numpy.array([Loud()], dtype=object)) == ("array([<Loud>], dtype='|O')", False)
     assert told(numpy.array(["2026-01-02"], dtype="M8[D]"))[0].startswith("array(['2026-01-02']")
+    days = numpy.array(["2024-01-30", "2024-02-01"], dtype="datetime64[us]")
+    assert told(days) == ("array(['2024-01-30', '2024-02-01'], dtype='<M8[us]')", True)
+    later = days + numpy.timedelta64(1, "s")
+    assert "'2024-01-30T00:00:01.000000'" in told(later)[0]
     records = numpy.zeros(2, dtype=[("a", "i4")])
     assert told(records)[1] is False
 
