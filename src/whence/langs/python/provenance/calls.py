@@ -20,6 +20,7 @@ from types import (
     FunctionType,
     GeneratorType,
     MethodType,
+    MethodWrapperType,
 )
 from typing import Any
 
@@ -30,6 +31,7 @@ from whence.langs.python.provenance.operations import note_failure, shape_of
 from whence.langs.python.provenance.outside import Prepared, counts, prepare_outside
 from whence.langs.python.provenance.shadows import (
     Candidates,
+    hides,
     of_mapping,
     of_sequence,
     scan,
@@ -155,10 +157,11 @@ def prepare(
     if isinstance(function, type):
         return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
     receiver_operand: tuple[Pair, ...] = ()
-    if type(function) is MethodType or (
-        type(function) is BuiltinFunctionType and function.__self__ is not None
-    ):
+    if issubclass(type(function), _BOUND) and function.__self__ is not None:
         receiver_operand = ((function.__self__, receiver_tag(tag)),)
+    behind = function.__func__ if type(function) is MethodType else function
+    if hides(behind):  # it may remember: `functools.cache`
+        receiver_operand = (*receiver_operand, (behind, None if behind is not function else tag))
     operands = (*receiver_operand, *arguments, *counts(stars))
     return prepare_outside(site, control, called, arguments, keywords, operands)
 
@@ -173,6 +176,7 @@ def _under_stars(site: int, control: Control, made: Pair, stars: tuple[Tag, ...]
     return value, (SEL, site, control, tag, stars)
 
 
+_BOUND = (MethodType, BuiltinFunctionType, MethodWrapperType)
 _COMPLEX = frozenset({"join", "format", "format_map", "split", "rsplit", "splitlines", "partition",
                       "rpartition", "as_integer_ratio"})  # fmt: skip
 """Methods of plain values that give or read containers."""

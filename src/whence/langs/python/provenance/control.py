@@ -10,7 +10,6 @@ from whence.langs.python.provenance.calls import call_here, note_current
 from whence.langs.python.provenance.shadows import (
     Candidates,
     everything,
-    new_shadow,
     shadow_for,
     shadow_of,
 )
@@ -119,7 +118,12 @@ class _Managed:
         shadow = shadow_of(error) if error is not None else None
         tag = shadow.shape if shadow is not None else None
         arguments = ((kind, tag), (error, tag), (traceback, tag))
-        return call_here(*self._where, self._exit, arguments, {})[0]
+        value, why = call_here(*self._where, self._exit, arguments, {})
+        if error is not None:  # whether what follows is run
+            needs = (OP, *self._where, None, (why, tag))
+            decided = (CTL, *self._where, needs, self._activation, True)
+            self._activation.tests.append((RUN.time, decided))
+        return value
 
 
 def _not_a_manager(kind: type, missing: str, last: str) -> str:
@@ -196,7 +200,7 @@ def made_class(opened: Any, made: Any) -> Tag:
     HERE.operation = before
     needs = tuple(tag for _, tag in operation.callbacks)
     tag = (NEW, operation.site, operation.control, None, needs)
-    new_shadow(made).shape = tag
+    shadow_for(made).shape = tag  # `__init_subclass__` may have set attributes
     return tag
 
 

@@ -8,6 +8,7 @@ that it sees the same callers, and no recursion gets deeper.
 from __future__ import annotations
 
 import ast
+import builtins
 
 from whence.langs.python.provenance.base import Base
 from whence.langs.python.provenance.scopes import CLASS, LOCAL, own_nodes
@@ -72,7 +73,12 @@ class Expressions(Base):
                 return several(node, read(shadow(node.id)))
             return call("load_cell", self.site(node), self.control, constant(cell), node,
                         read(shadow(node.id)))  # fmt: skip
-        if kind == CLASS or node.id not in self.variables or node.id in self.fixed_variables:
+        is_fixed = (
+            node.id in self.fixed_variables
+            if node.id in self.variables
+            else (hasattr(builtins, node.id))
+        )
+        if kind == CLASS or is_fixed:
             return several(node, _NOTHING)
         return call("load_global", self.site(node), self.control, self.module,
                     constant(node.id), node)  # fmt: skip
@@ -272,7 +278,8 @@ class Expressions(Base):
             item(bind(name, self.pair(each)), 0) for name, each in zip(kept, node.args, strict=True)
         ]
         tags = [item(read(each), 1) for each in kept]
-        return several(ast.Call(node.func, values, []), call("opaque", site, self.control, *tags))
+        made = "opaque_in_frame" if name in {"eval", "exec"} else "opaque"
+        return several(ast.Call(node.func, values, []), call(made, site, self.control, *tags))
 
     # --- what suspends -------------------------------------------------------------------------
 

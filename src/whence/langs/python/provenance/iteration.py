@@ -59,8 +59,10 @@ class Source:
     """Whether what the program's own code tells the iterator decides what it gives, and when it
     ends; if so, what it tells counts for all that comes later."""
 
-    def __init__(self, iterator: Any):
+    def __init__(self, iterator: Any, *behind: Pair):
         self.iterator = iterator
+        self.behind = behind
+        """What it goes over."""
         self.told: list[Pair] = []
         """What the program's own code told it for what it gave last."""
         RUN.sources[id(iterator)] = (iterator, self)
@@ -80,7 +82,7 @@ class SequenceSource(Source):
     """Of an iterator over a list or tuple, from either end."""
 
     def __init__(self, iterator: Any, owner: Pair, *, backwards: bool = False):
-        super().__init__(iterator)
+        super().__init__(iterator, owner)
         self._owner = owner
         self._backwards = backwards
 
@@ -94,7 +96,7 @@ class KeySource(Source):
     """Of an iterator over a dict or a set."""
 
     def __init__(self, iterator: Any, owner: Pair):
-        super().__init__(iterator)
+        super().__init__(iterator, owner)
         self._owner = owner
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
@@ -105,7 +107,7 @@ class ViewSource(Source):
     """Of an iterator over the values or entries of a dict."""
 
     def __init__(self, iterator: Any, owner: Pair, kind: str, keys: Iterator[Any]):
-        super().__init__(iterator)
+        super().__init__(iterator, owner)
         self._owner = owner
         self._kind = kind
         self._keys = keys
@@ -126,6 +128,7 @@ class View:
 
     def __init__(self, owner: Pair, kind: str):
         self.owner = owner
+        self.behind = (owner,)
         self.kind = kind
 
 

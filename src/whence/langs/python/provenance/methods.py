@@ -21,6 +21,8 @@ from whence.langs.python.provenance.places import note_entry, sequence_shadow
 from whence.langs.python.provenance.shadows import (
     Candidates,
     held,
+    hide,
+    hides,
     is_plain,
     key_of,
     of_parts,
@@ -74,7 +76,10 @@ def augment(name: str, site: int, control: Control, left: Pair, right: Pair) -> 
     if type(left[0]) is list and name == "Add":
         list_extend(site, control, left, right)
         return left
-    return operations.binary_with(operations.AUGMENTED[name], site, control, left, right)
+    made = operations.binary_with(operations.AUGMENTED[name], site, control, left, right)
+    if made[0] is left[0] and hides(made[0]):
+        hide(made[0], site, control, (right,))
+    return made
 
 
 @models_method(list, "append")

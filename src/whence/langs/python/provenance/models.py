@@ -186,7 +186,7 @@ class _Recorder:
 
     def __init__(self, site: int, control: Control, owner: Pair):
         self._where = site, control
-        self._owner = owner
+        self.owner = owner
         self._iterator = iterator_of(site, control, owner)
         self.tag: Tag = None
 
@@ -194,7 +194,7 @@ class _Recorder:
         return self
 
     def __next__(self) -> Any:
-        value, self.tag = next_pair(*self._where, self._iterator, self._owner)
+        value, self.tag = next_pair(*self._where, self._iterator, self.owner)
         return value
 
     def __length_hint__(self) -> int:
@@ -209,11 +209,11 @@ class _Called:
     def __init__(self, site: int, control: Control, function: Pair, recorders: list[_Recorder]):
         self._where = site, control
         self._function = function
-        self._recorders = recorders
+        self.recorders = recorders
         self.tag: Tag = None
 
     def __call__(self, *values: Any) -> Any:
-        tags = [each.tag for each in self._recorders]
+        tags = [each.tag for each in self.recorders]
         given = tuple(zip(values, tags, strict=True))
         value, self.tag = call_here(*self._where, self._function, given, {})
         if HERE.operation is not None:
@@ -225,7 +225,7 @@ class _Together(Source):
     """Of `zip` and `enumerate`: tuples of what the recorders gave."""
 
     def __init__(self, iterator: Any, recorders: list[_Recorder], needs: Tag, numbered: bool):
-        super().__init__(iterator)
+        super().__init__(iterator, *(each.owner for each in recorders))
         self._recorders = recorders
         self._numbered = numbered
         self._needs = needs
@@ -241,7 +241,7 @@ class _Mapped(Source):
     """Of `map`: what the function returned."""
 
     def __init__(self, iterator: Any, called: _Called):
-        super().__init__(iterator)
+        super().__init__(iterator, *(each.owner for each in called.recorders))
         self._called = called
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
@@ -254,7 +254,7 @@ class _Filtered(Source):
     is_told = True
 
     def __init__(self, iterator: Any, recorder: _Recorder):
-        super().__init__(iterator)
+        super().__init__(iterator, recorder.owner)
         self._recorder = recorder
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:

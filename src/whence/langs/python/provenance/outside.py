@@ -17,7 +17,10 @@ from whence.langs.python.provenance.shadows import (
     Candidates,
     adopt,
     everything,
+    hide,
+    hides,
     is_container,
+    note_behind,
     shadow_of,
     synchronise,
 )
@@ -111,6 +114,10 @@ def outside_tag(
     candidates = Candidates(site, control, operands, needs)
     if not is_container(value):
         return candidates.tag(value, selects=True) if selects else (OP, site, control, None, needs)
+    if hides(value):
+        for each, _ in operands:
+            if each is not value and hides(each):
+                note_behind(value, each)
     tag = candidates.tag(value)
     if tag is not None and tag[0] == OP:
         tag = (NEW, site, control, None, needs)
@@ -125,11 +132,10 @@ class OpaqueSource(Source):
     is_told = True
 
     def __init__(self, iterator: Any, operands: tuple[Pair, ...]):
-        super().__init__(iterator)
-        self._operands = operands
+        super().__init__(iterator, *operands)
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
-        candidates = Candidates(site, control, (*self._operands, *self.told))
+        candidates = Candidates(site, control, (*self.behind, *self.told))
         if is_container(value) and shadow_of(value) is None:
             adopt(value, candidates)
         return candidates.tag(value)
@@ -141,6 +147,8 @@ def reread(operation: Operation, *, selects: bool = False) -> None:
     for value, _ in operation.operands:
         if type(value) in SCALARS:
             continue
+        if hides(value):
+            hide(value, operation.site, operation.control, operands)
         synchronise(value, operation.site, operation.control, operands, selects=selects)
         shadow = shadow_of(value)
         if shadow is not None:

@@ -21,7 +21,10 @@ from whence.langs.python.provenance.shadows import (
     Candidates,
     Shadow,
     adopt,
+    attributes_of,
     held,
+    hide,
+    hides,
     key_of,
     of_parts,
     of_sequence,
@@ -59,7 +62,10 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
         return getattr(thing, name), (BOUND, site, control, None, (tag,))
     value, operation = natively(site, control, (owner,), getattr, thing, name)
     if operation.callbacks:
-        return value, told(operation, value, (tag,))
+        made = told(operation, value, (tag,))
+        if attributes_of(thing).get(name, _NONE) is value:  # what was worked out is kept there
+            store_attribute(site, control, (value, made), owner, name)
+        return value, made
     if isinstance(value, _METHODS) and not isinstance(thing, ModuleType):
         return value, (BOUND, site, control, None, (tag,))
     return value, _attribute_tag(site, control, owner, name, value)
@@ -74,6 +80,10 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
             shadow = shadow_for(thing)
         if shadow.attribute_values.get(name, _NONE) is value:
             return (LOAD, site, control, shadow.attributes[name], (tag,), RUN.time, id(thing), name)
+    space = _space_of(thing)
+    if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
+        return (LOAD, site, control, space.items[name], (tag, space.shape), RUN.time, id(thing),
+                name)  # fmt: skip
     if isinstance(thing, ModuleType):
         module = RUN.namespaces.get(id(thing.__dict__), -1)
         return load_global(site, control, module, name, value)[1]
@@ -88,14 +98,26 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
                 return (LOAD, site, control, found.attributes[name], (tag,), RUN.time, id(kind),
                         name)  # fmt: skip
             source = found.shape if found is not None else None
-            return (PART, site, control, source, (tag,), ("attribute", name))
-    return part_of(site, control, owner, ("attribute", name), value)
+            return (PART, site, control, source, (tag, shape_of(thing)), ("attribute", name))
+    return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
+
+
+def _space_of(thing: Any) -> Shadow | None:
+    """What is known of an instance's dictionary, if the program had it in its hands."""
+    if type(thing) in SCALARS:
+        return None
+    try:
+        return RUN.shadows.get(id(object.__getattribute__(thing, "__dict__")))
+    except (AttributeError, TypeError):
+        return None
 
 
 def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
     """`owner.name = given`."""
     thing = owner[0]
     _, operation = natively(site, control, (owner, given), setattr, thing, name, given[0])
+    if hides(thing):
+        hide(thing, site, control, (given, *operation.callbacks))
     if operation.callbacks:
         return  # a setter of the program's own, which has done what it does
     store_attribute(site, control, given, owner, name)
@@ -208,9 +230,10 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
             shadow, known = shadow_for(thing), key_of(key[0])
             if shadow.values is None or shadow.values.get(known, _NONE) is not value:
                 return made
+    compared = tuple(each for _, each in operation.callbacks)
     return (LOAD, site, control, shadow.items[known],
-            (tag, key[1], shadow.shape, shadow.keys.get(known)), RUN.time, id(thing), key[0],
-            )  # fmt: skip
+            (tag, key[1], shadow.shape, shadow.keys.get(known), *compared), RUN.time, id(thing),
+            key[0])  # fmt: skip
 
 
 def _entry_with(shadow: Shadow, value: Any) -> Any:
@@ -253,12 +276,17 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     _, operation = natively(
         site, control, (owner, key, given), operator.setitem, thing, key[0], given[0]
     )
+    if hides(thing):
+        hide(thing, site, control, (key, given, *operation.callbacks))
     if operation.callbacks:
         if not isinstance(thing, (dict, list, deque)):
             return
         synchronise(thing, site, control, (owner, key, given), selects=True)
     if isinstance(thing, dict):
         note_entry(site, control, owner, key, given)
+        module = RUN.namespaces.get(id(thing))
+        if module is not None and type(key[0]) is str:
+            store_global(site, control, module, key[0], given)
     elif isinstance(thing, (list, deque)):
         _set_place(site, control, given, owner, key)
     else:
@@ -312,7 +340,9 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
     """`del owner[key]`."""
     thing = owner[0]
     shadow = shadow_of(thing)
-    natively(site, control, (owner, key), operator.delitem, thing, key[0])
+    _, operation = natively(site, control, (owner, key), operator.delitem, thing, key[0])
+    if hides(thing):
+        hide(thing, site, control, (key, *operation.callbacks))
     RUN.time += 1
     if shadow is None or shadow.items is None:
         return

@@ -30,6 +30,7 @@ from whence.langs.python.provenance.tags import Activation
 _PARTS = {
     operations: (
         "binary unary compare test test_and_note holds select shortcut choose first last opaque "
+        "opaque_in_frame "
         "load_global store_global join_global load_cell store_cell"
     ),
     places: ("attribute set_attribute delete_attribute subscript set_item delete_item"),

@@ -12,9 +12,19 @@ program's own types are told apart by identity.
 from __future__ import annotations
 
 import gc
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
-from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, ModuleType
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 from whence.langs.python.provenance.state import RUN
@@ -35,6 +45,10 @@ from whence.langs.python.provenance.tags import (
 _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
 _SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
+_READ_THROUGH = frozenset({
+    *_SEQUENCES, dict, *_SETS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
+    AsyncGeneratorType, slice,
+})  # fmt: skip
 _BY_IDENTITY = object()
 _DEEP = 4
 
@@ -102,6 +116,57 @@ def is_plain(key: Any) -> bool:
 def is_container(value: Any) -> bool:
     """Whether a value can have parts."""
     return type(value) not in SCALARS
+
+
+def hides(thing: Any) -> bool:
+    """Whether code out of sight may keep things in an object where they cannot be read."""
+    kind = type(thing)
+    if kind in SCALARS:
+        return False
+    known = RUN.hiding.get(id(kind))
+    if known is None:
+        known = RUN.hiding[id(kind)] = (kind, _hides(kind))
+    return known[1]
+
+
+def _hides(kind: type) -> bool:
+    order = type.__dict__["__mro__"].__get__(kind)
+    if any(each in _READ_THROUGH for each in order):
+        return False
+    return not all(_is_own(each) for each in order[:-1])
+
+
+def _is_own(kind: type) -> bool:
+    """Whether a class is one of the program's: its instances are what their attributes say."""
+    module = sys.modules.get(kind.__dict__.get("__module__", ""))
+    return module is not None and id(module.__dict__) in RUN.namespaces
+
+
+def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> None:
+    """Note that an object may have kept any of these operands, or something made of them.
+
+    So may any other object of that kind that it was given: a writer writes to its file.
+    """
+    operands = tuple(operands)
+    needs = everything(operands)
+    for each, _ in operands:
+        if each is not thing and hides(each):
+            note_behind(thing, each)
+    reached = {id(thing): thing}
+    pending = [thing]
+    while pending:
+        each = pending.pop()
+        shadow = shadow_for(each)
+        shadow.shape = (OP, site, control, None, (shadow.shape, *needs))
+        for other in RUN.behind.get(id(each), (None, {}))[1].values():
+            if id(other) not in reached:
+                reached[id(other)] = other
+                pending.append(other)
+
+
+def note_behind(thing: Any, other: Any) -> None:
+    """Note that an object that hides what it holds may hold another one."""
+    RUN.behind.setdefault(id(thing), (thing, {}))[1][id(other)] = other
 
 
 def held(holder: Any, value: Any) -> None:
@@ -302,10 +367,17 @@ def whole(shadow: Shadow) -> Tag:
 
 
 def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
-    shadow = shadow_of(value)
-    if shadow is None or id(value) in seen:
+    if id(value) in seen:
         return
     seen.add(id(value))
+    source = RUN.sources.get(id(value))
+    if source is not None and source[0] is value:
+        for each, tag in source[1].behind:  # what an iterator or a view goes over
+            found.append(tag)
+            _collect(each, found, seen, depth)
+    shadow = shadow_of(value)
+    if shadow is None:
+        return
     found.append(whole(shadow))
     if depth:
         for part, _ in list(shadow.parts()):

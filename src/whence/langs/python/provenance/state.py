@@ -106,6 +106,10 @@ class ShadowRun:
         """The variables of rewritten modules, by their number."""
         self.namespaces: dict[int, int] = {}
         """The numbers of modules, by the address of their dictionary."""
+        self.hiding: dict[int, tuple[type, bool]] = {}
+        """Types, with whether what their instances hold may be out of sight."""
+        self.behind: dict[int, tuple[Any, dict[int, Any]]] = {}
+        """Objects that hide what they hold, with others of that kind which they were given."""
         self.kept: dict[int, Any] = {}
         """Objects without a shadow that were read: kept too, for the sake of their address."""
         self.is_scanned = True
