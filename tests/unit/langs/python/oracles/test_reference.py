@@ -319,3 +319,29 @@ def test_nothing_is_left_behind_when_a_session_ends(tmp_path: Path) -> None:
     oracle.close()
     assert not folder.exists()
     assert all(process is None or process.poll() is not None for process in processes)
+
+
+def test_a_call_that_the_recursion_limit_cut_off_does_not_take_the_blame(tmp_path: Path) -> None:
+    text = (
+        "import sys\n"
+        "def halves(items):\n"
+        "    middle = len(items) {} 2\n"
+        "    return items[:middle], items[middle:]\n"
+        "def total(items):\n"
+        "    if len(items) == 1: return items[0]\n"
+        "    left, right = halves(items)\n"
+        "    return total(left) + total(right)\n"
+        "sys.setrecursionlimit(50)\n"
+        "print(total([1, 2, 3]))\n"
+    )
+    (tmp_path / "good").mkdir()
+    (tmp_path / "good" / "program.py").write_text(text.format("//"))
+    (tmp_path / "program.py").write_text(text.format("*"))
+    tree = run_recorded(tmp_path / "program.py")
+    oracle = oracle_of(tree, str(tmp_path / "good"))
+    found = judged(tree, oracle)
+    oracle.close()
+    cut_off = [each for each in found if each.function == "total"]
+    assert len(cut_off) > 10
+    assert WRONG not in {each.verdict for each in cut_off}
+    assert {each.verdict for each in found if each.function == "halves"} == {WRONG}
