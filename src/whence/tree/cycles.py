@@ -8,7 +8,6 @@ else changed in between, such as the time: so it is said what was seen, not that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -40,20 +39,6 @@ class Cycle:
 def find_cycle(tree: Tree) -> Cycle | None:
     """The first two equal calls among those that did not end, one below the other."""
     path = pending_path(tree)[-_MOST_CALLS:]
-    for first, again in _equal_calls(tree, path):
-        return Cycle(tuple(tree.id(each) for each in path[first : again + 1]))
-    return None
-
-
-def repeated_calls(tree: Tree) -> frozenset[int]:
-    """The positions of calls that did not end and are equal to one further up: what is wrong about
-    them was so before them."""
-    path = pending_path(tree)[-_MOST_CALLS:]
-    return frozenset(path[again] for _, again in _equal_calls(tree, path))
-
-
-def _equal_calls(tree: Tree, path: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Places on a path: of a call, and of the first one above that is equal to it."""
     seen: dict[tuple[int, tuple[Binding, ...], tuple[Binding, ...]], int] = {}
     for place, position in enumerate(path):
         call, problem = readable_call(tree, position)
@@ -61,9 +46,9 @@ def _equal_calls(tree: Tree, path: Sequence[int]) -> Iterator[tuple[int, int]]:
             continue
         key = int(tree.columns.function[position]), call.arguments, call.reads
         if key in seen:
-            yield seen[key], place
-        else:
-            seen[key] = place
+            return Cycle(tuple(tree.id(each) for each in path[seen[key] : place + 1]))
+        seen[key] = place
+    return None
 
 
 def pending_path(tree: Tree) -> list[int]:

@@ -60,7 +60,6 @@ from whence.model.question import Question
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
-from whence.tree.cycles import repeated_calls
 from whence.tree.memory import ColumnTree
 
 IN_PLACE = "made again in its place"
@@ -114,7 +113,6 @@ class ReferenceOracle:
         self.in_place = InPlace(self.tree, self.versions, self._folder, self.limit, self.running)
         self._calls = 0
         self._judged: dict[int, tuple[Verdict, str] | _No] = {}
-        self._repeats: frozenset[int] | None = None
 
     def _is_replaced(self, file: str) -> bool:
         """Whether a whole run by the reference must not have run a file.
@@ -300,9 +298,8 @@ class ReferenceOracle:
         if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             raise _No("it did not end")
         cut_off = self.tree.columns.outcome[position] == OutcomeKind.NOT_TERMINATED
-        if cut_off and (self.versions.same(code) is not False or position in self._repeated()):
-            # By the recursion limit: what it would have called is not there, and an equal call
-            # further up is as wrong as this one is.
+        if cut_off and self.versions.same(code) is not False:
+            # By the recursion limit: what it would have called is not there to be blamed.
             raise _No("it did not end")
         try:
             compared, how = self._compared(position, source, number, call)
@@ -319,11 +316,6 @@ class ReferenceOracle:
         if how != IN_PLACE:
             self._doubt(position, code)
         return Verdict.WRONG, how
-
-    def _repeated(self) -> frozenset[int]:
-        if self._repeats is None:
-            self._repeats = repeated_calls(self.tree)
-        return self._repeats
 
     def _compared(
         self, position: int, source: Any, number: int, call: CallRecipe
