@@ -47,6 +47,7 @@ from whence.langs.python.provenance.tags import (
     OP,
     RET,
     SCALARS,
+    SITES,
     Activation,
     Control,
     FunctionInfo,
@@ -62,6 +63,7 @@ CODES: dict[int, CodeType] = {}
 _DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag]]] = {}
 _STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 NO_KEYWORDS: dict[str, Pair] = {}
+_NO_TAGS: dict[str, Tag] = {}
 
 
 def is_rewritten(function: Any) -> bool:
@@ -86,6 +88,7 @@ class _Definition:
         code = function.__code__
         CODES[id(code)] = code
         info = FUNCTIONS[self.number]
+        info.namespace = function.__globals__
         count = len(function.__defaults__ or ())
         named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
         if any(each is not None for each in self.tags):
@@ -124,18 +127,18 @@ def defined(site: int, control: Control) -> Tag:
 def prepare(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair],
-) -> Prepared:  # fmt: skip
+) -> Prepared | Pending:  # fmt: skip
     """All that is needed to make a call from the program's own frame."""
     function, tag = called
-    if is_rewritten(function):
+    if type(function) is FunctionType and id(function.__code__) in CODES:
         return _prepare_function(site, control, called, function, arguments, keywords)
     if type(function) is MethodType and is_rewritten(function.__func__):
         receiver = (function.__self__, receiver_tag(tag))
         given = (receiver, *arguments)
-        prepared = _prepare_function(site, control, called, function.__func__, given, keywords)
-        prepared.function = function
-        del prepared.arguments[0]
-        return prepared
+        pending = _prepare_function(site, control, called, function.__func__, given, keywords)
+        pending.function = function
+        pending.arguments = pending.values[1:]
+        return pending
     if type(function) is BuiltinFunctionType and _is_simple(function, arguments, keywords):
         return _prepare_simple(site, control, called, arguments)
     model = model_for(function)
@@ -212,21 +215,19 @@ def receiver_tag(tag: Tag) -> Tag:
 def _prepare_function(
     site: int, control: Control, called: Pair, function: Any, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair],
-) -> Prepared:  # fmt: skip
+) -> Pending:  # fmt: skip
     values = [each for each, _ in arguments]
     tags = [tag for _, tag in arguments]
-    named = {name: tag for name, (_, tag) in keywords.items()}
-    pending = Pending(function, called[1], site, control, tags, list(values), named)
+    named = {name: tag for name, (_, tag) in keywords.items()} if keywords else _NO_TAGS
+    pending = Pending(function, called[1], site, control, tags, values, named)
+    if keywords:
+        pending.keywords = {name: value for name, (value, _) in keywords.items()}
+    pending.before = HERE.operation
     HERE.pending = pending
-    real = {name: value for name, (value, _) in keywords.items()}
-    prepared = Prepared(function, values, real, _finish_function, HERE.operation)
-    prepared.pending = pending
-    return prepared
+    return pending
 
 
-def _finish_function(prepared: Prepared, value: Any) -> Pair:
-    pending = prepared.pending
-    assert pending is not None
+def _finish_function(pending: Pending, value: Any) -> Pair:
     site, control = pending.site, pending.control
     activation = pending.activation
     if activation is not None:
@@ -234,7 +235,8 @@ def _finish_function(prepared: Prepared, value: Any) -> Pair:
     needs = (*pending.tags, *pending.keyword_tags.values(), pending.tag)
     if not isinstance(value, _STEPPED):
         return value, (RET, site, control, None, needs)
-    run = pending.run = Run()
+    RUN.made[id(pending.code)] += 1
+    run = pending.run = Run(RUN.made[id(pending.code)])
     RUN.note_run(value, run)
     frame = _frame_of(value)
     if frame is not None and frame.f_code is pending.code:
@@ -249,9 +251,12 @@ def _frame_of(value: Any) -> FrameType | None:
     return None
 
 
-def result(prepared: Prepared, value: Any) -> Pair:
+def result(prepared: Prepared | Pending, value: Any) -> Pair:
     """What a call gave, with its tag."""
     HERE.operation, HERE.pending = prepared.before, None
+    if type(prepared) is Pending:
+        return _finish_function(prepared, value)
+    assert type(prepared) is Prepared
     return prepared.finish(prepared, value)
 
 
@@ -297,15 +302,15 @@ def keywords(
 # --- a call, from the callee ---------------------------------------------------------------------
 
 
-def enter(number: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def enter(
+    number: int, values: tuple[Any, ...], of_lambda: FrameType | None = None
+) -> tuple[Any, ...]:
     """The beginning of a function: its activation, control, and the tags of its arguments."""
-    return _enter(number, values, sys._getframe(1))
-
-
-def _enter(number: int, values: tuple[Any, ...], frame: FrameType) -> tuple[Any, ...]:
     info = FUNCTIONS[number]
-    pending, HERE.pending = HERE.pending, None
-    operation = HERE.operation
+    frame = of_lambda or sys._getframe(1)
+    here = HERE
+    pending, here.pending = here.pending, None
+    operation, here.operation = here.operation, None
     is_direct = False
     if info.is_stepped:
         pending = _started(frame)
@@ -321,23 +326,27 @@ def _enter(number: int, values: tuple[Any, ...], frame: FrameType) -> tuple[Any,
     RUN.frames[id(frame)] = activation
     activation.start = RUN.time
     activation.values = values
-    activation.roots = _roots(info, frame)
+    if info.global_names or info.free_names:
+        activation.roots = _roots(info, frame)
     activation.operation = None if is_direct else operation
-    HERE.operation = None
     if pending is not None:
         pending.activation = activation
         if pending.run is not None:
             pending.run.activation = activation
+            activation.made = pending.run.number
         control = (FRAME, pending.site, pending.control, pending.tag, activation)
+        activation.guarded = parent.guarded or SITES[pending.site].is_guarded or info.is_stepped
         tags = _bind(info, pending, values, control)
     elif operation is not None and operation.activation is parent:
+        activation.guarded = True
         control = (FRAME, operation.site, operation.control, None, activation)
         known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
         tags = [(ARG, operation.site, control, known.tag(each), ()) for each in values]
     else:
         control = (FRAME, 0, parent.control, RUN.passed, activation)
+        activation.guarded = activation.number > 1
         if activation.number == 1:
-            scan((*values, *activation.roots))
+            scan((*values, *activation.roots, *info.fixed))
         tags = [(INPUT, 0, control, None, (), name) for name in _names(info)]
     activation.control = control
     activation.arguments = tuple(tags)
@@ -407,7 +416,9 @@ def _bind(
 ) -> list[Tag]:
     """The tags of the arguments of a call, as the language binds them to parameters."""
     site, given, named = pending.site, pending.tags, pending.keyword_tags
-    found = _DEFAULTS.get(id(pending.function))
+    if len(given) == len(info.positional) == len(values):
+        return [(ARG, site, control, tag, ()) for tag in given]
+    found = _DEFAULTS.get(id(pending.defined))
     defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
     tags: list[Tag] = []
     count = len(info.positional)
@@ -467,9 +478,10 @@ def note_current(activation: Activation, error: BaseException) -> None:
 
 def leave(activation: Activation) -> None:
     """The end of a function."""
-    RUN.time += 1
-    activation.end = RUN.time
-    RUN.frames.pop(id(sys._getframe(1)), None)
+    run = RUN
+    run.time += 1
+    activation.end = run.time
+    run.frames.pop(id(sys._getframe(1)), None)
     left(activation)
 
 
@@ -487,7 +499,7 @@ def left(activation: Activation) -> None:
 def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[..., Pair]) -> Any:
     """The body of a lambda expression."""
     frame = sys._getframe(1)
-    activation, control, *tags = _enter(number, values, frame)
+    activation, control, *tags = enter(number, values, frame)
     try:
         return returned(activation, control, site, body(control, *tags))
     except BaseException as error:

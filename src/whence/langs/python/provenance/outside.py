@@ -21,7 +21,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_of,
     synchronise,
 )
-from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
+from whence.langs.python.provenance.state import HERE, RUN, Operation
 from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, Pair, Tag
 from whence.langs.python.provenance.texts import printed
 
@@ -39,7 +39,7 @@ class Prepared:
 
     __slots__ = (
         "arguments", "before", "called", "finish", "function", "in_sight", "keywords", "operation",
-        "pending", "tag",
+        "tag",
     )  # fmt: skip
 
     def __init__(
@@ -52,7 +52,6 @@ class Prepared:
         self.finish = finish
         self.before = before
         self.operation: Operation | None = None
-        self.pending: Pending | None = None
         self.called: Pair = (None, None)
         self.tag: Tag = None
         self.in_sight = False

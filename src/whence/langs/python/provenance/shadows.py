@@ -107,7 +107,8 @@ def is_container(value: Any) -> bool:
 def held(holder: Any, value: Any) -> None:
     """Note that an object came to hold another: what reaches the one reaches the other."""
     if type(value) not in SCALARS:
-        RUN.edges.append((RUN.time, id(holder), id(value)))
+        RUN.holders.append(id(holder))
+        RUN.held.append(id(value))
 
 
 def part_of(
@@ -134,7 +135,8 @@ def scan(roots: Iterable[Any]) -> None:
         for each in gc.get_referents(thing):
             if type(each) in SCALARS or isinstance(each, _SHARED):
                 continue
-            RUN.edges.append((RUN.time, id(thing), id(each)))
+            RUN.holders.append(id(thing))
+            RUN.held.append(id(each))
             if id(each) not in seen:
                 if len(seen) > _MOST:
                     RUN.is_scanned = False
