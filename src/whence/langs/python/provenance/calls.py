@@ -127,7 +127,7 @@ def defined(site: int, control: Control) -> Tag:
 def prepare(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair],
-) -> Prepared | Pending:  # fmt: skip
+) -> Prepared | Pending | Modelled:  # fmt: skip
     """All that is needed to make a call from the program's own frame."""
     function, tag = called
     if type(function) is FunctionType and id(function.__code__) in CODES:
@@ -139,21 +139,20 @@ def prepare(
         pending.function = function
         pending.arguments = pending.values[1:]
         return pending
-    if type(function) is BuiltinFunctionType and _is_simple(function, arguments, keywords):
+    is_builtin = type(function) is BuiltinFunctionType
+    if is_builtin and _is_simple(function, arguments, keywords):
         return _prepare_simple(site, control, called, arguments)
     model = model_for(function)
     if model is not None:
         before = HERE.operation
-        receiver_pair = (getattr(function, "__self__", None), receiver_tag(tag))
+        receiver_pair = (getattr(function, "__self__", None), receiver_tag(tag) if tag else None)
         made = model(site, control, receiver_pair, arguments, keywords)
         if made is not NotImplemented:
-            return Prepared(_given, [made], {}, lambda _, value: value, before)
+            return Modelled(made, before)
     if isinstance(function, type):
         return prepare_instance(site, control, called, arguments, keywords, is_rewritten)
     receiver_operand: tuple[Pair, ...] = ()
-    if type(function) is MethodType or (
-        type(function) is BuiltinFunctionType and function.__self__ is not None
-    ):
+    if type(function) is MethodType or (is_builtin and function.__self__ is not None):
         receiver_operand = ((function.__self__, receiver_tag(tag)),)
     return prepare_outside(
         site, control, called, arguments, keywords, (*receiver_operand, *arguments)
@@ -198,8 +197,21 @@ def _finish_simple(prepared: Prepared, value: Any) -> Pair:
     return value, tag
 
 
-def _given(value: Any) -> Any:
-    return value
+class Modelled:
+    """A call that a model has made: the program's own frame only takes what came of it."""
+
+    __slots__ = ("arguments", "before")
+
+    def __init__(self, made: Pair, before: Operation | None):
+        self.arguments = (made,)
+        self.before = before
+
+    keywords: dict[str, Any] = {}
+
+    @staticmethod
+    def function(made: Pair) -> Pair:
+        """What is called in place of what has run."""
+        return made
 
 
 def receiver_tag(tag: Tag) -> Tag:
@@ -251,11 +263,13 @@ def _frame_of(value: Any) -> FrameType | None:
     return None
 
 
-def result(prepared: Prepared | Pending, value: Any) -> Pair:
+def result(prepared: Prepared | Pending | Modelled, value: Any) -> Pair:
     """What a call gave, with its tag."""
     HERE.operation, HERE.pending = prepared.before, None
     if type(prepared) is Pending:
         return _finish_function(prepared, value)
+    if type(prepared) is Modelled:
+        return value  # type: ignore[no-any-return]
     assert type(prepared) is Prepared
     return prepared.finish(prepared, value)
 
