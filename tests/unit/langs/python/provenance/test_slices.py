@@ -8,7 +8,9 @@ import pytest
 from perturbed import Mark, check
 from shadowed import CLEANED, mark
 
+from whence.langs.python.provenance.marks import Criterion
 from whence.langs.python.provenance.slices import influencing
+from whence.langs.python.provenance.tags import Activation
 
 MARK = Mark((("main", 0),), (("attribute", "n"),))
 
@@ -118,3 +120,31 @@ def test_who_left_something_out_is_in_the_widest_slice_of_what_lacks_it(body: st
     marked = mark(source, "main", "")
     given = [each.values[0] for each in influencing(marked.criterion, 3) if each.name == "wanted"]
     assert 2 in given, given
+
+
+KEPT_OUT = """
+def wanted(x): return x != 2
+def count(x): return x - 2
+def main():
+    found = []
+    for x in [1, 2, 3]:
+        if wanted(x) and count(x): found.append(x)
+    return found
+main()
+"""
+
+
+@pytest.mark.parametrize("function", ["wanted", "count"])
+def test_making_calls_go_wrong_shows_a_slice_without_what_kept_something_out(
+    function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check(KEPT_OUT, Mark((("main", 0),), ())).violations == ()
+    monkeypatch.setattr("perturbed.influencing", _without_decisions)
+    found = check(KEPT_OUT, Mark((("main", 0),), ()))
+    assert any(each.startswith(f"{function} ") for each in found.violations), found
+
+
+def _without_decisions(criterion: Criterion, width: int) -> frozenset[Activation]:
+    """The hole that slices once had: what was tested and left no trace in the list."""
+    deciding = {"wanted", "count"}
+    return frozenset(each for each in influencing(criterion, width) if each.name not in deciding)

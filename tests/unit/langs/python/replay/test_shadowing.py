@@ -43,13 +43,16 @@ main("4 5 6", 2)
 class Recorded:
     """A program that was recorded, and marks on its calls."""
 
-    def __init__(self, folder: Path, source: str = PROGRAM, *options: str, stdin: str = ""):
+    def __init__(
+        self, folder: Path, source: str = PROGRAM, *options: str, stdin: str = "",
+        check: bool = True,
+    ):  # fmt: skip
         (folder / "program.py").write_text(textwrap.dedent(source))
         path = folder / "run.whence"
         environment, seed_by = pinned(os.environ)
         subprocess.run(
             [*launcher(), "--output", str(path), "--repeatable", seed_by, *options, "program.py"],
-            env=environment, cwd=folder, capture_output=True, check=True, input=stdin, text=True,
+            env=environment, cwd=folder, capture_output=True, check=check, input=stdin, text=True,
         )  # fmt: skip
         self.path = path
         self.tree: ColumnTree = open_trace(path)
@@ -303,3 +306,91 @@ def test_a_run_with_tags_that_leaves_its_journal_is_not_believed(tmp_path: Path)
     (tmp_path / "program.py").write_text(source.replace("time.sleep(0)", "time.time()"))
     unknown = run.origin(run.nodes("f")[0], "result").unknown
     assert "it asked for time.time(), recorded was time.sleep" in unknown
+
+
+STEPPED = """
+def numbers(text):
+    for word in text.split():
+        yield int(word)
+def doubled(source):
+    for n in source:
+        yield {"n": n * 2}
+def main():
+    first, second = doubled(numbers("1 2")), doubled(numbers("3 4"))
+    return [*second, *first]
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def stepped(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("stepped"), STEPPED)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_a_generator_yielded_is_followed_whichever_began_first(
+    stepped: Recorded, which: int
+) -> None:
+    made = stepped.nodes("doubled")[which]
+    found = stepped.origin(made, "yielded[1]['n']")
+    assert (found.node, found.expression) == (made, "n * 2")
+    influence = stepped.influence(made, "yielded[1]['n']")
+    assert influence is not None
+    assert stepped.nodes("numbers")[which] in influence.nodes
+    assert stepped.nodes("numbers")[1 - which] not in influence.nodes
+    assert not influence.complete
+
+
+RAISING = """
+def limit(n):
+    return n + 1 if n < 3 else 4
+def check(n):
+    if n > limit(n): raise ValueError(n)
+    return n
+def checked(numbers):
+    return [check(n) for n in numbers]
+def main():
+    checked([1, 2])
+    checked([3, 7])
+main()
+"""
+
+
+@pytest.mark.parametrize("marked", ["check", "checked", ""])
+def test_an_exception_is_followed_to_the_tests_that_led_to_it(tmp_path: Path, marked: str) -> None:
+    source = RAISING if not marked else RAISING.replace("\nmain()", "\ntry: main()\nexcept: 0")
+    raising = tmp_path / "raising"
+    raising.mkdir()
+    recorded = Recorded(raising, source, check=bool(marked))
+    node = recorded.nodes(marked)[-1] if marked else 0
+    found = recorded.origin(node, "raised")
+    assert (found.node, found.expression) == (recorded.nodes("check")[3], "raise ValueError(n)")
+    influence = recorded.influence(node, "raised")
+    assert influence is not None
+    assert recorded.nodes("limit")[3] in influence.nodes
+    assert recorded.nodes("limit")[0] not in influence.nodes
+    assert not influence.complete, "another exception, raised before, would have come instead"
+
+
+GUARDED = """
+def check(n): return None
+def other(n): return None
+def parsed(n):
+    found = n
+    try: check(n)
+    except ValueError: found = 0
+    other(n)
+    return [found]
+parsed(1)
+"""
+
+
+def test_a_call_that_should_have_raised_is_in_the_widest_slice_where_that_is_caught(
+    tmp_path: Path,
+) -> None:
+    recorded = Recorded(tmp_path, GUARDED)
+    influence = recorded.influence(recorded.nodes("parsed")[0], "result[0]")
+    assert influence is not None
+    assert recorded.nodes("check")[0] in influence.slices()[-1]
+    assert recorded.nodes("other")[0] not in influence.slices()[-1]
+    assert influence.complete
