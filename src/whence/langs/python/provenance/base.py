@@ -25,7 +25,10 @@ Wanted = tuple[int, str] | None
 class Base:
     """The state of a rewriting: one module, from its text to its new syntax tree."""
 
-    def __init__(self, source: str, file: str, module: int, *, dual: bool, wanted: Wanted):
+    def __init__(
+        self, source: str, file: str, module: int, *, dual: bool, wanted: Wanted,
+        tree: ast.Module | None = None,
+    ):  # fmt: skip
         self.file = file
         self.module = constant(module)
         self.module_number = module
@@ -33,7 +36,7 @@ class Base:
         """Whether functions also keep their own body, for when nothing is shadowed."""
         self.wanted = wanted
         """Of the function with whose call the shadowing begins: its first line and name."""
-        self.tree = ast.parse(source, file)
+        self.tree = tree or ast.parse(source, file)
         self.lines: Sequence[str] = source.splitlines()
         self.scope: Scope = module_scope()
         self.qualname = ""

@@ -21,7 +21,7 @@ from types import (
     GeneratorType,
     MethodType,
 )
-from typing import Any
+from typing import Any, ClassVar
 
 from whence.langs.python.provenance.constructing import prepare_instance
 from whence.langs.python.provenance.finding import model_for
@@ -202,11 +202,11 @@ class Modelled:
 
     __slots__ = ("arguments", "before")
 
+    keywords: ClassVar[dict[str, Any]] = {}
+
     def __init__(self, made: Pair, before: Operation | None):
         self.arguments = (made,)
         self.before = before
-
-    keywords: dict[str, Any] = {}
 
     @staticmethod
     def function(made: Pair) -> Pair:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,13 +45,13 @@ class Recorded:
 
     def __init__(
         self, folder: Path, source: str = PROGRAM, *options: str, stdin: str = "",
-        check: bool = True,
+        check: bool = True, words: Sequence[str] = ("program.py",),
     ):  # fmt: skip
         (folder / "program.py").write_text(textwrap.dedent(source))
         path = folder / "run.whence"
         environment, seed_by = pinned(os.environ)
         subprocess.run(
-            [*launcher(), "--output", str(path), "--repeatable", seed_by, *options, "program.py"],
+            [*launcher(), "--output", str(path), "--repeatable", seed_by, *options, *words],
             env=environment, cwd=folder, capture_output=True, check=check, input=stdin, text=True,
         )  # fmt: skip
         self.path = path
@@ -394,3 +394,32 @@ def test_a_call_that_should_have_raised_is_in_the_widest_slice_where_that_is_cau
     assert recorded.nodes("check")[0] in influence.slices()[-1]
     assert recorded.nodes("other")[0] not in influence.slices()[-1]
     assert influence.complete
+
+
+TESTS = """
+def half(n): return n // 2
+def total(numbers): return sum(numbers)
+class Odd:
+    def __init__(self, n): self.n = n
+    def __eq__(self, other): return self.n == other.n
+    def __repr__(self): return f"Odd({half(self.n)})"
+def test_totals():
+    numbers = [half(4), half(7)]
+    assert total(numbers) == 5
+    assert Odd(numbers[1]) == Odd(3)
+    assert Odd(numbers[0]) == Odd(3)
+"""
+
+
+def test_what_a_test_gave_to_a_call_is_followed_although_pytest_rewrites_the_test(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "test_it.py").write_text(TESTS)
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    recorded = Recorded(tmp_path, words=words, check=False)
+    found = recorded.origin(recorded.nodes("total")[0], "numbers[1]", is_input=True)
+    assert (found.node, found.expression) == (recorded.nodes("half")[1], "n // 2")
+    # What pytest called to explain the failure was called again, so that the runs can be compared.
+    marked = recorded.origin(recorded.nodes("Odd.__eq__")[1], "self.n", is_input=True)
+    assert marked.node == recorded.nodes("half")[0]
+    assert recorded.nodes("Odd.__repr__")
