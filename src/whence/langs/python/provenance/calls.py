@@ -332,7 +332,10 @@ def enter(
         is_direct = True
     else:
         pending = _expected(operation, frame, values)
-    parent = pending.control[4] if pending is not None else _nearest(frame)
+    if info.is_stepped and pending is not None:
+        parent = pending.control[4]  # whoever made it
+    else:
+        parent = RUN.frames.get(id(frame.f_back)) or _nearest(frame)
     RUN.number += 1
     RUN.time += 1
     activation = Activation(RUN.number, info, parent)
@@ -401,14 +404,15 @@ def _started(frame: FrameType) -> Pending | None:
 
 
 def _nearest(frame: FrameType) -> Activation:
-    """The call that a call out of nowhere came from: the nearest on the interpreter's stack."""
+    """The call that a call came from: the nearest on the interpreter's stack, or the one that
+    started the thread."""
     outer = frame.f_back
     while outer is not None:
         found = RUN.frames.get(id(outer))
         if found is not None:
             return found
         outer = outer.f_back
-    return RUN.root
+    return RUN.started_by()
 
 
 def _names(info: FunctionInfo) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from whence.langs.python.provenance.iteration import Source
@@ -71,6 +72,8 @@ def prepare_outside(
     if called[0] is print:
         prepared.operation.text = printed(site, control, arguments, keywords)
     note_passed(prepared.operation)
+    if type(called[0]) is MethodType:
+        RUN.note_start(called[0], control[4])
     HERE.operation, HERE.pending = prepared.operation, None
     return prepared
 

@@ -110,6 +110,8 @@ class ShadowRun:
         """Iterators and views, with what they are of."""
         self.ends: dict[int, tuple[Any, Tag]] = {}
         """What was gone through to an end that the program itself decided, with that decision."""
+        self.threads: dict[int, tuple[Any, Activation]] = {}
+        """Threads, by their address, with the calls that started them."""
         self.modules: dict[int, Shadow] = {}
         """The variables of rewritten modules, by their number."""
         self.namespaces: dict[int, int] = {}
@@ -131,6 +133,17 @@ class ShadowRun:
         self.root = Activation(0, None, None)
         self.root.control = (FRAME, 0, None, None, self.root)
         self.activations: list[Activation] = [self.root]
+
+    def note_start(self, called: Any, activation: Activation) -> None:
+        """If a thread is about to be started: what runs in it hangs below who started it."""
+        thread = getattr(called, "__self__", None)
+        if isinstance(thread, threading.Thread) and called.__name__ == "start":
+            self.threads[id(thread)] = (thread, activation)
+
+    def started_by(self) -> Activation:
+        """The call that started this thread; the run itself, if none did."""
+        thread = threading._active.get(threading.get_ident()) if self.threads else None  # type: ignore[attr-defined]
+        return self.threads.get(id(thread), (None, self.root))[1]
 
     def note_run(self, thing: Any, run: Run) -> None:
         """Remember whose a generator or coroutine is, for as long as it lives."""

@@ -423,3 +423,26 @@ def test_what_a_test_gave_to_a_call_is_followed_although_pytest_rewrites_the_tes
     marked = recorded.origin(recorded.nodes("Odd.__eq__")[1], "self.n", is_input=True)
     assert marked.node == recorded.nodes("half")[0]
     assert recorded.nodes("Odd.__repr__")
+
+
+LATER = """
+import threading
+def parse(text): return int(text)
+def total(numbers): return sum(numbers)
+def work(out): out.append(total([1, 2]))
+def main(out):
+    thread = threading.Thread(target=work, args=(out,))
+    thread.start()
+    thread.join()
+    return [total(map(parse, ["4", "5"])), *out]
+main([])
+"""
+
+
+def test_calls_that_others_make_later_or_elsewhere_are_known_again(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, LATER)
+    found = recorded.origin(recorded.nodes("main")[0], "result[0]")
+    assert (found.node, found.expression) == (recorded.nodes("total")[1], "sum(numbers)")
+    influence = recorded.influence(recorded.nodes("main")[0], "result[0]")
+    assert influence is not None
+    assert set(recorded.nodes("parse")) <= influence.nodes
