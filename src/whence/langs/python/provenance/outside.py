@@ -18,6 +18,7 @@ from whence.langs.python.provenance.shadows import (
     Candidates,
     adopt,
     everything,
+    held_out_of_sight,
     is_container,
     shadow_of,
     synchronise,
@@ -109,6 +110,7 @@ def outside_tag(
     tag = candidates.tag(value)
     if tag is not None and tag[0] == OP:
         tag = (NEW, site, control, None, needs)
+        held_out_of_sight(value)
         if shadow_of(value) is None and not adopt(value, candidates) and hasattr(value, "__next__"):
             OpaqueSource(value, operands)
     return tag
@@ -135,6 +137,7 @@ def reread(operation: Operation, *, selects: bool = False) -> None:
         if type(value) in SCALARS:
             continue
         synchronise(value, operation.site, operation.control, operands, selects=selects)
+        held_out_of_sight(value)
         shadow = shadow_of(value)
         if shadow is not None:
             for part, _ in list(shadow.parts()):

@@ -123,6 +123,23 @@ def part_of(
     return (LOAD, site, control, part, (tag, *needs), RUN.time, id(thing), step[1])
 
 
+def held_out_of_sight(thing: Any) -> None:
+    """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
+
+    What has items or attributes tells itself what it holds, when that is stored.
+    """
+    if isinstance(thing, (*_SEQUENCES, dict, *_SETS, *_SHARED)) or type(thing) in SCALARS:
+        return
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is not None and shadow.attributes:
+        return
+    for each in gc.get_referents(thing):
+        held(thing, each)
+        if type(each) in {list, tuple, dict} and id(each) not in RUN.shadows:
+            for inner in gc.get_referents(each):
+                held(each, inner)
+
+
 _MOST = 200_000
 
 

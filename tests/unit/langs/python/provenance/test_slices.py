@@ -148,3 +148,25 @@ def _without_decisions(criterion: Criterion, width: int) -> frozenset[Activation
     """The hole that slices once had: what was tested and left no trace in the list."""
     deciding = {"wanted", "count"}
     return frozenset(each for each in influencing(criterion, width) if each.name not in deciding)
+
+
+QUEUED = """
+import queue
+class Box:
+    def __init__(self): self.n = 1
+def touched(waiting): return None
+def other(n): return None
+def main():
+    box, waiting = Box(), queue.SimpleQueue()
+    waiting.put(box)
+    touched(waiting)
+    other(3)
+    return box
+main()
+"""
+
+
+def test_who_reaches_an_object_by_what_an_extension_holds_is_in_the_widest_slice() -> None:
+    found = mark(QUEUED, "main", ".n").calls(3)
+    assert "touched" in found
+    assert "other" not in found
