@@ -24,7 +24,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-import intention
 import twins
 
 from whence.app import Debugging
@@ -32,11 +31,8 @@ from whence.cli.opening import open_any, reruns_of
 from whence.langs.python.oracles.contracts import contracts_of
 from whence.langs.python.oracles.reference import oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
-from whence.langs.python.symptoms import first_answers
-from whence.model.call import PRINTED, Mark, MarkedPart
 from whence.model.diagnosis import Status
 from whence.model.question import Question
-from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Answer, Judgement, Verdict
 from whence.ports import Oracle
 from whence.search.registry import DEFAULT, STRATEGIES
@@ -75,8 +71,12 @@ class Case:
 
     bug: twins.Bug
     tree: ColumnTree
-    truth: dict[int, Verdict]
-    wrong: dict[int, tuple[MarkedPart, ...]]
+    person: twins.Person
+
+    @property
+    def truth(self) -> dict[int, Verdict]:
+        """What is said of each call by one who judges it by what it was given."""
+        return self.person.verdicts
 
 
 def debug(
@@ -92,7 +92,7 @@ def debug(
     if recording is not None:
         _, provenance = open_any(recording)
         debugging = Debugging(State(tree, provenance), reruns=reruns_of(provenance), may_run=True)
-        wrong = Answered(marked_output(case))
+        wrong = Answered(twins.seen_first(case.bug, tree))
     started = time.perf_counter()
     outcome = debugging.start([StrategyChosen(strategy), wrong])
     spent += time.perf_counter() - started
@@ -100,9 +100,9 @@ def debug(
         question = outcome.question
         lines = question_lines(question, debugging.counts.person + 1, WIDTH_IN_PIPES)
         debugging.shown("\n".join(line.text for line in lines))
-        parts = case.wrong.get(question.node, ()) if recording is not None else ()
-        mark = parts[0].mark if parts else None
-        answer = Answer(question.node, case.truth[question.node], mark)
+        answer = Answer(question.node, case.truth[question.node])
+        if recording is not None:
+            answer = case.person.answer(question.node)
         started = time.perf_counter()
         outcome = debugging.send(Answered((answer,)))
         spent += time.perf_counter() - started
@@ -120,22 +120,7 @@ def debug(
 def recorded(bug: twins.Bug, folder: Path) -> Case:
     """The program's run, and what its twin makes of each call."""
     tree = twins.record(bug, "buggy", folder / f"{bug.name}.whence", whole=False)
-    return Case(bug, tree, *twins.intended(bug, tree))
-
-
-def marked_output(case: Case) -> tuple[Answer, ...]:
-    """What is said first by one who sees which line of the output is wrong, if one is."""
-    top = Answer(case.tree.id(0), Verdict.WRONG, by="symptom")
-    ours, theirs = (twins.run(case.bug, twin)[1].splitlines() for twin in ("buggy", "repaired"))
-    wrong = [n for n, line in enumerate(ours) if line not in theirs[n : n + 1]]
-    if not wrong:
-        return (top,)
-    steps = [f"[{wrong[0]}]"]
-    if wrong[0] < len(theirs) and ours[wrong[0]]:
-        steps.append(intention.wrong_letters(ours[wrong[0]], theirs[wrong[0]]))
-    symptom = Symptom(SymptomKind.OUTPUT, line=wrong[0] + 1)
-    _, *others = first_answers(case.tree, symptom)
-    return (replace(top, mark=Mark(PRINTED, tuple(steps))), *others)
+    return Case(bug, tree, twins.person(bug, tree))
 
 
 @dataclass
@@ -178,7 +163,7 @@ def with_reference(case: Case, folder: Path) -> Session:
     oracle = oracle_of(tree, str(case.bug.folder / "repaired.py"))
     try:
         watched = Watched(oracle, case)
-        session = debug(Case(case.bug, tree, case.truth, case.wrong), DEFAULT, [watched])
+        session = debug(Case(case.bug, tree, case.person), DEFAULT, [watched])
         reasons = "; ".join(why for why, _ in oracle.kept.most_common(2))
         not_known = reasons if session.questions else ""
         return replace(session, not_known=not_known, mistakes=watched.mistakes)

@@ -244,6 +244,8 @@ class Judged:
     origin: Origin | None = None
     influence: Influence | None = None
     """Where the part that was marked with the answer came from, and what could have made it."""
+    holds_others: bool = False
+    """Whether the part holds others: then what is wrong may be what it lacks, or has too much."""
 
 
 class OpenCalls(Protocol):

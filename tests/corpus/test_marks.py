@@ -1,4 +1,4 @@
-"""Sessions in which the wrong part is marked: the twin tells which part, and the fault is found.
+"""Sessions in which what is wrong is marked: the twin tells what, and the fault is found.
 
 A slice sets calls aside that seem not to matter. Whatever it sets aside wrongly is found all the
 same, because it is widened before anybody is blamed.
@@ -16,9 +16,9 @@ from twins import Bug
 from whence.app import Debugging
 from whence.cli.opening import open_any, reruns_of
 from whence.model.diagnosis import Status
-from whence.model.verdict import Answer, Verdict
 from whence.session.events import Answered, Ask, Found
 from whence.session.state import State
+from whence.tree.memory import ColumnTree
 
 FEW = {"property_temperature", "typed_routes"}
 """In these a slice leaves little of the tree."""
@@ -33,15 +33,12 @@ def located(bug: Bug, path: Path) -> tuple[bool, int]:
     """Whether the function at fault is blamed, and how many marks led to a call that made them."""
     twins.record(bug, "buggy", path, whole=False)
     tree, provenance = open_any(path)
-    verdicts, wrong = twins.intended(bug, tree)  # type: ignore[arg-type]
+    assert isinstance(tree, ColumnTree)
+    person = twins.person(bug, tree)
     debugging = Debugging(State(tree, provenance), reruns=reruns_of(provenance), may_run=True)
-    symptom = Answer(tree.id(0), Verdict.WRONG, by="symptom")
-    outcome = debugging.start([Answered((symptom,))])
+    outcome = debugging.start([Answered(twins.seen_first(bug, tree))])
     while isinstance(outcome, Ask):
-        node = outcome.question.node
-        marked = wrong.get(node, ()) if verdicts[node] is Verdict.WRONG else ()
-        mark = marked[0].mark if marked else None
-        outcome = debugging.send(Answered((Answer(node, verdicts[node], mark),)))
+        outcome = debugging.send(Answered((person.answer(outcome.question.node),)))
     assert isinstance(outcome, Found) and outcome.diagnosis.status is Status.FOUND
     assert outcome.diagnosis.node is not None
     position = tree.position(outcome.diagnosis.node)

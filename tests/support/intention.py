@@ -13,6 +13,9 @@ its reference oracle. It is what a person would say who knows the repaired progr
 A call is known by its function and by how many calls of that function started before it. (A
 recording numbers generators by when they were made, and they start later.)
 
+Of every call it is also told what it was given. Told of the repaired program as well, that shows
+which calls were given what they should never get (`twins.misled`).
+
 Invariant: each function starts as often as was recorded. If not, all answers are refused.
 """
 
@@ -21,6 +24,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import enum
 import hashlib
 import io
 import json
@@ -157,7 +161,7 @@ def parts(root: str, value: Any) -> dict[str, str]:
         held = _held(part) if depth < DEEPEST and id(part) not in seen else None
         if held is None:
             plain = part is None or type(part) in (bool, int, float, str, bytes)
-            plain = plain or type(part).__module__ in _BY_TEXT
+            plain = plain or type(part).__module__ in _BY_TEXT or isinstance(part, enum.Enum)
             found[path] = repr(part) if plain else type(part).__name__
             continue
         seen.add(id(part))
@@ -172,15 +176,24 @@ def _held(value: Any) -> list[tuple[str, Any]] | None:
     if isinstance(value, dict):
         keys = [key for key in dict.keys(value) if type(key) in (int, str)]
         return [(f"[{key!r}]", dict.__getitem__(value, key)) for key in keys]
-    if isinstance(value, types.ModuleType | type | types.FunctionType | BaseException):
+    if isinstance(value, types.ModuleType | type | types.FunctionType | BaseException | enum.Enum):
         return None
     names = getattr(value, "__dict__", None)
     return None if names is None else [(f".{name}", names[name]) for name in names]
 
 
+def outcome_parts(outcome: list[Any]) -> dict[str, str]:
+    """The parts of what came of a call; an exception is one part."""
+    if outcome[0] == "raised":
+        return {"raised": f"{type(outcome[1]).__name__} {outcome[1].args!r:.200}"}
+    return parts("result", outcome[1]) if outcome[0] == "returned" else {}
+
+
 def wrong_parts(ours: dict[str, str], intended: dict[str, str]) -> list[str]:
     """Which parts are not as intended: single values first, then what lacks or has too much."""
     wrong = [path for path in ours if ours[path] != intended.get(path)]
+    if "raised" in intended and "raised" not in ours:
+        return []  # it is not a part that is wrong
     single = [path for path in wrong if " of " not in ours[path]]
     first = [path + _letters(ours[path], intended[path]) for path in single[:1] if path in intended]
     return [*first, *single, *(path for path in reversed(wrong) if path not in single)]
@@ -217,6 +230,7 @@ class Watch:
     names: list[str] = field(default_factory=list)
     intended: bytes = b""
     parts: dict[str, str] = field(default_factory=dict)
+    yields: int = 0
     seen: list[str] = field(default_factory=list)
     printed_from: int = 0
 
@@ -230,6 +244,9 @@ class Intention:
         self.counts: Counter[str] = Counter()
         self.verdicts: dict[int, str] = {}
         self.wrong: dict[int, list[str]] = {}
+        self.given: list[tuple[str, str, dict[str, str]]] = []
+        """Of each call: its function, its place in the tree of calls, the parts of its inputs."""
+        self._places: dict[Any, tuple[str, Counter[str]]] = {}
         self.watched: dict[Any, Watch] = {}
         self.report = -1
         self.target: Any = None
@@ -266,15 +283,31 @@ class Intention:
         name = code.co_qualname
         number = self.wanted.get((name, self.counts[name]))
         self.counts[name] += 1
-        if number is not None and self.report < 0:
-            self._ask(number, sys._getframe(1), code)
-
-    def _ask(self, number: int, frame: Any, code: Any) -> None:
+        if self.report >= 0:
+            return
+        frame = sys._getframe(1)
         count = code.co_argcount + code.co_kwonlyargcount
         count += bool(code.co_flags & 4) + bool(code.co_flags & 8)
-        names = list(code.co_varnames[:count])
-        inputs = [frame.f_locals.get(name) for name in names]
-        watch = Watch(number, inputs, names, printed_from=self.out.tell())
+        inputs = {name: frame.f_locals.get(name) for name in code.co_varnames[:count]}
+        self._note(name, frame, inputs)
+        if number is not None:
+            self._ask(number, frame, inputs)
+
+    def _note(self, name: str, frame: Any, inputs: dict[str, Any]) -> None:
+        outer = frame.f_back
+        while outer is not None and outer not in self._places:
+            outer = outer.f_back
+        above, counts = self._places.setdefault(outer, ("", Counter()))
+        place = hashlib.sha256(f"{above} {name} {counts[name]}".encode()).hexdigest()
+        counts[name] += 1
+        self._places[frame] = place, Counter()
+        found: dict[str, str] = {}
+        for root, value in inputs.items():
+            found.update(parts(root, value))
+        self.given.append((name, place, found))
+
+    def _ask(self, number: int, frame: Any, inputs: dict[str, Any]) -> None:
+        watch = Watch(number, list(inputs.values()), list(inputs), printed_from=self.out.tell())
         read, write = os.pipe()
         child = os.fork()
         self.watched[frame] = watch
@@ -315,6 +348,8 @@ class Intention:
             return
         if not code.co_flags & 0x80:  # what a coroutine waits for is the event loop's business
             watch.seen.append(self._state(frame, watch, ["yielded", value]))
+            watch.parts.update(parts(f"yielded[{watch.yields}]", value))
+            watch.yields += 1
         if self.target is frame:
             builtins.__dict__[SWITCH] = False
 
@@ -329,14 +364,14 @@ class Intention:
     # --- comparing -------------------------------------------------------------------------------
 
     def _ended(self, frame: Any, outcome: list[Any]) -> None:
+        self._places.pop(frame, None)
         watch = self.watched.pop(frame, None)
         if watch is None:
             return
         last = "left" if outcome == ["left"] else self._state(frame, watch, outcome)
-        if outcome[0] == "returned":
-            watch.parts = parts("result", outcome[1])
-            for name, value in zip(watch.names, watch.inputs, strict=True):
-                watch.parts.update(parts(name, value))
+        watch.parts.update(outcome_parts(outcome))
+        for name, value in zip(watch.names, watch.inputs, strict=True):
+            watch.parts.update(parts(name, value))
         self._tell(watch, [*watch.seen, last])
 
     def _tell(self, watch: Watch, seen: list[str]) -> None:
@@ -400,7 +435,7 @@ def main() -> None:
     spec = json.loads(Path(sys.argv[1]).read_text())
     script = Path(spec["script"])
     intention = Intention(spec)
-    builtins.__dict__[SWITCH] = False
+    builtins.__dict__[SWITCH] = spec["repaired"]
     builtins.__dict__["__replaced__"], builtins.__dict__["__repaired__"] = replaced, repaired
     out, result = sys.stdout, {}
     sys.argv = [spec["script"], *spec["argv"]]
@@ -415,6 +450,7 @@ def main() -> None:
         exec(code, vars(module))
     intention.finish()
     result["verdicts"], result["wrong"] = intention.verdicts, intention.wrong
+    result["given"] = intention.given
     result["counts"] = dict(intention.counts)
     sys.stdout = out
     json.dump(result, out)

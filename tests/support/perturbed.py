@@ -1,6 +1,9 @@
 """Whether calls outside a slice matter: they are made to go wrong, and the marked part compared.
 
-A call goes wrong in two ways: it returns something else, or it changes all that it can reach.
+A call goes wrong in three ways: it returns or yields something else, or something that counts as
+false where what it gave counts as true, or it changes all that it can reach. Calls whose result is
+mostly tested, not used (booleans, None, numbers), come first: what they keep out of a value leaves
+no other trace.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any
 import pytest
 from shadowed import Marked
 
-from whence.langs.python.provenance import calls
+from whence.langs.python.provenance import calls, stepping
 from whence.langs.python.provenance.importing import Modules, run_source
 from whence.langs.python.provenance.marks import NoSuchPart, Step, criterion
 from whence.langs.python.provenance.runtime import SWITCH
@@ -70,6 +73,15 @@ def other(value: Any) -> Any:
     if kind is dict:
         return {key: other(each) for key, each in value.items()}
     return 99 if value is None else value
+
+
+def emptied(value: Any) -> Any:
+    """A value of the same kind that counts as false, or None."""
+    return type(value)() if type(value) in {int, float, str, list, tuple, dict} else None
+
+
+_DECIDING = (bool, type(None), int)
+_WAYS = {"result": other, "false": emptied}
 
 
 def _held(value: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -153,10 +165,18 @@ class _Run:
     def run(self, source: str) -> bool:
         """Whether it came to its end."""
 
+        return_, out_ = calls.returned, stepping.out
+
+        def changed(activation: Activation, given: Any) -> Any:
+            if activation.number == self.wrong and self.how in _WAYS:
+                return _WAYS[self.how](given[0]), given[1]
+            return given
+
         def returned(activation: Activation, control: Any, site: int, given: Any) -> Any:
-            if activation.number == self.wrong and self.how == "result":
-                given = (other(given[0]), given[1])
-            return calls.returned(activation, control, site, given)
+            return return_(activation, control, site, changed(activation, given))
+
+        def out(activation: Activation, site: int, control: Any, given: Any) -> Any:
+            return out_(activation, site, control, changed(activation, given))
 
         def leave(activation: Activation) -> None:
             if activation.number == self.wrong and self.how == "heap":
@@ -166,6 +186,8 @@ class _Run:
         names: Any = SWITCH.names
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
             patch.setattr(names, "returned", returned)
+            patch.setattr(calls, "returned", returned)  # what lambda expressions return
+            patch.setattr(names, "out", out)
             patch.setattr(names, "leave", _leaving(leave))
             try:
                 run_source(_code(source), on_enter=self.on_enter, on_leave=self.on_leave)
@@ -244,12 +266,12 @@ def check(source: str, mark: Mark, width: int = 3, most: int = 40) -> Checked:
     ]
     names = {each.number: each.name for each in others}
     total = len(RUN.activations)
-    if len(others) > most:
-        others = random.Random(str(mark)).sample(others, most)
-    numbers = [each.number for each in others]
+    random.Random(str(mark)).shuffle(others)
+    others.sort(key=lambda each: type(each.value) not in _DECIDING)
+    numbers = [each.number for each in others[:most]]
     wrong: list[str] = []
     for number in numbers:
-        for how in ("result", "heap"):
+        for how in (*_WAYS, "heap"):
             again = _Run(mark, number, how, limit=20 * total + 1000)
             again.run(source)
             if again.found is None:
@@ -257,7 +279,7 @@ def check(source: str, mark: Mark, width: int = 3, most: int = 40) -> Checked:
             after = again.shown
             if after != before:
                 wrong.append(f"{names[number]} {number} ({how}): {before} became {after}")
-    return Checked(tuple(wrong), 2 * len(numbers), len(inside), total)
+    return Checked(tuple(wrong), 3 * len(numbers), len(inside), total)
 
 
 __all__ = ["Checked", "Mark", "Marked", "check", "some_marks"]

@@ -14,19 +14,22 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import intention
 import numpy as np
 from recorded import environment
 
 from whence.errors import WhenceError
+from whence.langs.python.symptoms import first_answers
 from whence.langs.python.trace.opening import open_trace
-from whence.model.call import MarkedPart, find_mark
-from whence.model.verdict import Verdict
+from whence.model.call import PRINTED, RAISED, Mark, MarkedPart, OutcomeKind, find_mark
+from whence.model.symptom import Symptom, SymptomKind
+from whence.model.verdict import Answer, Verdict
 from whence.tree.memory import ColumnTree
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -182,6 +185,47 @@ class Refused(Exception):
     """It is not known what the twin would have done."""
 
 
+@dataclass(frozen=True)
+class Person:
+    """Who knows the repaired program by heart, and marks the parts that are wrong.
+
+    Of a call that was given what it should never get, that is said, and which part it is.
+    """
+
+    verdicts: dict[int, Verdict]
+    wrong: dict[int, tuple[MarkedPart, ...]]
+    misled: dict[int, tuple[MarkedPart, ...]]
+
+    def answer(self, node: int) -> Answer:
+        verdict, parts = self.verdicts[node], self.wrong.get(node, ())
+        if node in self.misled:
+            verdict, parts = Verdict.INADMISSIBLE, self.misled[node]
+        return Answer(node, verdict, parts[0].mark if parts else None)
+
+
+def person(bug: Bug, tree: ColumnTree) -> Person:
+    return Person(*intended(bug, tree), misled(bug, tree))
+
+
+def seen_first(bug: Bug, tree: ColumnTree) -> tuple[Answer, ...]:
+    """What is said first by one who knows what the program should print, or that it should not end
+    with an exception: the letters, line or exception that are wrong."""
+    top = Answer(tree.id(0), Verdict.WRONG, by="symptom")
+    (status, ours, _), (_, theirs, _) = (run(bug, twin) for twin in ("buggy", "repaired"))
+    lines, right = ours.splitlines(), theirs.splitlines()
+    wrong = [n for n, line in enumerate(lines) if line not in right[n : n + 1]]
+    if wrong:
+        steps = [f"[{wrong[0]}]"]
+        if wrong[0] < len(right) and lines[wrong[0]]:
+            steps.append(intention.wrong_letters(lines[wrong[0]], right[wrong[0]]))
+        _, *others = first_answers(tree, Symptom(SymptomKind.OUTPUT, line=wrong[0] + 1))
+        return (replace(top, mark=Mark(PRINTED, tuple(steps))), *others)
+    if status and tree.call(0).outcome.kind is OutcomeKind.RAISED:
+        _, *others = first_answers(tree, Symptom(SymptomKind.EXCEPTION))
+        return (replace(top, mark=Mark(RAISED)), *others)
+    return (top,)
+
+
 def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:
     """For each call of a recording by its id, whether the repaired program would do the same."""
     return intended(bug, tree)[0]
@@ -195,14 +239,73 @@ def intended(
     A call below which the faulty function never ran is right without being tried.
     """
     columns = tree.columns
-    names = [tree.functions[int(number)].short() for number in columns.function]
+    names, starts = _starts(tree)
     faulty = np.array([name == bug.function for name in names])
     wanted = [at for at in range(1, len(columns)) if bool(faulty[at : int(columns.end[at])].any())]
+    found = _told(bug, [(*starts[at], at) for at in wanted])
+    counts = Counter(names[1:])
+    if found["counts"] != counts:
+        raise Refused(f"not the calls that were recorded: {found['counts']} for {dict(counts)}")
+    known = {tree.id(at): Verdict.RIGHT for at in range(len(columns))}
+    known[tree.id(0)] = Verdict.WRONG
+    for at in wanted:
+        answer = found["verdicts"].get(str(at))
+        known[tree.id(at)] = Verdict(answer) if answer else Verdict.UNKNOWN
+    wrong = {
+        tree.id(int(at)): tuple(_marks(tree, int(at), paths, input_side=False))
+        for at, paths in found["wrong"].items()
+    }
+    return known, wrong
+
+
+def misled(bug: Bug, tree: ColumnTree) -> dict[int, tuple[MarkedPart, ...]]:
+    """The calls that were given what the repaired program never gives their function, with the
+    parts of it that are not as they are in the call that stands in their place there.
+
+    If none stands there, they are compared with the call that differs least. A person who knows
+    the right values sees both.
+    """
+    names, starts = _starts(tree)
+    ours, theirs = (_told(bug, [], repaired=repaired)["given"] for repaired in (False, True))
+    right: dict[str, list[dict[str, str]]] = {}
+    in_place: dict[str, dict[str, str]] = {}
+    for name, place, inputs in theirs:
+        right.setdefault(name, []).append(inputs)
+        in_place[place] = inputs
+    begun: dict[str, list[tuple[str, dict[str, str]]]] = {}
+    for name, place, inputs in ours:
+        begun.setdefault(name, []).append((place, inputs))
+    if {name: len(each) for name, each in begun.items()} != Counter(names[1:]):
+        raise Refused("not the calls that were recorded")
+    found: dict[int, tuple[MarkedPart, ...]] = {}
+    for at, (name, start) in starts.items():
+        place, inputs = begun[name][start]
+        known = right.get(name, [])
+        if inputs in known or not known:
+            continue
+        instead = in_place.get(place)
+        if instead is None:
+            instead = min(known, key=lambda each: len(each.items() ^ inputs.items()))
+        parts = _marks(tree, at, intention.wrong_parts(inputs, instead), input_side=True)
+        found[tree.id(at)] = tuple(parts)
+    return found
+
+
+def _starts(tree: ColumnTree) -> tuple[list[str], dict[int, tuple[str, int]]]:
+    """The function of each call, and the how manieth of its function it is by when it started."""
+    names = [tree.functions[int(number)].short() for number in tree.columns.function]
     counts: Counter[str] = Counter()
     starts: dict[int, tuple[str, int]] = {}
-    for at in sorted(range(1, len(columns)), key=lambda at: int(tree.details[at])):
+    for at in sorted(range(1, len(names)), key=lambda at: int(tree.details[at])):
         starts[at] = names[at], counts[names[at]]
         counts[names[at]] += 1
+    return names, starts
+
+
+def _told(
+    bug: Bug, wanted: Sequence[tuple[str, int, int]], *, repaired: bool = False
+) -> dict[str, Any]:
+    """What `intention` tells of a program, or of the repaired one."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "program" / "buggy.py"
         script.parent.mkdir()
@@ -210,7 +313,7 @@ def intended(
         spec = Path(folder) / "spec.json"
         told = {
             "folder": str(script.parent), "script": str(script), "argv": bug.argv,
-            "stdin": bug.stdin, "wanted": [(*starts[at], at) for at in wanted],
+            "stdin": bug.stdin, "wanted": wanted, "repaired": repaired,
         }  # fmt: skip
         spec.write_text(json.dumps(told))
         done = subprocess.run(
@@ -221,27 +324,19 @@ def intended(
     if done.returncode:
         raise Refused(done.stderr)
     found = json.loads(done.stdout)
-    if found["counts"] != counts:
-        raise Refused(f"not the calls that were recorded: {found['counts']} for {dict(counts)}")
-    known = {tree.id(at): Verdict.RIGHT for at in range(len(columns))}
-    known[tree.id(0)] = Verdict.WRONG
-    for at in wanted:
-        answer = found["verdicts"].get(str(at))
-        known[tree.id(at)] = Verdict(answer) if answer else Verdict.UNKNOWN
-    wrong = {
-        tree.id(int(at)): tuple(_marks(tree, int(at), paths))
-        for at, paths in found["wrong"].items()
-    }
-    return known, wrong
+    assert isinstance(found, dict)
+    return found
 
 
-def _marks(tree: ColumnTree, position: int, paths: Sequence[str]) -> Iterator[MarkedPart]:
+def _marks(
+    tree: ColumnTree, position: int, paths: Sequence[str], *, input_side: bool
+) -> Iterator[MarkedPart]:
     """The paths that a person could mark in a question about the call."""
     call = tree.call(position)
     for path in paths:
         try:
-            part = find_mark(call, path, input_side=False)
+            part = find_mark(call, path, input_side=input_side)
         except WhenceError:
             continue
-        if not part.is_input:
+        if part.is_input is input_side:
             yield part

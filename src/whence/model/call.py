@@ -198,7 +198,8 @@ class Mark:
 RESULT = "result"
 YIELDED = "yielded"
 PRINTED = "printed"
-_OUTCOME_ROOTS = {RESULT, "raised"}
+RAISED = "raised"
+_OUTCOME_ROOTS = {RESULT, RAISED}
 
 
 @dataclass(frozen=True, slots=True)

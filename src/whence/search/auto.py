@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.model.verdict import Verdict
-from whence.ports import Choice, Floats, Int64s, Suspects
+from whence.ports import Choice, Floats, Int64s, Judged, Suspects
 from whence.search.dynamic_weighting import node_weights
 from whence.search.scan import ROUNDING
 from whence.search.subterm_tracking import (
@@ -45,7 +45,7 @@ _FAR = 0.1
 _MOST_EFFORT = 2000
 _RAN_LATER = 0.05
 _SMALL = 3
-"""Whether a call with no more calls than this made what was marked is asked at once."""
+"""A call with no more calls than this is asked at once, if it made what was marked."""
 
 
 def entropy(share: Floats) -> Floats:
@@ -80,6 +80,20 @@ def likelihood(suspects: Suspects) -> Floats:
     return likely
 
 
+def _is_a_part(suspects: Suspects, position: int) -> bool:
+    """Whether a call is not most of what is left."""
+    return bool(suspects.weight[position] <= suspects.weight[suspects.top] / 2)
+
+
+def _leads_on(suspects: Suspects, marked: Judged, made: int) -> bool:
+    """Whether the call that made a part is asked at once.
+
+    Who made what holds others did so before it got them: what it lacks, others did not put there.
+    """
+    small = suspects.columns.end[made] - made <= _SMALL
+    return not marked.holds_others and bool(small or _is_a_part(suspects, made))
+
+
 def _nearly_as_good(distance: float) -> tuple[float, float]:
     """The shares whose entropy is at least `TOLERANCE` of that at a distance from one half."""
     least = float(entropy(np.array([0.5 - distance]))[0]) * TOLERANCE
@@ -95,7 +109,7 @@ def _nearly_as_good(distance: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Auto:
-    """Divides by probability and by effort; a small origin of what was marked comes first."""
+    """Divides by probability and by effort; the origin of what was marked comes first."""
 
     name: str = "auto"
     asks_top: bool = False
@@ -106,10 +120,10 @@ class Auto:
         if marked is not None and marked.influence is None:
             # Nothing is known of it but the way that it came.
             followed = following_chain(suspects, ChainSearch.BISECT)
-            if followed is not None:
+            if followed is not None and _is_a_part(suspects, followed.position):
                 return followed
         made = origin_of_mark(suspects)
-        if made is not None and suspects.columns.end[made] - made <= _SMALL:
+        if made is not None and marked is not None and _leads_on(suspects, marked, made):
             return Choice(made, MADE_IT)
         weight, own_top = self._probabilities(suspects)
         total = float(weight[suspects.top]) + own_top

@@ -47,4 +47,5 @@ def four_sets(tree: Tree, origin: Origin, influence: Influence | None, marked: i
         first = tree.position(origin.node)
         number[first : int(tree.columns.end[first])] = 1
     number.flags.writeable = False
-    return FourSets(number, influence is not None and influence.complete)
+    certain = influence is not None and influence.complete and not influence.wider
+    return FourSets(number, certain)

@@ -89,7 +89,8 @@ class SearchSpace:
         self.no: Int64s = np.zeros(len(tree.rules), dtype=np.int64)
         self._verdicts: dict[int, Verdict] = {}
         self._width = 0
-        """How many slices of the last mark were too narrow."""
+        """How many of the slices that the marks amount to were too narrow."""
+        self._common: list[frozenset[int]] = []
         self._skips = 0
         self._trusted = np.zeros(len(tree.functions), dtype=bool)
         self._trusted[list(trusted_functions)] = True
@@ -117,6 +118,7 @@ class SearchSpace:
                 self._reset()
         if judged.influence is not None and self.switches.slicing:
             self._width = 0
+            self._common = self._common_slices()
             self._reset()
         self._widen()
 
@@ -261,7 +263,7 @@ class SearchSpace:
         return np.array([key], dtype=np.int64)
 
     def _set_aside(self) -> None:
-        """Look through what cannot have influenced the part that was marked last."""
+        """Look through what cannot have influenced the parts that were marked."""
         slices = self._slices()
         if self._width >= len(slices) or not self.switches.slicing:
             return
@@ -270,12 +272,30 @@ class SearchSpace:
         outside[0] = False
         self.flags[outside] |= ASIDE
 
-    def _last_slice(self) -> Judged | None:
-        return next((each for each in reversed(self.history) if each.influence is not None), None)
+    def _common_slices(self) -> list[frozenset[int]]:
+        """The slices of all marks: what is in each of them, for each width.
 
-    def _slices(self) -> tuple[frozenset[int], ...]:
-        marked = self._last_slice()
-        return () if marked is None or marked.influence is None else marked.influence.slices()
+        Whatever made several parts wrong is there. If each has a cause of its own, it may be that
+        none is: then nothing is found in them, and they are widened.
+        """
+        slices = [each.influence.slices() for each in self.history if each.influence is not None]
+        widths = range(max(map(len, slices), default=0))
+        return [
+            frozenset.intersection(*(each[min(width, len(each) - 1)] for each in slices))
+            for width in widths
+        ]
+
+    def _slices(self) -> list[frozenset[int]]:
+        """The slices to be taken one after the other, the one last that explains the top."""
+        explaining = self._explanation()
+        return self._common if explaining is None else [*self._common, explaining]
+
+    def _explanation(self) -> frozenset[int] | None:
+        """The slice of a part that was marked on the top itself, if it misses nothing."""
+        for each in reversed(self.history):
+            if each.position == self.top and each.influence is not None:
+                return each.influence.slices()[-1] if each.influence.complete else None
+        return None
 
     def _find_top(self) -> int:
         """The wrong call that the search has come down to.
@@ -351,16 +371,11 @@ class SearchSpace:
 
     @property
     def slice_explains_top(self) -> bool:
-        """Whether the last mark was made on the top itself and the slice misses nothing."""
-        marked = self._last_slice()
-        return (
-            marked is not None
-            and marked.influence is not None
-            and marked.influence.complete
-            and self._width == len(marked.influence.wider)
-            and marked.position == self.top
-            and not self.top_is_acquitted
-        )
+        """Whether all was searched that is in a slice of the top itself which misses nothing."""
+        explaining = self._explanation()
+        if explaining is None or self.top_is_acquitted or self._width >= len(self._slices()):
+            return False
+        return explaining <= self._slices()[self._width]
 
     @property
     def is_sliced(self) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from whence.model.call import Function, locate_mark
+from whence.model.value import Kind
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.ports import CallGraph, Judged, Prior, Provenance, Tree
 from whence.search.registry import DEFAULT
@@ -105,7 +106,8 @@ class SpaceCache:
             part = locate_mark(call, answer.mark, input_side=inadmissible)
             origin = state.provenance.origin(answer.node, part)
             influence = state.provenance.influence(answer.node, part)
-            judged = Judged(position, answer.verdict, origin, influence)
+            holds_others = part.value.kind is not Kind.ATOM
+            judged = Judged(position, answer.verdict, origin, influence, holds_others)
             if origin.node is None and influence is None:
                 return judged  # more may be known when it is said again
             self._origins[answer] = judged

@@ -412,6 +412,36 @@ def test_slices_are_taken_one_after_the_other_and_then_everything() -> None:
     assert asked(outcome) == 2, "undo goes back to the slice of then"
 
 
+class MarkedTwice(Marked):
+    """Of two calls, each with a slice of its own."""
+
+    def __init__(self, first: frozenset[int], second: frozenset[int]) -> None:
+        self.of = {1: Influence(first, False), 2: Influence(second, False)}
+
+    def influence(self, node: int, part: Any) -> Influence:
+        return self.of[node]
+
+
+def test_what_is_in_the_slices_of_all_marks_is_searched_first() -> None:
+    tree = tree_of(
+        [
+            Node(1, None, call("main", LISTING)),
+            Node(2, 1, call("make", LISTING)),
+            Node(3, 2, call("of the first")),
+            Node(4, 2, call("of the second")),
+            Node(5, 2, call("of both")),
+            Node(6, 2, call("of none")),
+        ]
+    )
+    provenance: Any = MarkedTwice(frozenset({1, 2, 3, 5}), frozenset({1, 2, 4, 5}))
+    current = State(tree, provenance, facts=Facts(strategy="top-down"))
+    mark = Mark("result", ("[0]",))
+    current, outcome = after(current, said(1, Verdict.WRONG, mark), said(2, Verdict.WRONG, mark))
+    assert asked(outcome) == 5
+    current, outcome = step(current, said(5, Verdict.RIGHT))
+    assert asked(outcome) == 3, "each mark may have a cause of its own: then everything is searched"
+
+
 def test_only_the_widest_of_the_slices_explains_the_marked_call() -> None:
     provenance: Any = Marked(frozenset({1, 2, 3}), True, (frozenset({1, 2, 3, 4}),))
     start = State(MARKED_TREE, provenance, facts=Facts(strategy="top-down"))

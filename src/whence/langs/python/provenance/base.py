@@ -25,7 +25,10 @@ Wanted = tuple[int, str] | None
 class Base:
     """The state of a rewriting: one module, from its text to its new syntax tree."""
 
-    def __init__(self, source: str, file: str, module: int, *, dual: bool, wanted: Wanted):
+    def __init__(
+        self, source: str, file: str, module: int, *, dual: bool, wanted: Wanted,
+        tree: ast.Module | None = None,
+    ):  # fmt: skip
         self.file = file
         self.module = constant(module)
         self.module_number = module
@@ -33,13 +36,15 @@ class Base:
         """Whether functions also keep their own body, for when nothing is shadowed."""
         self.wanted = wanted
         """Of the function with whose call the shadowing begins: its first line and name."""
-        self.tree = ast.parse(source, file)
+        self.tree = tree or ast.parse(source, file)
         self.lines: Sequence[str] = source.splitlines()
         self.scope: Scope = module_scope()
         self.qualname = ""
         self.control_name = CONTROL
         self.may_bind = True
         """Whether `:=` may be written here: not in the iterables of comprehensions."""
+        self.is_guarded = False
+        """Whether what stands here is inside `try` or `with`."""
         self.made = 0
         self.module_variables: list[str] = []
         self.variables, self.fixed_variables = _module_names(self.tree)
@@ -53,7 +58,9 @@ class Base:
         """The number of a place in the program."""
         start, end = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
         column, end_column = node.col_offset, node.end_col_offset or 0  # type: ignore[attr-defined]
-        SITES.append(Site(self.file, start, column, end, end_column, self.qualname, self.lines))
+        SITES.append(Site(
+            self.file, start, column, end, end_column, self.qualname, self.lines, self.is_guarded
+        ))  # fmt: skip
         return constant(len(SITES) - 1)
 
     def temporary(self) -> str:
@@ -79,13 +86,14 @@ class Base:
     @contextmanager
     def inside(self, scope: Scope, name: str = "") -> Iterator[None]:
         """Rewrite what stands in an inner scope."""
-        before = (self.scope, self.qualname, self.control_name, self.may_bind)
+        before = (self.scope, self.qualname, self.control_name, self.may_bind, self.is_guarded)
         self.scope, self.may_bind = scope, True
         if name:
             self.qualname = self.qualname_of(name, before[0])
             self.control_name = CONTROL
+            self.is_guarded = False
         yield
-        self.scope, self.qualname, self.control_name, self.may_bind = before
+        self.scope, self.qualname, self.control_name, self.may_bind, self.is_guarded = before
 
     def qualname_of(self, name: str, scope: Scope) -> str:
         """The qualified name of what is defined in a scope."""
@@ -100,6 +108,13 @@ class Base:
         before, self.control_name = self.control_name, control_name
         yield
         self.control_name = before
+
+    @contextmanager
+    def guarding(self) -> Iterator[None]:
+        """Rewrite what stands inside `try` or `with`."""
+        before, self.is_guarded = self.is_guarded, True
+        yield
+        self.is_guarded = before
 
     @contextmanager
     def unbinding(self) -> Iterator[None]:

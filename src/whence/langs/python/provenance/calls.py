@@ -22,7 +22,7 @@ from types import (
     MethodType,
     MethodWrapperType,
 )
-from typing import Any
+from typing import Any, ClassVar
 
 from whence.langs.python.provenance.constructing import prepare_instance
 from whence.langs.python.provenance.finding import model_for
@@ -52,6 +52,7 @@ from whence.langs.python.provenance.tags import (
     RET,
     SCALARS,
     SEL,
+    SITES,
     Activation,
     Control,
     FunctionInfo,
@@ -67,6 +68,7 @@ CODES: dict[int, CodeType] = {}
 _DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag]]] = {}
 _STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 NO_KEYWORDS: dict[str, Pair] = {}
+_NO_TAGS: dict[str, Tag] = {}
 
 
 def is_rewritten(function: Any) -> bool:
@@ -91,6 +93,7 @@ class _Definition:
         code = function.__code__
         CODES[id(code)] = code
         info = FUNCTIONS[self.number]
+        info.namespace = function.__globals__
         count = len(function.__defaults__ or ())
         named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
         if any(each is not None for each in self.tags):
@@ -129,31 +132,30 @@ def defined(site: int, control: Control) -> Tag:
 def prepare(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair],
-) -> Prepared:  # fmt: skip
+) -> Prepared | Pending | Modelled:  # fmt: skip
     """All that is needed to make a call from the program's own frame."""
     function, tag = called
     stars = starred(arguments, keywords)
-    if is_rewritten(function):
+    if type(function) is FunctionType and id(function.__code__) in CODES:
         return _prepare_function(site, control, called, function, arguments, keywords, stars)
     if type(function) is MethodType and is_rewritten(function.__func__):
         receiver = (function.__self__, receiver_tag(tag))
         given = (receiver, *arguments)
-        prepared = _prepare_function(
+        pending = _prepare_function(
             site, control, called, function.__func__, given, keywords, stars
         )
-        prepared.function = function
-        del prepared.arguments[0]
-        return prepared
+        pending.function = function
+        pending.arguments = pending.values[1:]
+        return pending
     if type(function) is BuiltinFunctionType and _is_simple(function, arguments, keywords):
         return _prepare_simple(site, control, called, arguments, stars)
     model = model_for(function)
     if model is not None:
         before = HERE.operation
-        receiver_pair = (getattr(function, "__self__", None), receiver_tag(tag))
+        receiver_pair = (getattr(function, "__self__", None), receiver_tag(tag) if tag else None)
         made = model(site, control, receiver_pair, arguments, keywords)
         if made is not NotImplemented:
-            made = _under_stars(site, control, made, stars) if stars else made
-            return Prepared(_given, [made], {}, lambda _, value: value, before)
+            return Modelled(_under_stars(site, control, made, stars) if stars else made, before)
     if isinstance(function, type):
         return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
     receiver_operand: tuple[Pair, ...] = ()
@@ -215,8 +217,21 @@ def _finish_simple(prepared: Prepared, value: Any) -> Pair:
     return value, tag
 
 
-def _given(value: Any) -> Any:
-    return value
+class Modelled:
+    """A call that a model has made: the program's own frame only takes what came of it."""
+
+    __slots__ = ("arguments", "before")
+
+    keywords: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, made: Pair, before: Operation | None):
+        self.arguments = (made,)
+        self.before = before
+
+    @staticmethod
+    def function(made: Pair) -> Pair:
+        """What is called in place of what has run."""
+        return made
 
 
 def receiver_tag(tag: Tag) -> Tag:
@@ -232,22 +247,20 @@ def receiver_tag(tag: Tag) -> Tag:
 def _prepare_function(
     site: int, control: Control, called: Pair, function: Any, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair], stars: tuple[Tag, ...],
-) -> Prepared:  # fmt: skip
+) -> Pending:  # fmt: skip
     values = [each for each, _ in arguments]
     tags = [tag for _, tag in arguments]
-    named = {name: tag for name, (_, tag) in keywords.items()}
-    pending = Pending(function, called[1], site, control, tags, list(values), named)
+    named = {name: tag for name, (_, tag) in keywords.items()} if keywords else _NO_TAGS
+    pending = Pending(function, called[1], site, control, tags, values, named)
     pending.starred = stars
+    if keywords:
+        pending.keywords = {name: value for name, (value, _) in keywords.items()}
+    pending.before = HERE.operation
     HERE.pending = pending
-    real = {name: value for name, (value, _) in keywords.items()}
-    prepared = Prepared(function, values, real, _finish_function, HERE.operation)
-    prepared.pending = pending
-    return prepared
+    return pending
 
 
-def _finish_function(prepared: Prepared, value: Any) -> Pair:
-    pending = prepared.pending
-    assert pending is not None
+def _finish_function(pending: Pending, value: Any) -> Pair:
     site, control = pending.site, pending.control
     activation = pending.activation
     if activation is not None:
@@ -255,7 +268,8 @@ def _finish_function(prepared: Prepared, value: Any) -> Pair:
     needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
     if not isinstance(value, _STEPPED):
         return value, (RET, site, control, None, needs)
-    run = pending.run = Run()
+    RUN.made[id(pending.code)] += 1
+    run = pending.run = Run(RUN.made[id(pending.code)])
     RUN.note_run(value, run)
     frame = _frame_of(value)
     if frame is not None and frame.f_code is pending.code:
@@ -270,9 +284,14 @@ def _frame_of(value: Any) -> FrameType | None:
     return None
 
 
-def result(prepared: Prepared, value: Any) -> Pair:
+def result(prepared: Prepared | Pending | Modelled, value: Any) -> Pair:
     """What a call gave, with its tag."""
     HERE.operation, HERE.pending = prepared.before, None
+    if type(prepared) is Pending:
+        return _finish_function(prepared, value)
+    if type(prepared) is Modelled:
+        return value  # type: ignore[no-any-return]
+    assert type(prepared) is Prepared
     return prepared.finish(prepared, value)
 
 
@@ -321,15 +340,15 @@ def keywords(
 # --- a call, from the callee ---------------------------------------------------------------------
 
 
-def enter(number: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def enter(
+    number: int, values: tuple[Any, ...], of_lambda: FrameType | None = None
+) -> tuple[Any, ...]:
     """The beginning of a function: its activation, control, and the tags of its arguments."""
-    return _enter(number, values, sys._getframe(1))
-
-
-def _enter(number: int, values: tuple[Any, ...], frame: FrameType) -> tuple[Any, ...]:
     info = FUNCTIONS[number]
-    pending, HERE.pending = HERE.pending, None
-    operation = HERE.operation
+    frame = of_lambda or sys._getframe(1)
+    here = HERE
+    pending, here.pending = here.pending, None
+    operation, here.operation = here.operation, None
     is_direct = False
     if info.is_stepped:
         pending = _started(frame)
@@ -337,7 +356,10 @@ def _enter(number: int, values: tuple[Any, ...], frame: FrameType) -> tuple[Any,
         is_direct = True
     else:
         pending = _expected(operation, frame, values)
-    parent = pending.control[4] if pending is not None else _nearest(frame)
+    if info.is_stepped and pending is not None:
+        parent = pending.control[4]  # whoever made it
+    else:
+        parent = RUN.frames.get(id(frame.f_back)) or _nearest(frame)
     RUN.number += 1
     RUN.time += 1
     activation = Activation(RUN.number, info, parent)
@@ -345,23 +367,27 @@ def _enter(number: int, values: tuple[Any, ...], frame: FrameType) -> tuple[Any,
     RUN.frames[id(frame)] = activation
     activation.start = RUN.time
     activation.values = values
-    activation.roots = _roots(info, frame)
+    if info.global_names or info.free_names:
+        activation.roots = _roots(info, frame)
     activation.operation = None if is_direct else operation
-    HERE.operation = None
     if pending is not None:
         pending.activation = activation
         if pending.run is not None:
             pending.run.activation = activation
+            activation.made = pending.run.number
         control = (FRAME, pending.site, pending.control, pending.tag, activation)
+        activation.guarded = parent.guarded or SITES[pending.site].is_guarded or info.is_stepped
         tags = _bind(info, pending, values, control)
     elif operation is not None and operation.activation is parent:
+        activation.guarded = True
         control = (FRAME, operation.site, operation.control, None, activation)
         known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
         tags = [(ARG, operation.site, control, known.tag(each), ()) for each in values]
     else:
         control = (FRAME, 0, parent.control, RUN.passed, activation)
+        activation.guarded = activation.number > 1
         if activation.number == 1:
-            scan((*values, *activation.roots))
+            scan((*values, *activation.roots, *info.fixed))
         tags = [(INPUT, 0, control, None, (), name) for name in _names(info)]
     activation.control = control
     activation.arguments = tuple(tags)
@@ -402,14 +428,15 @@ def _started(frame: FrameType) -> Pending | None:
 
 
 def _nearest(frame: FrameType) -> Activation:
-    """The call that a call out of nowhere came from: the nearest on the interpreter's stack."""
+    """The call that a call came from: the nearest on the interpreter's stack, or the one that
+    started the thread."""
     outer = frame.f_back
     while outer is not None:
         found = RUN.frames.get(id(outer))
         if found is not None:
             return found
         outer = outer.f_back
-    return RUN.root
+    return RUN.started_by()
 
 
 def _names(info: FunctionInfo) -> list[str]:
@@ -432,7 +459,9 @@ def _bind(
     """The tags of the arguments of a call, as the language binds them to parameters."""
     site, given, named = pending.site, pending.tags, pending.keyword_tags
     stars = pending.starred
-    found = _DEFAULTS.get(id(pending.function))
+    if len(given) == len(info.positional) == len(values):
+        return [(ARG, site, control, tag, stars) for tag in given]
+    found = _DEFAULTS.get(id(pending.defined))
     defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
     tags: list[Tag] = []
     count = len(info.positional)
@@ -492,9 +521,10 @@ def note_current(activation: Activation, error: BaseException) -> None:
 
 def leave(activation: Activation) -> None:
     """The end of a function."""
-    RUN.time += 1
-    activation.end = RUN.time
-    RUN.frames.pop(id(sys._getframe(1)), None)
+    run = RUN
+    run.time += 1
+    activation.end = run.time
+    run.frames.pop(id(sys._getframe(1)), None)
     left(activation)
 
 
@@ -512,7 +542,7 @@ def left(activation: Activation) -> None:
 def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[..., Pair]) -> Any:
     """The body of a lambda expression."""
     frame = sys._getframe(1)
-    activation, control, *tags = _enter(number, values, frame)
+    activation, control, *tags = enter(number, values, frame)
     try:
         return returned(activation, control, site, body(control, *tags))
     except BaseException as error:

@@ -18,6 +18,7 @@ from whence.langs.python.provenance.syntax import (
     call,
     constant,
     located,
+    outcome,
     read,
     several,
     shadow,
@@ -119,7 +120,7 @@ class Comprehensions(Expressions):
             return
         test = self.temporary()
         tested = bind(test, call("keep", site, self.control, self.pair(condition)))
-        clauses[-1].ifs.append(located(call("holds", tested), condition))
+        clauses[-1].ifs.append(located(outcome(tested), condition))
         self.control_name = test
 
     def _pin(self, clauses: list[ast.comprehension]) -> None:

@@ -49,7 +49,7 @@ def caught(activation: Activation, site: int, control: Control) -> Control:
     HERE.operation = None
     shadow = shadow_of(error)
     decided = (CTL, site, control, shadow.shape if shadow is not None else None, control[4], True)
-    decided[4].tests.append((RUN.time, decided))
+    decided[4].decided(RUN.time, decided)
     return decided
 
 
@@ -122,7 +122,7 @@ class _Managed:
         if error is not None:  # whether what follows is run
             needs = (OP, *self._where, None, (why, tag))
             decided = (CTL, *self._where, needs, self._activation, True)
-            self._activation.tests.append((RUN.time, decided))
+            self._activation.decided(RUN.time, decided)
         return value
 
 
@@ -173,7 +173,7 @@ def test_subject(site: int, control: Control, subject: Pair) -> Control:
     """The control of what depends on which pattern a value has."""
     why = (OP, site, control, None, everything((subject,)))
     decided = (CTL, site, control, why, control[4], True)
-    decided[4].tests.append((RUN.time, decided))
+    decided[4].decided(RUN.time, decided)
     return decided
 
 

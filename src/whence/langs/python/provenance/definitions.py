@@ -162,6 +162,7 @@ class Definitions(Comprehensions):
         scope = function_scope(node, self.scope)  # type: ignore[arg-type]
         attributes, items, anything = may_set(body)
         named = loaded(body)
+        global_names = {each for each in named & self.variables if scope.resolve(each) == GLOBAL}
         bound_globals = assigned(body) & scope.declared_global
         stepped = is_stepped(node) or isinstance(node, ast.AsyncFunctionDef)
         info = tags.FunctionInfo(
@@ -176,9 +177,8 @@ class Definitions(Comprehensions):
             attributes=attributes,
             sets_items=items,
             sets_anything=anything,
-            global_names=frozenset(
-                each for each in named & self.variables if scope.resolve(each) == GLOBAL
-            ),
+            global_names=frozenset(global_names - self.fixed_variables),
+            fixed_names=frozenset(global_names & self.fixed_variables),
             sets_globals=frozenset(bound_globals),
             sets_cells=frozenset(
                 ("cell", scope.cell(each)) for each in assigned(body) & scope.declared_nonlocal

@@ -22,6 +22,7 @@ from whence.langs.python.provenance.syntax import (
     helper,
     item,
     located,
+    outcome,
     read,
     several,
     shadow,
@@ -97,8 +98,7 @@ class Expressions(Base):
     # --- operators -----------------------------------------------------------------------------
 
     def pair_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
-        operator = constant(type(node.op).__name__)
-        return call("binary", operator, self.site(node), self.control, self.pair(node.left),
+        return call(type(node.op).__name__, self.site(node), self.control, self.pair(node.left),
                     self.pair(node.right))  # fmt: skip
 
     def pair_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
@@ -109,12 +109,12 @@ class Expressions(Base):
         site = self.site(node)
 
         def step(left: ast.expr, number: int) -> ast.expr:
-            operator = constant(type(node.ops[number]).__name__)
+            operator = type(node.ops[number]).__name__
             right = self.pair(node.comparators[number])
             if number == len(node.ops) - 1:
-                return call("compare", operator, site, self.control, left, right)
+                return call(operator, site, self.control, left, right)
             kept = self.temporary()
-            here = call("compare", operator, site, self.control, left, bind(kept, right))
+            here = call(operator, site, self.control, left, bind(kept, right))
             return self.chosen(site, here, lambda: step(read(kept), number + 1), both=False)
 
         if len(node.ops) > 1 and not self.may_bind:
@@ -145,7 +145,7 @@ class Expressions(Base):
             return call("shortcut", site, self.control, constant(both), left, thunk(make_right()))
         kept, test = self.temporary(), self.temporary()
         name = "test_and_note" if decides else "test"
-        condition = call("holds", bind(test, call(name, site, self.control, bind(kept, left))))
+        condition = outcome(bind(test, call(name, site, self.control, bind(kept, left))))
         outer = self.control
         with self.under(test):
             other = make_right()
@@ -163,7 +163,7 @@ class Expressions(Base):
                         thunk(self.pair(node.orelse)))  # fmt: skip
         kept = self.temporary()
         name = "test_and_note" if changes([node.body, node.orelse]) else "test"
-        condition = call("holds", bind(kept, call(name, site, self.control, test)))
+        condition = outcome(bind(kept, call(name, site, self.control, test)))
         outer = self.control
         with self.under(kept):
             picked = ast.IfExp(condition, self.pair(node.body), self.pair(node.orelse))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -33,13 +35,25 @@ class Modules:
         code: CodeType = self._rewritten(source, file)
         return code
 
-    def _rewrite(self, source: str | bytes, file: str) -> CodeType:
+    def code_of_tests(self, file: str, asserts: _Asserts) -> CodeType:
+        """The code of a module whose assertions pytest has rewritten."""
+        code: CodeType = self._rewritten(b"", file, asserts)
+        return code
+
+    def _rewrite(self, source: str | bytes, file: str, asserts: _Asserts | None = None) -> CodeType:
+        tree = None
+        if asserts is not None:
+            source = Path(file).read_bytes()
+            tree = ast.parse(source, file)
+            asserts(tree, source, file)
         self._count += 1
         wanted: Wanted = None
         if self._wanted is not None and self._wanted[0] == file:
             wanted = self._wanted[1:]
         quiet = self._dual and not SWITCH.is_on
-        return rewritten(source, file, self._count, dual=self._dual, quiet=quiet, wanted=wanted)
+        return rewritten(
+            source, file, self._count, dual=self._dual, quiet=quiet, wanted=wanted, tree=tree
+        )
 
     @property
     def last(self) -> int:
@@ -74,6 +88,7 @@ class Finder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The module, if it has a text and is chosen by its name and file."""
+        self._take_over_from_pytest()
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin is None or type(spec.loader) is not SourceFileLoader:
             return None
@@ -81,6 +96,42 @@ class Finder(MetaPathFinder):
             return None
         spec.loader = _Loader(fullname, spec.origin, self._modules)
         return spec
+
+    def _take_over_from_pytest(self) -> None:
+        """Test modules are loaded by pytest: what it is about to run is rewritten once more.
+
+        All that pytest does to load them it still does, since the journal of a run knows it.
+        """
+        pytest = sys.modules.get(_PYTEST)
+        if pytest is None or "exec" in vars(pytest) or not hasattr(pytest, _HOOK):
+            return
+
+        def run(code: CodeType, namespace: dict[str, Any]) -> None:
+            file = code.co_filename
+            if self._chosen(namespace["__name__"], file):
+                code = self._modules.code_of_tests(file, _asserts_of(pytest))
+                RUN.namespaces[id(namespace)] = self._modules.last
+            exec(code, namespace)
+
+        vars(pytest)["exec"] = run
+
+
+_PYTEST, _HOOK = "_pytest.assertion.rewrite", "AssertionRewritingHook"
+_Asserts = Callable[[ast.Module, bytes, str], None]
+
+
+def _asserts_of(pytest: Any) -> _Asserts:
+    """How pytest rewrites the assertions of a module, with the settings of this run."""
+    hooks = [each for each in sys.meta_path if type(each) is pytest.AssertionRewritingHook]
+    config = getattr(hooks[0], "config", None) if hooks else None
+
+    def rewrite(tree: ast.Module, source: bytes, file: str) -> None:
+        pytest.rewrite_asserts(tree, source, file, config)
+        for node in ast.walk(tree):
+            if getattr(node, "end_lineno", 0) is None:  # it has a beginning, and no end
+                vars(node).update(end_lineno=node.lineno, end_col_offset=node.col_offset)  # type: ignore[attr-defined]
+
+    return rewrite
 
 
 def rewrite_imports(chosen: Callable[[str, str], bool], modules: Modules) -> Finder:

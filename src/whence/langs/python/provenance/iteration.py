@@ -379,7 +379,7 @@ def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control
     needs = (tag, shape_of(thing), ended)
     made = (CTL, site, control, (OP, site, control, None, needs), control[4], False)
     if changes:
-        made[4].tests.append((RUN.time, made))
+        made[4].decided(RUN.time, made)
     return made
 
 
@@ -403,7 +403,7 @@ class _EachAwaited:
         value = await anext(iterator)
         tag: Tag
         if run is not None and run.activation is not None and run.activation.outs:
-            tag = (RET, site, control, run.activation.outs[-1], (), run.activation)
+            tag = (RET, site, control, run.activation.outs[-1][1], (), run.activation)
         else:
             tag = told(operation, value, (self._owner[1],))
         why = (OP, site, control, None, (self._owner[1], tag))

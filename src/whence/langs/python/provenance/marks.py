@@ -44,6 +44,8 @@ class Criterion:
     places: tuple[Place, ...]
     parts: tuple[Tag, ...]
     """Of all that the part holds itself."""
+    texts: tuple[Tag, ...] = ()
+    """Of the texts in which it is some letters: what else is in them decides where these are."""
     time: int = field(default_factory=lambda: RUN.time)
     """When it was marked: what was decided later does not matter."""
 
@@ -88,8 +90,10 @@ class NoSuchPart(LookupError):
 def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step]) -> Criterion:
     """Follow a mark from a value into its parts, as they are now."""
     places: list[Place] = []
+    texts: list[Tag] = []
     for kind, key in steps:
         if kind == "text":
+            texts.append(tag)
             tag, value = within(tag, key[0]), value[slice(*key)]
             continue
         shadow = shadow_of(value)
@@ -104,7 +108,8 @@ def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step
         places.append(Place(tag, shape, id(value), key, written, RUN.time))
         value, tag = part, found
     # A part that is a container is marked with all that it holds, as it is now.
-    return Criterion(activation, value, tag, tuple(places), everything(((value, tag),)))
+    parts = everything(((value, tag),))
+    return Criterion(activation, value, tag, tuple(places), parts, tuple(texts))
 
 
 def _part(value: Any, kind: str, key: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from types import GeneratorType
 from typing import Any
 
@@ -141,30 +142,24 @@ def _pop(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     return value, (LOAD, site, control, tag, needs, RUN.time, id(thing), index)
 
 
-@models_method(list, "clear")
-def _clear(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if given or named:
-        return NotImplemented
-    shadow = sequence_shadow(site, control, owner)
-    list.clear(owner[0])
-    RUN.time += 1
-    shadow.values.clear()
-    shadow.items.clear()
-    _reshape(site, control, owner)
-    return _nothing(site, control)
+def _model_whole(name: str, change: Callable[[list[Any]], None]) -> None:
+    """A method without arguments that does the same to a list and to the tags of its items."""
+
+    @models_method(list, name)
+    def model(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
+        if given or named:
+            return NotImplemented
+        shadow = sequence_shadow(site, control, owner, check=True)
+        change(owner[0])
+        RUN.time += 1
+        change(shadow.values)
+        change(shadow.items)
+        _reshape(site, control, owner)
+        return _nothing(site, control)
 
 
-@models_method(list, "reverse")
-def _reverse(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if given or named:
-        return NotImplemented
-    shadow = sequence_shadow(site, control, owner, check=True)
-    list.reverse(owner[0])
-    RUN.time += 1
-    shadow.values.reverse()
-    shadow.items.reverse()
-    _reshape(site, control, owner)
-    return _nothing(site, control)
+_model_whole("clear", list.clear)
+_model_whole("reverse", list.reverse)
 
 
 @models_method(list, "sort")

@@ -410,10 +410,15 @@ _quantifier(any, stops_when=True)
 _quantifier(all, stops_when=False)
 
 
+_COUNTED = frozenset({list, tuple, dict, set, str, bytes, range})
+
+
 @models(len)
 def _len(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
     if len(given) != 1 or named:
         return NotImplemented
+    if type(given[0][0]) in _COUNTED:
+        return len(given[0][0]), (OP, site, control, None, (given[0][1], shape_of(given[0][0])))
     value, operation = natively(site, control, given, len, given[0][0])
     return value, told(operation, value, (given[0][1], shape_of(given[0][0])))
 

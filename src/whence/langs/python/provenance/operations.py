@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from whence.langs.python.provenance.shadows import (
@@ -66,6 +67,10 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+Operator = Callable[[int, Control, Pair, Pair], Pair]
+_NUMBERS = frozenset({int, float, bool})
+
+
 def natively(
     site: int, control: Control, operands: tuple[Pair, ...], function: Callable[..., Any],
     *arguments: Any,
@@ -119,14 +124,27 @@ def simply(
 # --- operators -----------------------------------------------------------------------------------
 
 
-def binary(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
-    """`left + right` and so on."""
-    return binary_with(BINARY[name], site, control, left, right)
+def _on_numbers(function: Callable[[Any, Any], Any], others: Operator) -> Operator:
+    """An operator that knows numbers by itself: they are what most operations are about."""
+
+    def operate(site: int, control: Control, left: Pair, right: Pair) -> Pair:
+        a, tag_of_a = left
+        b, tag_of_b = right
+        if type(a) not in _NUMBERS or type(b) not in _NUMBERS:
+            return others(site, control, left, right)
+        try:
+            return function(a, b), (OP, site, control, None, (tag_of_a, tag_of_b))
+        except BaseException as error:
+            note_failure(Operation(site, control, (left, right)), error)
+            raise
+
+    return operate
 
 
 def binary_with(
     function: Callable[[Any, Any], Any], site: int, control: Control, left: Pair, right: Pair
 ) -> Pair:
+    """`left + right` and so on."""
     a, b = left[0], right[0]
     if type(a) in SCALARS and type(b) in SCALARS:
         if type(a) is str and type(b) is str and function in _ADDING:
@@ -205,13 +223,15 @@ def _shape_of(thing: Any) -> Tag:
 
 def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
     """`-given` and so on."""
+    if type(given[0]) in _NUMBERS and name != "Invert":
+        return UNARY[name](given[0]), (OP, site, control, None, (given[1],))
     value, operation = natively(site, control, (given,), UNARY[name], given[0])
     if type(given[0]) in SCALARS:
         return value, (OP, site, control, None, (given[1],))
     return value, told(operation, value, (given[1], shape_of(given[0])))
 
 
-def compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
+def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
     """`left < right` and so on."""
     a, b = left[0], right[0]
     if (type(a) in SCALARS and type(b) in SCALARS) or name in {"Is", "IsNot"}:
@@ -221,6 +241,13 @@ def compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> 
         needs = (*everything((left,)), right[1], shape_of(b))
         return value, told(operation, value, needs)
     return value, told(operation, value, everything((left, right)))
+
+
+OPERATORS: dict[str, Operator] = {
+    **{name: _on_numbers(each, partial(binary_with, each)) for name, each in BINARY.items()},
+    **{name: _on_numbers(each, partial(_compare, name)) for name, each in COMPARISONS.items()},
+}
+"""What rewritten code calls for an operator, by its name in the syntax tree."""
 
 
 # --- tests ---------------------------------------------------------------------------------------
@@ -239,7 +266,7 @@ def test(site: int, control: Control, given: Pair) -> Control:
 def test_and_note(site: int, control: Control, given: Pair) -> Control:
     """A test that decides whether something is changed."""
     made = test(site, control, given)
-    made[4].tests.append((RUN.time, made))
+    made[4].decided(RUN.time, made)
     return made
 
 

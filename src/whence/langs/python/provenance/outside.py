@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from whence.langs.python.provenance.iteration import Source
@@ -17,6 +18,7 @@ from whence.langs.python.provenance.shadows import (
     Candidates,
     adopt,
     everything,
+    held_out_of_sight,
     hide,
     hides,
     is_container,
@@ -24,7 +26,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_of,
     synchronise,
 )
-from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
+from whence.langs.python.provenance.state import HERE, RUN, Operation
 from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, Pair, Tag
 from whence.langs.python.provenance.texts import printed
 
@@ -44,7 +46,7 @@ class Prepared:
 
     __slots__ = (
         "arguments", "before", "called", "finish", "function", "in_sight", "keywords", "operation",
-        "pending", "tag",
+        "tag",
     )  # fmt: skip
 
     def __init__(
@@ -57,7 +59,6 @@ class Prepared:
         self.finish = finish
         self.before = before
         self.operation: Operation | None = None
-        self.pending: Pending | None = None
         self.called: Pair = (None, None)
         self.tag: Tag = None
         self.in_sight = False
@@ -77,6 +78,8 @@ def prepare_outside(
     if called[0] is print:
         prepared.operation.text = printed(site, control, arguments, keywords)
     note_passed(prepared.operation)
+    if type(called[0]) is MethodType:
+        RUN.note_start(called[0], control[4])
     HERE.operation, HERE.pending = prepared.operation, None
     return prepared
 
@@ -121,6 +124,7 @@ def outside_tag(
     tag = candidates.tag(value)
     if tag is not None and tag[0] == OP:
         tag = (NEW, site, control, None, needs)
+        held_out_of_sight(value)
         if shadow_of(value) is None and not adopt(value, candidates) and hasattr(value, "__next__"):
             OpaqueSource(value, operands)
     return tag
@@ -150,6 +154,7 @@ def reread(operation: Operation, *, selects: bool = False) -> None:
         if hides(value):
             hide(value, operation.site, operation.control, operands)
         synchronise(value, operation.site, operation.control, operands, selects=selects)
+        held_out_of_sight(value)
         shadow = shadow_of(value)
         if shadow is not None:
             for part, _ in list(shadow.parts()):

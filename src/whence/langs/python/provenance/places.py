@@ -48,6 +48,7 @@ from whence.langs.python.provenance.tags import (
 )
 
 _NONE = object()
+_PLAIN_SEQUENCES = frozenset({list, tuple})
 
 # --- attributes ----------------------------------------------------------------------------------
 
@@ -153,7 +154,10 @@ def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> Non
 
 def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     """`owner[key]`."""
-    thing = owner[0]
+    thing, place = owner[0], key[0]
+    if type(place) is int and type(thing) in _PLAIN_SEQUENCES:  # no code of the program runs
+        value, _ = simply(operator.getitem, site, control, owner, key)
+        return value, _place_tag(site, control, owner, place, (key[1],), value)
     if type(thing) in SCALARS and type(key[0]) in {int, slice}:
         return simply(operator.getitem, site, control, owner, key)
     value, operation = natively(site, control, (owner, key), operator.getitem, thing, key[0])

@@ -24,21 +24,22 @@ from whence.langs.python.provenance.syntax import (
 
 def rewritten(
     source: str | bytes, file: str, module: int, *, dual: bool = False, quiet: bool = False,
-    wanted: Wanted = None,
+    wanted: Wanted = None, tree: ast.Module | None = None,
 ) -> CodeType:  # fmt: skip
     """The code of a module, rewritten. `quiet`: its own statements carry no tags.
 
-    `wanted` is the first line and name of the function with whose call the shadowing begins.
+    `wanted` is the first line and name of the function with whose call the shadowing begins;
+    `tree` is what others have made of the module, if that is what runs.
     """
     text = source if isinstance(source, str) else _decoded(source)
     compile(text, file, "exec", dont_inherit=True)  # what is no Python is told of as always
-    rewriter = Statements(text, file, module, dual=dual, wanted=wanted)
+    rewriter = Statements(text, file, module, dual=dual, wanted=wanted, tree=tree)
     body = rewriter.tree.body
     first = docstring_and_futures(body)
     rest = body[first:]
     made = rewriter.quiet_statements(rest) if quiet else _shadowed(rewriter, rest)
-    tree = ast.Module([*body[:first], *made], [])
-    return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+    new = ast.Module([*body[:first], *made], [])
+    return compile(ast.fix_missing_locations(new), file, "exec", dont_inherit=True)
 
 
 def _shadowed(rewriter: Statements, body: list[ast.stmt]) -> list[ast.stmt]:

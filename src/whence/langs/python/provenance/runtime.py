@@ -29,8 +29,7 @@ from whence.langs.python.provenance.tags import Activation
 
 _PARTS = {
     operations: (
-        "binary unary compare test test_and_note holds select shortcut choose first last opaque "
-        "opaque_in_frame "
+        "unary test test_and_note select shortcut choose first last opaque opaque_in_frame "
         "load_global store_global join_global load_cell store_cell"
     ),
     places: ("attribute set_attribute delete_attribute subscript set_item delete_item"),
@@ -58,6 +57,7 @@ class Switch:
         for module, names in _PARTS.items():
             for name in names.split():
                 setattr(self.names, name, getattr(module, name))
+        vars(self.names).update(operations.OPERATORS)
         self.names.open = control.open_class  # type: ignore[attr-defined]
         self.names.made = control.made_class  # type: ignore[attr-defined]
         self.names.BaseException = BaseException  # type: ignore[attr-defined]
@@ -116,6 +116,7 @@ class Switch:
         RUN.reset()
         self._turn(on=True)
         RUN.on_enter, RUN.on_leave = self._entered, self._left
+        RUN.on_out = self.on_out
         return False
 
     def _entered(self, activation: Activation) -> None:
@@ -135,6 +136,8 @@ class Switch:
     on_enter: Callable[[Activation], None] | None = None
     on_leave: Callable[[Activation], None] | None = None
     """Called with every call that is shadowed, when it begins and when it has ended."""
+    on_out: Callable[[Activation], None] | None = None
+    """Called with every generator that has yielded."""
     on_end: Callable[[Activation], None] | None = None
     """Called with the call that was wanted, when it has ended."""
 

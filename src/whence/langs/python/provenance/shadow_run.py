@@ -31,7 +31,8 @@ from whence.langs.python.provenance.marks import (
 )
 from whence.langs.python.provenance.origin import Found, Maker, origin
 from whence.langs.python.provenance.runtime import SWITCH
-from whence.langs.python.provenance.slices import influencing
+from whence.langs.python.provenance.shadows import shadow_of
+from whence.langs.python.provenance.slices import catchable, influencing
 from whence.langs.python.provenance.state import RUN, Operation
 from whence.langs.python.provenance.tags import Activation, Tag
 from whence.langs.python.record.executed_lines import Wanted
@@ -43,9 +44,12 @@ if TYPE_CHECKING:
     from whence.langs.python.record.journal.choosing import Journal
 
 RESULT = "result"
+RAISED = "raised"
+YIELDED = "yielded"
 PRINTED = "printed"
 WHOLE = "<module>"
 """The name of the wanted call if everything is to be shadowed from the start."""
+_EXCEPTION = object()
 _TOLD_EVERY = 200
 _SHORT = 40
 
@@ -58,8 +62,9 @@ class Request:
     """What follows `python` on the command line."""
     wanted: Wanted
     root: str
-    """`result`, or the name of a parameter or of a variable of the function's module; `printed`:
-    a line of the program's output, whose number is the only step."""
+    """`result`, `raised`, or the name of a parameter or of a variable of the function's module;
+    `yielded`, and the first step says which; `printed`: a line of the program's output, whose
+    number is the first step."""
     steps: tuple[Step, ...]
     is_input: bool
     """Of a parameter: as it was given, not as it was left."""
@@ -143,7 +148,8 @@ class _Answering:
         if (info.file, info.line, info.name) != (marked.file, marked.first_line, marked.name):
             return
         self._seen += 1
-        if self._seen == marked.count:
+        number = activation.made if info.is_stepped else self._seen
+        if number == marked.count:
             self._marked = activation
             names = (*info.positional, *info.keyword_only)
             self._given = _plain(dict(zip(names, activation.values, strict=False)))
@@ -151,8 +157,17 @@ class _Answering:
                 self._mark(activation)
 
     def left(self, activation: Activation) -> None:
-        if activation is self._marked and not self._request.is_input:
+        request = self._request
+        if activation is self._marked and not request.is_input and request.root != YIELDED:
             self._mark(activation)
+
+    def yielded(self, activation: Activation) -> None:
+        request = self._request
+        if activation is not self._marked or request.root != YIELDED:
+            return
+        (_, number), *steps = request.steps
+        if number == len(activation.outs) - 1:
+            self._follow(activation, *activation.outs[-1], steps)
 
     def ended(self, activation: Activation) -> None:
         self.answer(activation)
@@ -206,10 +221,10 @@ class _Answering:
         assert activation.function is not None
         tag: Tag
         names = [*activation.function.positional, *activation.function.keyword_only]
-        if request.root == RESULT:
-            if activation.result is None:
-                self._why = "the call did not return"
-                return
+        if request.root in (RESULT, RAISED) and activation.result is None:
+            self._mark_exception(activation, activation.failure)
+            return
+        if request.root in (RESULT, RAISED):
             value, tag = activation.value, activation.result
         elif request.root in names:
             place = names.index(request.root)
@@ -220,10 +235,19 @@ class _Answering:
                 self._why = f"{request.root} is no parameter, and was not set while it was followed"
                 return
             value, tag = known.attribute_values[request.root], known.attributes[request.root]
+        self._follow(activation, value, tag, request.steps)
+
+    def _follow(self, activation: Activation, value: Any, tag: Tag, steps: Sequence[Step]) -> None:
         try:
-            self._found = criterion(activation, value, tag, request.steps)
+            self._found = criterion(activation, value, tag, steps)
         except NoSuchPart as problem:
             self._why = str(problem)
+
+    def _mark_exception(self, activation: Activation, tag: Tag) -> None:
+        if tag is None:
+            self._why = "the call did not end"
+        else:  # an exception's own parts are not followed
+            self._found = Criterion(activation, _EXCEPTION, tag, (), ())
 
     def answer(self, top: Activation) -> None:
         found = self._found
@@ -237,7 +261,10 @@ class _Answering:
         with open(self._output, "w", encoding="utf-8") as file:  # noqa: PTH123
             json.dump(answer, file)
 
-    def finished(self, _how: int, _value: object) -> None:
+    def finished(self, _how: int, value: object) -> None:
+        shadow = shadow_of(value) if self._request.root == RAISED else None
+        if shadow is not None and isinstance(value, BaseException) and self._marked is None:
+            self._mark_exception(RUN.root, shadow.shape)
         self.answer(RUN.root)
 
 
@@ -265,6 +292,7 @@ def _told(found: Criterion, top: Activation) -> dict[str, Any]:
         "calls": [_call(each, places) for each in calls],
         "origin": _origin(origins, places),
         "chain": numbers(origins.chain),
+        "catchable": sorted(numbers(catchable(found.activation, calls))),
         "slices": {f"L{width}": sorted(numbers(influencing(found, width))) for width in (1, 2, 3)},
     }
 
@@ -272,11 +300,12 @@ def _told(found: Criterion, top: Activation) -> dict[str, Any]:
 def _call(activation: Activation, places: dict[Activation, int]) -> dict[str, Any]:
     info = activation.function
     if info is None:
-        return {"name": WHOLE, "file": "", "line": 0, "parent": -1, "is_stepped": False}
+        return {"name": WHOLE, "file": "", "line": 0, "parent": -1, "is_stepped": False,
+                "made": 0}  # fmt: skip
     parent = places.get(activation.parent, -1) if activation.parent is not None else -1
     return {
         "name": info.name, "file": info.file, "line": info.line, "parent": parent,
-        "is_stepped": info.is_stepped,
+        "is_stepped": info.is_stepped, "made": activation.made,
     }  # fmt: skip
 
 
@@ -319,11 +348,13 @@ def main(request_file: str, output: str, progress: str) -> NoReturn:
         if whole:
             SWITCH.start()
             RUN.on_enter, RUN.on_leave = aside(answering.entered), aside(answering.left)
+            RUN.on_out = aside(answering.yielded)
             if request.root == PRINTED:
                 answering.watch_output(str(Path(progress).with_name(PRINTED)), aside)
             return
         SWITCH.wait_for(wanted.count)
         SWITCH.on_enter, SWITCH.on_leave = aside(answering.entered), aside(answering.left)
+        SWITCH.on_out = aside(answering.yielded)
         SWITCH.on_end = aside(answering.ended)
 
     def compiled(source: bytes | str, file: str) -> Any:

@@ -172,7 +172,8 @@ def note_behind(thing: Any, other: Any) -> None:
 def held(holder: Any, value: Any) -> None:
     """Note that an object came to hold another: what reaches the one reaches the other."""
     if type(value) not in SCALARS:
-        RUN.edges.append((RUN.time, id(holder), id(value)))
+        RUN.holders.append(id(holder))
+        RUN.held.append(id(value))
 
 
 def part_of(
@@ -187,6 +188,23 @@ def part_of(
     return (LOAD, site, control, part, (tag, *needs), RUN.time, id(thing), step[1])
 
 
+def held_out_of_sight(thing: Any) -> None:
+    """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
+
+    What has items or attributes tells itself what it holds, when that is stored.
+    """
+    if isinstance(thing, (*_SEQUENCES, dict, *_SETS, *_SHARED)) or type(thing) in SCALARS:
+        return
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is not None and shadow.attributes:
+        return
+    for each in gc.get_referents(thing):
+        held(thing, each)
+        if type(each) in {list, tuple, dict} and id(each) not in RUN.shadows:
+            for inner in gc.get_referents(each):
+                held(each, inner)
+
+
 _MOST = 200_000
 
 
@@ -199,7 +217,8 @@ def scan(roots: Iterable[Any]) -> None:
         for each in gc.get_referents(thing):
             if type(each) in SCALARS or isinstance(each, _SHARED):
                 continue
-            RUN.edges.append((RUN.time, id(thing), id(each)))
+            RUN.holders.append(id(thing))
+            RUN.held.append(id(each))
             if id(each) not in seen:
                 if len(seen) > _MOST:
                     RUN.is_scanned = False

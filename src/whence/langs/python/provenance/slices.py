@@ -6,14 +6,17 @@
   could be reached, and whose code writes to such places at all; and what those in the slice
   decided by that, as whether something is appended to a list of their own.
 - L3: also those whose code does not: any call from which the object could be reached. What a call
-  outside does cannot reach the part.
+  outside does cannot reach the part. Of letters of a text, all that the text was made of.
+
+An exception reaches further: of a call inside `try` or `with`, one that was not raised may be why
+something else was done. `catchable` are these calls.
 
 Reachability is over-estimated: an object that once held another counts as holding it ever since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from whence.langs.python.provenance.marks import Criterion
@@ -25,6 +28,7 @@ from whence.langs.python.provenance.tags import (
     SCALARS,
     STORE,
     Activation,
+    Run,
     Tag,
     activation_of,
 )
@@ -44,7 +48,30 @@ def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
         collected.start(place.tag, place.shape)
         collected.read.add((place.written, place.seen, place.thing, place.key))
     collected.start(criterion.tag, *criterion.parts)
+    if width > 2:
+        collected.start(*criterion.texts)
     return frozenset(collected.complete())
+
+
+def catchable(top: Activation, calls: Iterable[Activation]) -> frozenset[Activation]:
+    """Those of the calls below `top` whose exceptions may be caught before they leave it."""
+    return frozenset(each for each in calls if each.guarded and each is not top)
+
+
+def _before(tag: tuple[Any, ...]) -> Iterator[Tag]:
+    """The tags that a tag depends on directly."""
+    kind = tag[0]
+    yield tag[2]
+    if len(tag) > 3:
+        yield from tag[3] if kind == AMBIG else (tag[3],)
+    if kind >= CTL or len(tag) < 5:
+        return
+    yield from tag[4]
+    if len(tag) > 5 and isinstance(tag[5], Run) and tag[5].activation is not None:
+        # Whoever has a generator or coroutine may have what it gave.
+        activation = tag[5].activation
+        yield from (activation.result, activation.failure)
+        yield from (each for _, each in activation.outs)
 
 
 class _Slice:
@@ -89,22 +116,9 @@ class _Slice:
             made_by = activation_of(tag)
             if made_by is not None:
                 self.calls.add(made_by)
-            kind = tag[0]
-            pending.append(tag[2])
-            if len(tag) > 3:
-                pending += tag[3] if kind == AMBIG else (tag[3],)
-            if kind >= CTL or len(tag) < 5:
-                continue
-            pending += tag[4]
-            if kind == LOAD:
+            pending += _before(tag)
+            if tag[0] == LOAD:
                 self._note_read(tag)
-            elif len(tag) > 5 and hasattr(tag[5], "activation"):
-                self._run(tag[5].activation)
-
-    def _run(self, activation: Activation | None) -> None:
-        """Whoever has a generator or coroutine may have what it gave."""
-        if activation is not None:
-            self._pending += (activation.result, activation.failure, *activation.outs)
 
     def _add_decisions(self) -> None:
         """What a call in the slice made, or was given back, it could have changed and did not."""
@@ -164,7 +178,7 @@ class _Heap:
 
     def __init__(self) -> None:
         self._holders: dict[int, set[int]] = {}
-        for _, holder, value in RUN.edges:
+        for holder, value in zip(RUN.holders, RUN.held, strict=True):
             self._holders.setdefault(value, set()).add(holder)
         self._given: dict[int, list[Activation]] = {}
         for activation in RUN.activations[1:]:
@@ -205,7 +219,8 @@ class _Heap:
 
 
 def _reached_by(activation: Activation) -> Iterable[Any]:
-    for value in (*activation.values, *activation.roots):
+    fixed = activation.function.fixed if activation.function is not None else ()
+    for value in (*activation.values, *activation.roots, *fixed):
         if type(value) not in SCALARS:
             yield value
             if type(value) in {tuple, dict}:  # `*rest` and `**more` are made at the call

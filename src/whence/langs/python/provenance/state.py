@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import weakref
+from array import array
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -43,19 +45,26 @@ class Operation:
 
 
 class Pending:
-    """A call of a rewritten function that is about to begin."""
+    """A call of a rewritten function that is about to begin.
+
+    `function`, `arguments` and `keywords` are what the program's own frame calls, and with what;
+    `defined` is the function itself, which may be called by way of a method.
+    """
 
     __slots__ = (
-        "activation", "code", "control", "function", "keyword_tags", "run", "site", "starred",
-        "tag", "tags", "values",
+        "activation", "arguments", "before", "code", "control", "defined", "function",
+        "keyword_tags", "keywords", "run", "site", "starred", "tag", "tags", "values",
     )  # fmt: skip
 
     def __init__(
-        self, function: Any, tag: Tag, site: int, control: Control, tags: list[Tag],
+        self, defined: Any, tag: Tag, site: int, control: Control, tags: list[Tag],
         values: list[Any], keyword_tags: dict[str, Tag],
     ):  # fmt: skip
-        self.function = function
-        self.code = function.__code__
+        self.function = self.defined = defined
+        self.arguments = values
+        self.keywords: dict[str, Any] = {}
+        self.before: Operation | None = None
+        self.code = defined.__code__
         self.tag = tag
         self.site = site
         self.control = control
@@ -90,10 +99,13 @@ class ShadowRun:
         self.lost = 0
         """How often an object held something else than its shadow said."""
         self.shadows: dict[int, Shadow] = {}
-        self.edges: list[tuple[int, int, int]] = []
+        self.holders, self.held = array("Q"), array("Q")
+        """The addresses of objects that came to hold another, and of what each came to hold."""
         self.frames: dict[int, Activation] = {}
         self.starting: dict[int, tuple[Any, Pending]] = {}
         """Generators and coroutines that have not begun, by their frame."""
+        self.made: Counter[int] = Counter()
+        """How many generators and coroutines were made, by the address of their code."""
         self.runs: dict[int, tuple[Any, Run]] = {}
         """Generators and coroutines, by their address."""
         self.sources: dict[int, tuple[Any, Any]] = {}
@@ -102,6 +114,8 @@ class ShadowRun:
         """Iterators, with what the program's own code told them so far."""
         self.ends: dict[int, tuple[Any, Tag]] = {}
         """What was gone through to an end that the program itself decided, with that decision."""
+        self.threads: dict[int, tuple[Any, Activation]] = {}
+        """Threads, by their address, with the calls that started them."""
         self.modules: dict[int, Shadow] = {}
         """The variables of rewritten modules, by their number."""
         self.namespaces: dict[int, int] = {}
@@ -120,11 +134,24 @@ class ShadowRun:
         """What calls returned that came out of nowhere, in other threads: whoever has it."""
         self.on_enter: Callable[[Activation], None] | None = None
         self.on_leave: Callable[[Activation], None] | None = None
+        self.on_out: Callable[[Activation], None] | None = None
+        """Called when a generator has yielded."""
         self.on_outside: Callable[[Operation], None] | None = None
         """Called when something out of sight has ended, which may have written output."""
         self.root = Activation(0, None, None)
         self.root.control = (FRAME, 0, None, None, self.root)
         self.activations: list[Activation] = [self.root]
+
+    def note_start(self, called: Any, activation: Activation) -> None:
+        """If a thread is about to be started: what runs in it hangs below who started it."""
+        thread = getattr(called, "__self__", None)
+        if isinstance(thread, threading.Thread) and called.__name__ == "start":
+            self.threads[id(thread)] = (thread, activation)
+
+    def started_by(self) -> Activation:
+        """The call that started this thread; the run itself, if none did."""
+        thread = threading._active.get(threading.get_ident()) if self.threads else None  # type: ignore[attr-defined]
+        return self.threads.get(id(thread), (None, self.root))[1]
 
     def note_run(self, thing: Any, run: Run) -> None:
         """Remember whose a generator or coroutine is, for as long as it lives."""

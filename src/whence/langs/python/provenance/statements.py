@@ -25,6 +25,7 @@ from whence.langs.python.provenance.syntax import (
     item,
     leaves,
     located,
+    outcome,
     read,
     several,
     shadow,
@@ -194,7 +195,7 @@ class Statements(Definitions):
         test = call("test_and_note", self.site(node), self.control, self.pair(node.test))
         decided: list[ast.stmt] = [assign(CONTROL, test)]
         message = self.value(node.msg) if node.msg is not None else None
-        held = call("holds", self.control)
+        held = outcome(self.control)
         checked = ast.Assert(held, message)
         return [ast.If(read("__debug__"), [*decided, checked], [])]
 
@@ -224,7 +225,7 @@ class Statements(Definitions):
         test = call("test_and_note" if decides else "test", site, self.control,
                     self.pair(node.test))  # fmt: skip
         out: list[ast.stmt] = [assign(before, self.control), assign(CONTROL, test)]
-        branches = ast.If(call("holds", self.control), self.body(node.body),
+        branches = ast.If(outcome(self.control), self.body(node.body),
                           self.body(node.orelse) if node.orelse else [])  # fmt: skip
         if leaves(both):
             return [*out, branches]
@@ -240,7 +241,7 @@ class Statements(Definitions):
         name = "test_and_note" if changes(node.body) else "test"
         test = assign(CONTROL, call(name, site, outer, self.pair(node.test)))
         end: list[ast.stmt] = [assign(ended, constant(True)), ast.Break()]
-        stop = ast.If(ast.UnaryOp(ast.Not(), call("holds", self.control)), end, [])
+        stop = ast.If(ast.UnaryOp(ast.Not(), outcome(self.control)), end, [])
         loop = ast.While(constant(True), [test, stop, *self.body(node.body)], [])
         out = [assign(before, self.control), assign(ended, constant(False)), loop]
         if node.orelse:
@@ -298,8 +299,10 @@ class Statements(Definitions):
         final = self.body(node.finalbody) if node.finalbody else []
         if final:
             final.insert(0, ast.Expr(call("here", read(FRAME))))
+        with self.guarding():
+            body = self.body(node.body)
         out.append(type(node)(
-            self.body(node.body), handlers, self.body(node.orelse) if node.orelse else [], final
+            body, handlers, self.body(node.orelse) if node.orelse else [], final
         ))  # fmt: skip
         branches = [node.body, node.orelse, *(each.body for each in node.handlers)]
         if not any(leaves(each) for each in branches):
@@ -333,11 +336,9 @@ class Statements(Definitions):
         start: list[ast.stmt] = []
         if first.optional_vars is not None:
             start = self.store(first.optional_vars, read(kept), node)
-        if rest:
+        with self.guarding():
             inner = located(type(node)(rest, node.body), node)
-            body = self.body([inner])
-        else:
-            body = self.body(node.body)
+            body = self.body([inner] if rest else node.body)
         return [type(node)([ast.withitem(manager, write(kept))], [*start, *body])]
 
     on_AsyncWith = on_With  # noqa: N815
@@ -372,7 +373,7 @@ class Statements(Definitions):
         if case.guard is None:
             return ast.match_case(case.pattern, None, [*start, *self.body(case.body)])
         test = call("test_and_note", self.site(case.guard), self.control, self.pair(case.guard))
-        guard = call("holds", call("last", *tags, bind(CONTROL, test)))
+        guard = outcome(call("last", *tags, bind(CONTROL, test)))
         start = [] if all(self.has_shadow(each) for each in names) else start
         return ast.match_case(case.pattern, guard, [*start, *self.body(case.body)])
 

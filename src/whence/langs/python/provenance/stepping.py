@@ -25,8 +25,10 @@ def out(activation: Activation, site: int, control: Control, given: Pair) -> Any
     """What a generator yields."""
     value, tag = given
     made = (RET, site, control, tag, (), activation)
-    activation.outs.append(made)
+    activation.gave(value, made)
     RUN.time += 1
+    if RUN.on_out is not None:
+        RUN.on_out(activation)
     operation = HERE.operation = activation.operation
     if operation is not None:
         operation.callbacks.append((value, made))

@@ -79,6 +79,11 @@ def thunk(value: ast.expr, *parameters: str) -> ast.expr:
     return ast.Lambda(ast.arguments([], arguments, None, [], [], None, []), value)
 
 
+def outcome(test: ast.expr) -> ast.expr:
+    """What came out of a test (`operations.holds`)."""
+    return item(test, 5)
+
+
 def fixed(site: ast.expr, control: ast.expr) -> ast.expr:
     """The tag of a constant."""
     return several(constant(CONST), site, control)

@@ -52,6 +52,8 @@ class Site:
     function: str
     source: Sequence[str] = field(repr=False, compare=False)
     """The lines of the file."""
+    is_guarded: bool = False
+    """Whether an exception that is raised there may be caught in the same function."""
 
     @property
     def text(self) -> str:
@@ -82,11 +84,20 @@ class FunctionInfo:
     sets_anything: bool
     global_names: frozenset[str]
     """The module variables that it names, in its own body."""
+    fixed_names: frozenset[str]
+    """The same of those that are bound once and for all: nobody has to look at each call."""
     sets_globals: frozenset[str]
     sets_cells: frozenset[tuple[str, str]]
     """The variables of functions around it that it sets."""
     free_names: frozenset[str]
     module: int = 0
+    namespace: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The variables of its module."""
+
+    @property
+    def fixed(self) -> list[Any]:
+        """What it reaches by variables that are bound once and for all."""
+        return [self.namespace.get(name) for name in self.fixed_names]
 
     @property
     def parameters(self) -> int:
@@ -99,14 +110,19 @@ class Activation:
     """A call that ran, from `start` to `end` in the time of the shadow run (-1: not yet)."""
 
     __slots__ = (
-        "arguments", "calls", "control", "end", "failure", "function", "number", "operation",
-        "outs", "parent", "result", "roots", "sent", "start", "tests", "value", "values",
+        "arguments", "calls", "control", "end", "failure", "function", "guarded", "made", "number",
+        "operation", "outs", "parent", "result", "roots", "sent", "start", "tests", "value",
+        "values",
     )  # fmt: skip
 
     def __init__(self, number: int, function: FunctionInfo | None, parent: Activation | None):
         self.number = number
         self.function = function
         self.parent = parent
+        self.guarded = False
+        """Whether an exception of its may be caught below the shadowed call."""
+        self.made = 0
+        """Of a generator or coroutine: the how manieth of its function was made (0: not known)."""
         self.start = 0
         self.end = -1
         self.control: Control = ()
@@ -117,16 +133,34 @@ class Activation:
         self.result: Tag = None
         self.value: Any = None
         self.failure: Tag = None
-        self.tests: list[tuple[int, Control]] = []
+        # Most calls have none of these: a list is made when there is something to put into it.
+        self.tests: Sequence[tuple[int, Control]] = ()
         """When and how it decided whether to change something."""
-        self.calls: list[Activation] = []
-        self.outs: list[Tag] = []
+        self.calls: Sequence[Activation] = ()
+        self.outs: Sequence[Pair] = ()
         """Of a generator: what it has yielded."""
         self.sent: Tag = None
         self.operation: Any = None
         """What is out of sight and called it, or resumed it last."""
         if parent is not None:
-            parent.calls.append(self)
+            if type(parent.calls) is list:
+                parent.calls.append(self)
+            else:
+                parent.calls = [self]
+
+    def decided(self, time: int, test: Control) -> None:
+        """Note a test that decides whether something is changed."""
+        if type(self.tests) is list:
+            self.tests.append((time, test))
+        else:
+            self.tests = [(time, test)]
+
+    def gave(self, value: Any, tag: Tag) -> None:
+        """Note what a generator has yielded."""
+        if type(self.outs) is list:
+            self.outs.append((value, tag))
+        else:
+            self.outs = [(value, tag)]
 
     @property
     def name(self) -> str:
@@ -140,10 +174,12 @@ class Activation:
 class Run:
     """A generator or coroutine object that was made: the activation that it becomes."""
 
-    __slots__ = ("activation", "dropped")
+    __slots__ = ("activation", "dropped", "number")
 
-    def __init__(self) -> None:
+    def __init__(self, number: int = 0) -> None:
         self.activation: Activation | None = None
+        self.number = number
+        """The how manieth that was made of its function."""
         self.dropped: list[Control] = []
         """Of a generator expression: the tests that left something out."""
 

@@ -139,14 +139,19 @@ class ProgramReruns:
         return int(np.count_nonzero(of_it < node))
 
     def _wanted(self, tree: ColumnTree, position: int, count: int = 1) -> Wanted:
+        wanted, is_stepped = self._code_of(tree, position, count)
+        if is_stepped:
+            raise CannotRepeat("that is not to be had of generators and coroutines")
+        return wanted
+
+    def _code_of(self, tree: ColumnTree, position: int, count: int) -> tuple[Wanted, bool]:
+        """A call by its code, and whether that is a generator's or coroutine's."""
         function = function_at(tree, position)
         source = tree.sources[int(tree.source_of[position])]
         if function.location is None or not isinstance(source, TraceSource):
             raise CannotRepeat("where its code is was not recorded")
         code = source.code(int(tree.details[position]))
-        if code.is_stepped:
-            raise CannotRepeat("that is not to be had of generators and coroutines")
-        return Wanted(code.file, code.first_line, code.qualname, count)
+        return Wanted(code.file, code.first_line, code.qualname, count), code.is_stepped
 
     @contextlib.contextmanager
     def _again(

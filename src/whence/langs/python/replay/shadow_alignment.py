@@ -3,8 +3,8 @@
 The tree of calls below the shadowed call must be the recorded one: of each function a call makes as
 many calls as it did, in the order in which they began. Bodies of modules and classes, and functions
 that were made of a text while the program ran (`exec`), are calls of the recording only, and what
-they call is held to be called by who ran them. Generators begin later than they are made, so where
-a call makes several of one kind, which is which is not known.
+they call is held to be called by who ran them. Generators begin later than they are made; where it
+is not known in which order a call made several of one kind, which is which is not known either.
 
 Invariant: a run in which any call makes others than it did is a `Difference`, and not believed.
 """
@@ -69,7 +69,11 @@ def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> Ali
                     f"now {_times(len(again))}"
                 )
             if len(again) > 1 and calls[again[0]]["is_stepped"]:
-                continue  # in which order they began is not in which they were made
+                # In which order they began is not in which they were made.
+                made = [calls[each]["made"] for each in again]
+                if not all(made):
+                    continue
+                again = [each for _, each in sorted(zip(made, again, strict=True))]
             ids.update(zip(again, ours, strict=True))
             pending += again
     position = tree.position(top)

@@ -45,7 +45,16 @@ from whence.langs.python.replay.shadow_alignment import (
     is_whole,
 )
 from whence.langs.python.replay.zooming import ZoomingReruns
-from whence.model.call import PRINTED, RESULT, Location, Mark, MarkedPart, OutcomeKind
+from whence.model.call import (
+    PRINTED,
+    RAISED,
+    RESULT,
+    YIELDED,
+    Location,
+    Mark,
+    MarkedPart,
+    OutcomeKind,
+)
 from whence.model.origin import Influence, Origin
 from whence.model.value import TEXT_PART, Kind, Steps, parse_path, show
 from whence.tree.memory import ColumnTree
@@ -55,6 +64,8 @@ MOST_CALLS = 300_000
 """With more calls than this below it, no caller is followed: that would take minutes."""
 MOST_OF_ALL = 30_000
 """With more calls than this, what led to a call is not followed from the start of the run."""
+FEW_CALLS = 3_000
+"""With no more calls than this, what a call was given is followed from the start of the run."""
 WHOLE_RUN = 30.0
 """Seconds that following a whole run may take: what is not in the way of a part takes long, too."""
 FROM_OUTSIDE = "it was given to the program from outside"
@@ -191,11 +202,20 @@ class ShadowedProvenance(ZoomingReruns):
         """Whether it is a value: what was printed or raised is known otherwise, or not at all."""
         position = self._tree.position(node)
         outcome = OutcomeKind(int(self._tree.columns.outcome[position]))
+        is_exception = self._is_exception(node, part)
         if part.mark.root == PRINTED:
             return position == 0 and len(part.mark.steps) in {1, 2}
-        if position == 0:
-            return False
+        if position == 0 or is_exception:
+            return is_exception and not part.mark.steps
+        if part.mark.root == YIELDED:
+            return bool(part.mark.steps)
         return part.is_input or part.mark.root != RESULT or outcome is OutcomeKind.RETURNED
+
+    def _is_exception(self, node: int, part: MarkedPart) -> bool:
+        """Whether what was marked is the exception that ended a call."""
+        outcome = int(self._tree.columns.outcome[self._tree.position(node)])
+        is_outcome = part.mark.root in (RESULT, RAISED) and not part.is_input
+        return is_outcome and outcome == OutcomeKind.RAISED
 
     # --- from the marked call up to where the part was made --------------------------------------
 
@@ -203,9 +223,12 @@ class ShadowedProvenance(ZoomingReruns):
         last: _Answer | None = None
         shadowed, levels, unknown = node, 1, ""
         try:
-            if part.mark.root == PRINTED:
+            if self._tree.position(node) == 0:
                 shadowed = self._whole_run()
-            elif part.is_input:
+            elif part.is_input or self._is_stepped(node):
+                told = self._from_the_start(node, part, progress)
+                if told is not None:
+                    return told
                 shadowed = self._caller(node, levels)
             while True:
                 last = self._answer(shadowed, node, part, progress)
@@ -217,14 +240,26 @@ class ShadowedProvenance(ZoomingReruns):
             origin = Origin(None, unknown=unknown or str(problem))
             if last is None:
                 return Followed(origin)
-            return Followed(origin, self._influence(part, last), last.slices())
+            return Followed(origin, self._influence(node, part, last), last.slices())
+
+    def _from_the_start(self, node: int, part: MarkedPart, progress: Progress) -> Followed | None:
+        """What a run tells that is followed as a whole, if it is small: what came before the call
+        is known then, too."""
+        if len(self._tree.columns) > FEW_CALLS:
+            return None
+        try:
+            shadowed = self._caller(node, len(self._tree.columns))
+            answer = self._answer(shadowed, node, part, progress)
+        except WhenceError:
+            return None
+        return None if answer.is_older else self._told(node, part, answer)
 
     def _caller(self, node: int, levels: int) -> int:
         """A caller of a call, so many levels above it; above all, the program's statements."""
         tree = self._tree
         position = tree.position(node)
         parent = tree.columns.parent
-        while levels or is_whole(code_at(tree, position)):
+        while levels or is_whole(code_at(tree, position)) or self._is_stepped(tree.id(position)):
             above = int(parent[position])
             if above <= 0:
                 break
@@ -236,6 +271,10 @@ class ShadowedProvenance(ZoomingReruns):
                 f"it is older than call {node}, and too many calls are below its callers"
             )
         return tree.id(position)
+
+    def _is_stepped(self, node: int) -> bool:
+        """Whether a call is a generator or coroutine, which others make go on."""
+        return code_at(self._tree, self._tree.position(node)).is_stepped
 
     def _whole_run(self) -> int:
         """The program's statements, if what they led to is not too much to be followed."""
@@ -254,14 +293,11 @@ class ShadowedProvenance(ZoomingReruns):
             raise CannotRepeat("some calls were only counted, not recorded")
         try:
             conditions = Conditions.of(self._recording, self._header())
-            is_output = part.mark.root == PRINTED
+            of_run = self._tree.position(node) == 0
             root, steps = self._place(node, part)
-            marked = replace(self._wanted_of_all(shadowed if is_output else node), count=1)
-            if shadowed != node and not is_output:
-                before = self._calls_before(shadowed, self._tree.position(node))
-                marked = replace(marked, count=self._wanted_of_all(node).count - before)
             request = Request(
-                words=conditions.command, wanted=self._wanted_of_all(shadowed), marked=marked,
+                words=conditions.command, wanted=self._wanted_of_all(shadowed),
+                marked=self._marked(shadowed, shadowed if of_run else node),
                 root=root, steps=tuple(map(_step, steps)), is_input=part.is_input,
                 rules=UserCodeRules.told(conditions.options),
                 seed_by=str(conditions.repeatable.get("hash_seed_by", OWN)),
@@ -272,11 +308,21 @@ class ShadowedProvenance(ZoomingReruns):
             told = self._shadow(conditions, request, lambda done: progress(done, count))
             if "unknown" in told:
                 raise CannotRepeat(str(told["unknown"]))
-            if not is_output:
+            aligned = align(self._tree, shadowed, told["calls"])
+            if not of_run:
                 self._compare(node, part, told)
-            return _Answer(shadowed, told, align(self._tree, shadowed, told["calls"]))
+                if aligned.ids.get(told["marked"], node) != node:
+                    raise Difference(f"call {node} is another one")
+            return _Answer(shadowed, told, aligned)
         except Difference as how:
             raise CannotRepeat(another_way(str(how))) from None
+
+    def _marked(self, shadowed: int, node: int) -> Wanted:
+        """A call, told by the how manieth of its function it is from the shadowed one on."""
+        position = self._tree.position(node)
+        before = self._calls_before(shadowed, position)
+        count = self._calls_before(node, position) - before + 1
+        return self._code_of(self._tree, position, count)[0]
 
     def _compare(self, node: int, part: MarkedPart, told: Mapping[str, Any]) -> None:
         """Whether the marked call was given what it was, and the part is what it was."""
@@ -292,16 +338,13 @@ class ShadowedProvenance(ZoomingReruns):
     def _place(self, node: int, part: MarkedPart) -> tuple[str, Steps]:
         """The value that a mark begins with, and the steps from there: what a call changed may be
         named by a path, and arguments by their numbers."""
+        if self._is_exception(node, part):
+            return RAISED, ()
         if part.position >= 0:
             call = self._tree.call(self._tree.position(node))
             return call.arguments[part.position].name, part.mark.steps
         root, steps = parse_path(part.mark.root)
         return root, (*steps, *part.mark.steps)
-
-    def _wanted_of_all(self, node: int) -> Wanted:
-        if code_at(self._tree, self._tree.position(node)).is_stepped:
-            raise CannotRepeat("what generators and coroutines give is not followed yet")
-        return super()._wanted_of_all(node)
 
     def _shadow(
         self, conditions: Conditions, request: Request, progress: Callable[[int], None]
@@ -338,7 +381,7 @@ class ShadowedProvenance(ZoomingReruns):
     # --- telling -------------------------------------------------------------------------------
 
     def _told(self, node: int, part: MarkedPart, answer: _Answer) -> Followed:
-        influence, slices = self._influence(part, answer), answer.slices()
+        influence, slices = self._influence(node, part, answer), answer.slices()
         makers = [self._maker(each, answer) for each in answer.makers]
         if len(makers) > 1:
             texts = [f"{each.expression} ({each.location})" for each in makers]
@@ -364,13 +407,23 @@ class ShadowedProvenance(ZoomingReruns):
             expression=maker["expression"],
         )
 
-    def _influence(self, part: MarkedPart, answer: _Answer) -> Influence:
-        slices = answer.slices()
+    def _influence(self, node: int, part: MarkedPart, answer: _Answer) -> Influence:
+        ids, slices = answer.aligned.ids, answer.slices()
         if part.is_input:
             # It was made somewhere above: of what was not followed, nothing is set aside.
             outside = self._outside(answer.shadowed)
             slices = tuple(each | outside for each in slices)
-        return Influence(slices[0], complete=False, wider=slices[1:])
+        # What was not raised may matter as well, where it would have been caught.
+        caught = {ids[each] for each in answer.told["catchable"] if each in ids}
+        complete = answer.told["is_complete"] and self._is_value(node, part)
+        return Influence(slices[0], complete=complete, wider=(slices[1], slices[2] | caught))
+
+    def _is_value(self, node: int, part: MarkedPart) -> bool:
+        """Whether what was marked is a value that a call left behind when it returned: then no
+        exception that it should have let pass is what is missing."""
+        outcome = int(self._tree.columns.outcome[self._tree.position(node)])
+        given = part.is_input or part.mark.root in (PRINTED, YIELDED)
+        return outcome == OutcomeKind.RETURNED and not given and not self._is_stepped(node)
 
     def _outside(self, node: int) -> frozenset[int]:
         tree = self._tree

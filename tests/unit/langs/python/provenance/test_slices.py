@@ -8,7 +8,9 @@ import pytest
 from perturbed import Mark, check
 from shadowed import CLEANED, mark
 
+from whence.langs.python.provenance.marks import Criterion
 from whence.langs.python.provenance.slices import influencing
+from whence.langs.python.provenance.tags import Activation
 
 MARK = Mark((("main", 0),), (("attribute", "n"),))
 
@@ -21,7 +23,7 @@ def test_a_call_that_could_have_changed_the_object_is_missing_from_the_narrow_sl
 def test_no_call_that_matters_is_missing_from_the_wide_slice() -> None:
     found = check(CLEANED, MARK, width=3)
     assert found.violations == ()
-    assert found.tried == 2, "the call that is outside was tried in both ways"
+    assert found.tried == 3, "the call that is outside was tried in all ways"
 
 
 ENDING = """
@@ -231,3 +233,53 @@ def test_who_made_what_is_starred_too_short_is_in_the_slice(made: str) -> None:
     marked = mark(source, "main", "")
     wanted = {each for each in ("some", "named") if f"{each}()" in made}
     assert wanted <= marked.calls(1), marked.calls(1)
+
+
+KEPT_OUT = """
+def wanted(x): return x != 2
+def count(x): return x - 2
+def main():
+    found = []
+    for x in [1, 2, 3]:
+        if wanted(x) and count(x): found.append(x)
+    return found
+main()
+"""
+
+
+@pytest.mark.parametrize("function", ["wanted", "count"])
+def test_making_calls_go_wrong_shows_a_slice_without_what_kept_something_out(
+    function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check(KEPT_OUT, Mark((("main", 0),), ())).violations == ()
+    monkeypatch.setattr("perturbed.influencing", _without_decisions)
+    found = check(KEPT_OUT, Mark((("main", 0),), ()))
+    assert any(each.startswith(f"{function} ") for each in found.violations), found
+
+
+def _without_decisions(criterion: Criterion, width: int) -> frozenset[Activation]:
+    """The hole that slices once had: what was tested and left no trace in the list."""
+    deciding = {"wanted", "count"}
+    return frozenset(each for each in influencing(criterion, width) if each.name not in deciding)
+
+
+QUEUED = """
+import queue
+class Box:
+    def __init__(self): self.n = 1
+def touched(waiting): return None
+def other(n): return None
+def main():
+    box, waiting = Box(), queue.SimpleQueue()
+    waiting.put(box)
+    touched(waiting)
+    other(3)
+    return box
+main()
+"""
+
+
+def test_who_reaches_an_object_by_what_an_extension_holds_is_in_the_widest_slice() -> None:
+    found = mark(QUEUED, "main", ".n").calls(3)
+    assert "touched" in found
+    assert "other" not in found

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,13 +43,16 @@ main("4 5 6", 2)
 class Recorded:
     """A program that was recorded, and marks on its calls."""
 
-    def __init__(self, folder: Path, source: str = PROGRAM, *options: str, stdin: str = ""):
+    def __init__(
+        self, folder: Path, source: str = PROGRAM, *options: str, stdin: str = "",
+        check: bool = True, words: Sequence[str] = ("program.py",),
+    ):  # fmt: skip
         (folder / "program.py").write_text(textwrap.dedent(source))
         path = folder / "run.whence"
         environment, seed_by = pinned(os.environ)
         subprocess.run(
-            [*launcher(), "--output", str(path), "--repeatable", seed_by, *options, "program.py"],
-            env=environment, cwd=folder, capture_output=True, check=True, input=stdin, text=True,
+            [*launcher(), "--output", str(path), "--repeatable", seed_by, *options, *words],
+            env=environment, cwd=folder, capture_output=True, check=check, input=stdin, text=True,
         )  # fmt: skip
         self.path = path
         self.tree: ColumnTree = open_trace(path)
@@ -96,7 +99,7 @@ def test_a_part_that_was_given_to_a_call_is_followed_up_to_its_callers(run: Reco
     influence = run.influence(run.nodes("scale")[3], "n", is_input=True)
     assert influence is not None
     assert run.nodes("read")[1] in influence.nodes
-    assert run.nodes("main")[0] in influence.nodes, "what was not followed is not set aside"
+    assert run.nodes("main")[0] not in influence.nodes, "a small run is followed from its start"
     assert run.nodes("scale")[2] not in influence.nodes
 
 
@@ -138,7 +141,7 @@ def test_calls_that_could_not_have_mattered_are_outside_the_slices(run: Recorded
         assert run.nodes("scale")[3] in each
         assert run.nodes("scale")[2] not in each
     assert len(found.slices()) == 3
-    assert not found.complete, "a call that should have raised something is in none of them"
+    assert found.complete, "no call is inside try: what it did not raise cannot matter"
 
 
 def test_what_a_method_changed_is_followed_and_so_are_variables_of_the_module(
@@ -329,3 +332,143 @@ def test_code_that_the_program_makes_of_a_text_is_looked_through(tmp_path: Path)
     assert influence is not None
     assert {*run.nodes("shout"), *run.nodes("made"), root} <= influence.nodes
     assert run.nodes("log")[0] not in influence.nodes
+
+
+STEPPED = """
+def numbers(text):
+    for word in text.split():
+        yield int(word)
+def doubled(source):
+    for n in source:
+        yield {"n": n * 2}
+def main():
+    first, second = doubled(numbers("1 2")), doubled(numbers("3 4"))
+    return [*second, *first]
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def stepped(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("stepped"), STEPPED)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_a_generator_yielded_is_followed_whichever_began_first(
+    stepped: Recorded, which: int
+) -> None:
+    made = stepped.nodes("doubled")[which]
+    found = stepped.origin(made, "yielded[1]['n']")
+    assert (found.node, found.expression) == (made, "n * 2")
+    influence = stepped.influence(made, "yielded[1]['n']")
+    assert influence is not None
+    assert stepped.nodes("numbers")[which] in influence.nodes
+    assert stepped.nodes("numbers")[1 - which] not in influence.nodes
+    assert not influence.complete
+
+
+RAISING = """
+def limit(n):
+    return n + 1 if n < 3 else 4
+def check(n):
+    if n > limit(n): raise ValueError(n)
+    return n
+def checked(numbers):
+    return [check(n) for n in numbers]
+def main():
+    checked([1, 2])
+    checked([3, 7])
+main()
+"""
+
+
+@pytest.mark.parametrize("marked", ["check", "checked", ""])
+def test_an_exception_is_followed_to_the_tests_that_led_to_it(tmp_path: Path, marked: str) -> None:
+    source = RAISING if not marked else RAISING.replace("\nmain()", "\ntry: main()\nexcept: 0")
+    raising = tmp_path / "raising"
+    raising.mkdir()
+    recorded = Recorded(raising, source, check=bool(marked))
+    node = recorded.nodes(marked)[-1] if marked else 0
+    found = recorded.origin(node, "raised")
+    assert (found.node, found.expression) == (recorded.nodes("check")[3], "raise ValueError(n)")
+    influence = recorded.influence(node, "raised")
+    assert influence is not None
+    assert recorded.nodes("limit")[3] in influence.nodes
+    assert recorded.nodes("limit")[0] not in influence.nodes
+    assert not influence.complete, "another exception, raised before, would have come instead"
+
+
+GUARDED = """
+def check(n): return None
+def other(n): return None
+def parsed(n):
+    found = n
+    try: check(n)
+    except ValueError: found = 0
+    other(n)
+    return [found]
+parsed(1)
+"""
+
+
+def test_a_call_that_should_have_raised_is_in_the_widest_slice_where_that_is_caught(
+    tmp_path: Path,
+) -> None:
+    recorded = Recorded(tmp_path, GUARDED)
+    influence = recorded.influence(recorded.nodes("parsed")[0], "result[0]")
+    assert influence is not None
+    assert recorded.nodes("check")[0] in influence.slices()[-1]
+    assert recorded.nodes("other")[0] not in influence.slices()[-1]
+    assert influence.complete
+
+
+TESTS = """
+def half(n): return n // 2
+def total(numbers): return sum(numbers)
+class Odd:
+    def __init__(self, n): self.n = n
+    def __eq__(self, other): return self.n == other.n
+    def __repr__(self): return f"Odd({half(self.n)})"
+def test_totals():
+    numbers = [half(4), half(7)]
+    assert total(numbers) == 5
+    assert Odd(numbers[1]) == Odd(3)
+    assert Odd(numbers[0]) == Odd(3)
+"""
+
+
+def test_what_a_test_gave_to_a_call_is_followed_although_pytest_rewrites_the_test(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "test_it.py").write_text(TESTS)
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    recorded = Recorded(tmp_path, words=words, check=False)
+    found = recorded.origin(recorded.nodes("total")[0], "numbers[1]", is_input=True)
+    assert (found.node, found.expression) == (recorded.nodes("half")[1], "n // 2")
+    # What pytest called to explain the failure was called again, so that the runs can be compared.
+    marked = recorded.origin(recorded.nodes("Odd.__eq__")[1], "self.n", is_input=True)
+    assert marked.node == recorded.nodes("half")[0]
+    assert recorded.nodes("Odd.__repr__")
+
+
+LATER = """
+import threading
+def parse(text): return int(text)
+def total(numbers): return sum(numbers)
+def work(out): out.append(total([1, 2]))
+def main(out):
+    thread = threading.Thread(target=work, args=(out,))
+    thread.start()
+    thread.join()
+    return [total(map(parse, ["4", "5"])), *out]
+main([])
+"""
+
+
+def test_calls_that_others_make_later_or_elsewhere_are_known_again(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, LATER)
+    found = recorded.origin(recorded.nodes("main")[0], "result[0]")
+    assert (found.node, found.expression) == (recorded.nodes("total")[1], "sum(numbers)")
+    influence = recorded.influence(recorded.nodes("main")[0], "result[0]")
+    assert influence is not None
+    assert set(recorded.nodes("parse")) <= influence.nodes
