@@ -16,6 +16,7 @@ import numpy.typing as npt
 from whence.model.call import Call, Function, MarkedPart, Rule
 from whence.model.origin import Influence, Origin
 from whence.model.question import Question
+from whence.model.raising import WorkedOut
 from whence.model.trial import Trial
 from whence.model.verdict import Judgement, Verdict
 
@@ -195,6 +196,9 @@ class Zooming(Protocol):
 
         Calls have the ids that they have in the tree that this is about.
         """
+
+    def worked_out(self, node: int) -> WorkedOut:
+        """What a call that raised had worked out by itself when it did."""
 
 
 class Prior(Protocol):

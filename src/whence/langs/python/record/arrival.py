@@ -1,8 +1,8 @@
 """In a re-run: what is done where the call begins that it was run for.
 
-Either its lines are followed, or a step debugger is opened in its frame; what the call does is
-recorded meanwhile in any case, if it is recorded at all. All that is done here is whence's own
-work: nothing of it is looked up in the journal.
+Either its lines are followed, or a step debugger is opened in its frame (`stepping`), or something
+else comes of it; what the call does is recorded meanwhile in any case, if it is recorded at all.
+All that is done here is whence's own work: nothing of it is looked up in the journal.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any
 from whence.langs.python.record.executed_lines import LineWatch, Wanted
 
 START, END = "start", "end"
+BREAKPOINT = "PYTHONBREAKPOINT"
+"""Names a debugger, in the environment of the person."""
 ARRIVED = "arrived"
 """A file that is there once the call has begun."""
 TRIED = "tried"
@@ -36,8 +38,7 @@ def await_call(
     if options.sandbox:
         _recorder.tell_calls(os.path.join(options.sandbox, CALLS))
     if options.debugger:
-        wanted = Wanted.from_text(options.lines_of)
-        _recorder.tell_window(_Debugger(options.debugger, wanted, options.sandbox).open, None)
+        _recorder.tell_window(_debugger(options), None)
     elif options.trial:
         wanted = Wanted.from_text(options.lines_of)
         _recorder.tell_window(_Trial(options.trial, wanted, options.sandbox).take_place, None)
@@ -47,66 +48,23 @@ def await_call(
         _recorder.tell_window(None, over)
 
 
-class _Debugger:
-    """A step debugger that talks to a person through descriptors of its own."""
+def _debugger(options: argparse.Namespace) -> Callable[[], Any]:
+    """What opens a step debugger. Until then nothing is loaded that the program did not load."""
 
-    def __init__(self, order: str, wanted: Wanted, folder: str):
-        source, target, self._where = order.split(":")
-        self._source, self._target = int(source), int(target)
-        self._wanted = wanted
-        self._arrived = os.path.join(folder, ARRIVED)
-
-    def open(self) -> None:
-        """In the frame of whoever runs now."""
+    def arrive() -> Any:
         from whence.langs.python.record.journal import _passages
 
-        frame = sys._getframe(1)
         before = _passages.inside(True)
         try:
-            if Wanted.of(frame.f_code) != self._wanted:
-                os._exit(0)  # it has not arrived
-            with open(self._arrived, "w", encoding="ascii"):
-                pass
-            self._open(frame, _passages.inside)
+            from whence.langs.python.record.stepping import Stepping
+
+            wanted = Wanted.from_text(options.lines_of)
+            stepping = Stepping(options.debugger, wanted, options.sandbox)
         finally:
             _passages.inside(before)
+        return stepping.arrive(sys._getframe(1))
 
-    def _open(self, frame: FrameType, inside: Callable[[bool], bool]) -> None:
-        import pdb
-
-        class Debugger(pdb.Pdb):
-            """Leaving it ends the re-run."""
-
-            def trace_dispatch(self, frame: FrameType, event: str, arg: Any) -> Any:
-                before = inside(True)
-                try:
-                    return super().trace_dispatch(frame, event, arg)
-                finally:
-                    inside(before)
-
-            def user_call(self, called: FrameType, argument: Any) -> None:
-                if called is not frame:  # which is entered already
-                    super().user_call(called, argument)
-
-            def do_quit(self, arg: str) -> bool | None:
-                os._exit(0)
-
-            do_q = do_exit = do_EOF = do_quit  # noqa: N815
-
-            def do_continue(self, arg: str) -> bool | None:
-                if not self.breaks:
-                    os._exit(0)
-                return super().do_continue(arg)
-
-            do_c = do_cont = do_continue
-
-        source = os.fdopen(self._source, "r", closefd=False)
-        target = os.fdopen(self._target, "w", closefd=False)
-        debugger = Debugger(stdin=source, stdout=target, nosigint=True, readrc=False)
-        debugger.prompt = "(pdb) "
-        debugger.set_trace(frame)
-        if self._where == END:
-            debugger.set_return(frame)
+    return arrive
 
 
 class _Trial:
@@ -134,7 +92,7 @@ class _Trial:
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             problem = "it is not the call of a function"
         elif not _can_give_anything(frame.f_code):
-            problem = "its code returns nothing but constants, so that nothing can take their place"
+            problem = "its code ends in no other way than by an exception"
         before = _passages.inside(True)
         try:
             with open(self._tried, "w", encoding="utf-8") as file:
@@ -149,7 +107,7 @@ class _Trial:
 def _can_give_anything(code: CodeType) -> bool:
     """Whether there is a way out of the code on which any value can be taken along."""
     return sys.version_info < (3, 12) or any(
-        each.opname == "RETURN_VALUE" for each in dis.get_instructions(code)
+        each.opname in ("RETURN_VALUE", "RETURN_CONST") for each in dis.get_instructions(code)
     )
 
 

@@ -28,7 +28,7 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
-from whence.langs.python.record.arrival import ARRIVED, END, START, TRIED
+from whence.langs.python.record.arrival import ARRIVED, BREAKPOINT, END, START, TRIED
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, other_outcome
 from whence.langs.python.replay.process import (
@@ -158,7 +158,7 @@ class Windows:
             self.runs += 1
             place = END if at_end else START
             words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
-            words += ["--debugger", f"{source}:{target}:{place}"]
+            words += ["--debugger", f"{source}:{target}:{place}:{os.environ.get(BREAKPOINT, '')}"]
             given = [source, target]
             _, played = run_again(conditions, Path(folder), words, _A_DAY, given)
             if not (Path(folder) / ARRIVED).exists():

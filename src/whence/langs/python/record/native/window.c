@@ -74,13 +74,18 @@ static void made_for_its_effects(PyThreadState *tstate, Frame *frame, PyObject *
     Py_XDECREF(result);
 }
 
-/* As the call begins, somebody may say what is to come of it: (that, its arguments, those by name).
- * The frame is then left at once. */
+/* As the call begins, somebody may name two functions that the frame is to call, one after the other;
+ * or say what is to come of it: (that, its arguments, those by name). The frame is then left at once. */
 static void window_entered(Frame *frame)
 {
     PyThreadState *tstate = PyThreadState_Get();
     BegunFrame begun = frame_begun(tstate, frame);
     PyObject *said = tell(window.entered);
+    if (said != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 2) {
+        for (int place = 0; place < 2; place++) {
+            Py_XDECREF(tell(PyTuple_GET_ITEM(said, place)));
+        }
+    }
     frame_begins_again(&begun);
     if (said != NULL && frame != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 3) {
         made_for_its_effects(tstate, frame, PyTuple_GET_ITEM(said, 1), PyTuple_GET_ITEM(said, 2));
@@ -126,6 +131,7 @@ static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
 static void window_may_be_over(uint64_t ended)
 {
     if (unlikely(window.wanted != 0 && ended == FIRST_CALL)) {
+        frame_gave();
         Py_XDECREF(tell(window.over));
     }
 }
