@@ -119,7 +119,7 @@ def test_the_true_value_makes_the_output_right_and_what_was_given_does_not(bug: 
     node, text = found
     reruns = ProgramReruns(tmp_path / "buggy.whence", buggy)
     run, true = buggy.call(0), repaired.call(0).output
-    trial = reruns.tried(node, text)
+    trial = reruns.tried({node: text})
     if bug.name in ONE_VALUE:
         assert trial.helps is not False
         assert not trial.ends
@@ -127,6 +127,6 @@ def test_the_true_value_makes_the_output_right_and_what_was_given_does_not(bug: 
     # What it gave, in another object, is as wrong as it was.
     outcome = buggy.call(buggy.position(node)).outcome
     if outcome.kind is OutcomeKind.RETURNED and outcome.value and is_literal(show(outcome.value)):
-        same = reruns.tried(node, show(outcome.value))
+        same = reruns.tried({node: show(outcome.value)})
         assert same.helps is False
         assert same.lines == ()

@@ -351,14 +351,22 @@ class _Conversation:
         reruns = self.debugging.reruns
         if reruns is None or not reruns.is_harmless or not telling.can_be_tried(answer):
             return
-        try:
-            with self.debugging.waiting("trying that"):
-                trial = reruns.tried(answer.node, answer.expected or "")
-            self.screen.say(*telling.trial(trial, self.screen.width))
-        except WhenceError as problem:
-            self.screen.note(f"Not tried: {problem}")
-        except KeyboardInterrupt:
-            self.screen.note("Stopped.")
+        state, said = self.debugging.state, {answer.node: answer.expected or ""}
+        others = telling.expected_elsewhere(state, answer.node)
+        for values in ({**others, **said}, said) if others else (said,):
+            try:
+                with self.debugging.waiting("trying that"):
+                    trial = reruns.tried(values)
+            except WhenceError as problem:
+                self.screen.note(f"Not tried{telling.together(values, answer.node)}: {problem}")
+                continue
+            except KeyboardInterrupt:
+                self.screen.note("Stopped.")
+                return
+            wrong = telling.wrong_line(state)
+            head = f"Tried{telling.together(values, answer.node)}"
+            self.screen.say(*telling.trial(trial, self.screen.width, head, wrong))
+            return
 
     def _accept(self) -> None:
         if isinstance(self.outcome, Found | Exhausted):

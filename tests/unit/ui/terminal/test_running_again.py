@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -37,9 +37,9 @@ class Again:
         self.asked.append(node)
         return _or_fail(self._lines)
 
-    def tried(self, node: int, expected: str) -> Trial:
-        self.asked.append(node)
-        return _or_fail(self.trials.get(expected))
+    def tried(self, expected: Mapping[int, str]) -> Trial:
+        self.asked.extend(expected)
+        return _or_fail(self.trials.get(" ".join(expected.values())))
 
 
 class Follows(Again):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dis
 import inspect
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -40,8 +41,8 @@ def await_call(
     if options.debugger:
         _recorder.tell_window(_debugger(options), None)
     elif options.trial:
-        wanted = Wanted.from_text(options.lines_of)
-        _recorder.tell_window(_Trial(options.trial, wanted, options.sandbox).take_place, None)
+        trial = _Trial(options.trial, options.sandbox, _recorder.next_window, _recorder.here)
+        _recorder.tell_window(trial.take_place, None)
     elif watch is not None:
         _recorder.tell_window(lambda: watch.follow(sys._getframe(1)), over)
     else:
@@ -68,11 +69,19 @@ def _debugger(options: argparse.Namespace) -> Callable[[], Any]:
 
 
 class _Trial:
-    """Something else comes of the call than does: what a person says that it should have given."""
+    """Something else comes of calls than does: what a person says that they should have given.
 
-    def __init__(self, text: str, wanted: Wanted, folder: str):
-        self._text = text
-        self._wanted = wanted
+    Each is made once more for its effects, so that all calls after it have other numbers.
+    """
+
+    def __init__(
+        self, order: str, folder: str, next_window: Callable[[int], None], here: Callable[[], int]
+    ):
+        self._left = [tuple(each) for each in json.loads(order)]
+        """Which of all calls, its code, and what is to come of it, in the order of time."""
+        self._made: list[int] = []
+        """The calls that began, as they are numbered in the recording of this run."""
+        self._next_window, self._here = next_window, here
         self._tried = os.path.join(folder, TRIED)
 
     def take_place(self) -> tuple[object, tuple[Any, ...], dict[str, Any]] | None:
@@ -80,13 +89,15 @@ class _Trial:
         from whence.langs.python.record.journal import _passages
 
         frame = sys._getframe(1)
-        if Wanted.of(frame.f_code) != self._wanted:
+        _, code, text = self._left.pop(0)
+        if Wanted.of(frame.f_code) != Wanted.from_text(code):
             os._exit(0)  # it has not arrived
+        self._made.append(self._here())
         problem, value = "", None
         try:
-            value = eval(self._text, frame.f_globals, {})  # what the person typed, in a sandbox
+            value = eval(text, frame.f_globals, {})  # what the person typed, in a sandbox
         except BaseException as error:
-            problem = f"{self._text} raises {type(error).__name__}: {error}"
+            problem = f"{text} raises {type(error).__name__}: {error}"
         if isinstance(value, BaseException):
             problem = "an exception is raised, and not given back"
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
@@ -96,11 +107,13 @@ class _Trial:
         before = _passages.inside(True)
         try:
             with open(self._tried, "w", encoding="utf-8") as file:
-                file.write(problem)
+                json.dump([problem, self._made], file)
         finally:
             _passages.inside(before)
         if problem:
             os._exit(0)
+        if self._left:
+            self._next_window(self._left[0][0] + len(self._made))
         return value, *_arguments(frame)
 
 
