@@ -148,7 +148,7 @@ def test_what_cannot_be_tried_is_said(run: Run) -> None:
 def test_a_function_that_returns_constants_only_gives_something_else_once(run: Run) -> None:
     trial = run.reruns.tried({run.node("is_large"): "'maybe'"})
     assert trial.lines == (ChangedLine(6, "False True None", "maybe True None"),)
-    deepest = [node for node in run.nodes("down")][-1]
+    deepest = run.nodes("down")[-1]
     assert run.reruns.tried({deepest: "5"}).lines == (), "its caller is of the same code"
     assert run.reruns.tried({run.node("down"): "5"}).lines == (
         ChangedLine(6, "False True None", "False True 5"),
