@@ -18,13 +18,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 from whence.langs.python.record.arrival import ARRIVED, BREAKPOINT, END
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.journal import _passages
 
 _NONE = "0"
+_HOMES = ("HOME", "IPYTHONDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+"""Where debuggers keep their settings: in a re-run nothing can be written there."""
 
 
 class Stepping:
@@ -36,6 +38,7 @@ class Stepping:
         self._output = os.fdopen(int(target), "w", closefd=False)
         self._wanted = wanted
         self._arrived = os.path.join(folder, ARRIVED)
+        self._home = os.path.join(os.path.abspath(folder), "debugger")
 
     def arrive(self, frame: FrameType) -> tuple[Callable[[], object], Callable[[], object]]:
         """A frame begins: who is to be called by it, and who after that."""
@@ -46,8 +49,15 @@ class Stepping:
         with open(self._arrived, "w", encoding="ascii"):
             pass
         self._watch(frame)
+        os.makedirs(self._home, exist_ok=True)
+        before = {name: os.environ.get(name) for name in _HOMES}
+        os.environ.update(dict.fromkeys(_HOMES, self._home))
 
         def opened() -> None:
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value
             tracing = sys.gettrace()
             if tracing is None:
                 os._exit(0)
@@ -56,7 +66,7 @@ class Stepping:
                 debugger.set_return(frame)
             talking.__exit__(None, None, None)
 
-        return self._named_one() or self._pdb(frame), opened
+        return named(self._named, self._output) or self._pdb(frame), opened
 
     def _watch(self, begun: FrameType) -> None:
         """Let every debugger talk to the person, and end with it."""
@@ -90,25 +100,27 @@ class Stepping:
             _passages.all_inside(False)
             _passages.inside(was_inside)
 
-    def _named_one(self) -> Callable[[], object] | None:
-        """What PYTHONBREAKPOINT names, if that can be had."""
-        if self._named == _NONE:
-            print(f"{BREAKPOINT}=0 is about breakpoint(); this is pdb.", file=self._output)
-        if self._named in ("", _NONE):
-            return None
-        module, _, name = self._named.rpartition(".")
-        try:
-            found: Callable[[], object] = getattr(
-                importlib.import_module(module or "builtins"), name
-            )
-        except Exception as problem:
-            why = f"{type(problem).__name__}: {problem}"
-            told = f"{BREAKPOINT} names {self._named}, which is not to be had ({why}); this is pdb."
-            print(told, file=self._output)
-            return None
-        return found
-
     def _pdb(self, frame: FrameType) -> Callable[[], object]:
         debugger = pdb.Pdb(stdin=self._input, stdout=self._output, nosigint=True, readrc=False)
         debugger.prompt = "(pdb) "
         return partial(debugger.set_trace, frame)
+
+
+def named(name: str, output: TextIO) -> Callable[[], object] | None:
+    """What PYTHONBREAKPOINT names; None, and a word about it, if that is not to be had."""
+    if name == _NONE:
+        print(f"{BREAKPOINT}=0 is about breakpoint(); this is pdb.", file=output)
+    if name in ("", _NONE):
+        return None
+    module, _, function = name.rpartition(".")
+    try:
+        found: Callable[[], object] = getattr(
+            importlib.import_module(module or "builtins"), function
+        )
+    except Exception as problem:
+        why = f"{type(problem).__name__}: {problem}"
+        print(
+            f"{BREAKPOINT} names {name}, which is not to be had ({why}); this is pdb.", file=output
+        )
+        return None
+    return found

@@ -54,6 +54,9 @@ static PyObject *tell(PyObject *function)
     if (function != NULL && function != Py_None) {
         OwnCode own = own_code_begin(this_thread());
         said = PyObject_CallNoArgs(function);
+        if (said == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+            PyErr_PrintEx(0); /* a debugger may have the terminal for that */
+        }
         own_code_end(&own);
     }
     if (said == Py_None) {
@@ -94,9 +97,12 @@ static void window_entered(Frame *frame, uint64_t call)
             Py_XDECREF(tell(PyTuple_GET_ITEM(said, place)));
         }
     }
-    frame_begins_again(&begun);
-    if (said != NULL && frame != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 3) {
+    bool is_given = said != NULL && frame != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 3;
+    if (is_given) {
         made_for_its_effects(tstate, frame, PyTuple_GET_ITEM(said, 1), PyTuple_GET_ITEM(said, 2));
+    }
+    frame_begins_again(&begun);
+    if (is_given) {
         frame_gives(frame, PyTuple_GET_ITEM(said, 0));
     }
     Py_XDECREF(said);
