@@ -200,7 +200,7 @@ class Debugging:
         path = None if self.journal is None else self.journal.path
         journal = InnerJournal(self.entries, self._keep, node, tree, path)
         if journal.lost:
-            self.notify(f"{journal.lost} earlier answers are about steps that are there no more.")
+            self.notify(f"What was said inside call {node} before is about other steps than now.")
         self.inside = inner = Debugging(
             state, journal=journal, notify=self.notify, sources=self.sources, waiting=self.waiting
         )

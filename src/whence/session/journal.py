@@ -202,8 +202,8 @@ class InnerJournal:
         self._keep, self._node, self._tree = keep, node, fingerprint(tree)
         inside = [each for each in outer if isinstance(each, Inside) and each.node == node]
         self.entries = [each.entry for each in inside if each.tree == self._tree]
-        self.lost = len(inside) - len(self.entries)
-        """How much was said about steps that are not there any more."""
+        self.lost = len(inside) > len(self.entries)
+        """Whether something was said about steps that are not there any more."""
 
     def append(self, entry: Entry) -> None:
         """Write one event."""
