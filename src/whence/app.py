@@ -23,7 +23,9 @@ from whence.model.symptom import SYMPTOM
 from whence.model.value import BRIEF
 from whence.model.verdict import PERSON, REMEMBERED, SAID_OUTSIDE, Answer, Verdict
 from whence.ports import Acquitter, Following, Oracle, Reruns, Tree, Zooming
-from whence.report.source import Executed, Sources
+from whence.report.findings import Findings
+from whence.report.inquiry import STOPPED, Inquiry
+from whence.report.source import Sources
 from whence.search.registry import find_strategy
 from whence.session.engine import apply, expansion, step
 from whence.session.events import (
@@ -45,7 +47,7 @@ from whence.session.events import (
     TrustGiven,
     Undone,
 )
-from whence.session.journal import Entry, Journal
+from whence.session.journal import Entry, InnerJournal, Inside, Journal
 from whence.session.reaction import left_to_blame, narrowed, only_suspect, react
 from whence.session.state import Facts, Options, State
 from whence.tree.reading import readable_call
@@ -94,7 +96,7 @@ class Debugging:
 
     state: State
     oracles: Sequence[Oracle] = ()
-    journal: Journal | None = None
+    journal: Journal | InnerJournal | None = None
     notify: Notify = lambda text: None
     counts: Counts = field(default_factory=Counts)
     entries: list[Entry] = field(default_factory=list)
@@ -116,11 +118,11 @@ class Debugging:
     """Tells a person what takes long while it does."""
     inside: Debugging | None = None
     """The session inside the call at fault, if one was held."""
-    _executed: dict[int, Executed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """The tree may grow; a journal is about the tree that the session began with."""
         self._first_tree = self.state.tree
+        self._inquiry = Inquiry(self.reruns, self.sources, self.waiting)
 
     def start(self, wishes: Sequence[Event] = ()) -> Outcome:
         """Take in what the journal holds and then what is wished; say what is needed first.
@@ -177,21 +179,12 @@ class Debugging:
             reason="; ".join([reason, *self.failures]),
         )
 
-    def executed(self, diagnosis: Diagnosis) -> Executed:
-        """The lines that the call at fault ran, from that call alone unless more is allowed."""
-        node = diagnosis.node
-        if self.reruns is None or not self.marks_lines or node is None:
-            return Executed()
-        call, _ = readable_call(self.state.tree, self.state.tree.position(node))
-        try:
-            if not self.sources.block(call).has_choices:
-                return Executed()
-        except WhenceError:
-            return Executed()
-        found = self._executed.get(node, Executed())
-        if found.lines is None and (not found.unknown or self.may_run):
-            self._executed[node] = found = self._ran(self.reruns, node)
-        return found
+    def findings(self, diagnosis: Diagnosis) -> Findings:
+        """What running things again tells of a diagnosis, as far as that may be done."""
+        harmless = self.marks_lines and self.reruns is not None and self.reruns.is_harmless
+        return self._inquiry.findings(
+            self.state, diagnosis, lines=self.marks_lines, may_run=self.may_run or harmless
+        )
 
     def zoom(self, node: int) -> tuple[Debugging, Outcome]:
         """A session inside a call that is wrong. What was said of calls holds there, too."""
@@ -201,32 +194,17 @@ class Debugging:
             raise UsageError(f"it is not gone into: {NOT_ALLOWED}")
         with self.waiting("running it again"):
             tree = self.reruns.zoom(node)
-        inner = Debugging(
-            State(tree, options=Options(ask_top=False, confirm_top=False)),
-            notify=self.notify, sources=self.sources, waiting=self.waiting,
-        )  # fmt: skip
-        outcome = inner.start(said_before(self.state, tree))
-        self.inside = inner
-        return inner, outcome
-
-    def _ran(self, reruns: Reruns, node: int) -> Executed:
-        try:
-            return self._found_out(reruns, node)
-        except KeyboardInterrupt:
-            return Executed(unknown="that was stopped")
-
-    def _found_out(self, reruns: Reruns, node: int) -> Executed:
-        try:
-            with self.waiting("finding out which lines ran"):
-                return Executed(reruns.lines_alone(node))
-        except WhenceError as problem:
-            if not (self.may_run or reruns.is_harmless):
-                return Executed(unknown=f"{problem}; ran runs the program again for it")
-        try:
-            with self.waiting("running it again"):
-                return Executed(reruns.lines(node))
-        except WhenceError as problem:
-            return Executed(unknown=str(problem))
+        state = State(tree, options=Options(ask_top=False, confirm_top=False))
+        for event in (*said_before(self.state, tree), Begun()):
+            state = apply(state, event)
+        path = None if self.journal is None else self.journal.path
+        journal = InnerJournal(self.entries, self._keep, node, tree, path)
+        if journal.lost:
+            self.notify(f"What was said inside call {node} before is about other steps than now.")
+        self.inside = inner = Debugging(
+            state, journal=journal, notify=self.notify, sources=self.sources, waiting=self.waiting
+        )
+        return inner, inner.start()
 
     def _may_run_unasked(self, reruns: Reruns) -> bool:
         """Whether what a person wishes for is run without asking back."""
@@ -255,7 +233,7 @@ class Debugging:
             try:
                 reruns.follow(answer.node, part)
             except KeyboardInterrupt:
-                reruns.give_up(answer.node, part, "that was stopped")
+                reruns.give_up(answer.node, part, STOPPED)
         return is_known
 
     def _step(self, event: Event) -> Outcome:
@@ -385,6 +363,9 @@ class Debugging:
         """Take in what the journal holds, but for what is about calls that are gone by now."""
         lost = 0
         for entry in list(self.journal.entries) if self.journal else []:
+            if isinstance(entry, Inside):
+                self.entries.append(entry)
+                continue
             event = self._expansion(entry) if isinstance(entry, Expand) else entry
             try:
                 self.state = apply(self.state, event)

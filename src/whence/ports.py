@@ -6,7 +6,7 @@ it promises and what it may be asked; `whence.testing` checks the promises.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from whence.model.call import Call, Function, MarkedPart, Rule
 from whence.model.origin import Influence, Origin
 from whence.model.question import Question
+from whence.model.raising import WorkedOut
 from whence.model.trial import Trial
 from whence.model.verdict import Judgement, Verdict
 
@@ -158,8 +159,8 @@ class Reruns(Protocol):
     def lines(self, node: int) -> frozenset[int]:
         """The lines of source that the call itself ran."""
 
-    def tried(self, node: int, expected: str) -> Trial:
-        """What becomes of the run if a call, whatever it does, gives this in the end."""
+    def tried(self, expected: Mapping[int, str]) -> Trial:
+        """What becomes of the run if calls, whatever they do, give these values in the end."""
 
     def debug(self, node: int, *, at_end: bool = False) -> None:
         """Let a person step through the call at our terminal, from its start or its end."""
@@ -195,6 +196,9 @@ class Zooming(Protocol):
 
         Calls have the ids that they have in the tree that this is about.
         """
+
+    def worked_out(self, node: int) -> WorkedOut:
+        """What a call that raised had worked out by itself when it did."""
 
 
 class Prior(Protocol):

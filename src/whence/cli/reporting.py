@@ -27,7 +27,7 @@ def write_report(
 ) -> None:
     """Write what the options ask for. What is shown in the session is not written again."""
     state, sources, counts = debugging.state, debugging.sources, debugging.counts
-    executed = debugging.executed(diagnosis)
+    findings = debugging.findings(diagnosis)
     if options.format == "json":
         report = record(
             state,
@@ -36,7 +36,7 @@ def write_report(
             oracles=counts.oracles,
             characters=counts.characters,
             sources=sources,
-            executed=executed,
+            findings=findings,
         )
         inside = debugging.inside
         if inside is not None:
@@ -46,10 +46,10 @@ def write_report(
     elif options.format == "html":
         asked = f"{counts.person} answered by a person, {counts.oracle} by others"
         test = _test_text(debugging, diagnosis)
-        text = page(state, diagnosis, sources, asked=asked, test=test, executed=executed)
+        text = page(state, diagnosis, sources, asked=asked, test=test, findings=findings)
         _write(options.output, text)
     elif options.output is not None:
-        _write(options.output, "\n".join(lines(state, diagnosis, sources, executed)) + "\n")
+        _write(options.output, "\n".join(lines(state, diagnosis, sources, findings)) + "\n")
     if options.regression_test is not None:
         note(_written_test(options.regression_test, debugging, diagnosis))
 

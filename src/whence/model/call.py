@@ -20,6 +20,8 @@ class Location:
     file: str
     line: int | None = None
     column: int | None = None
+    end: tuple[int, int] | None = field(default=None, compare=False)
+    """Where what stands there ends, if that is known: a line, and the column after it."""
 
     def __str__(self) -> str:
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part)

@@ -16,10 +16,11 @@ from whence.model.value import Limits, Value, names_code, show
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.report.certainty import doubts
 from whence.report.changes import changes
-from whence.report.source import Block, Executed, Sources
+from whence.report.findings import NOT_ASKED, Findings, Passed
+from whence.report.source import Block, Sources
 from whence.session.state import State, expectations
 from whence.tree.cycles import Cycle, find_cycle, told
-from whence.tree.reading import readable_call
+from whence.tree.reading import function_at, readable_call
 
 CALLEES_SHOWN = 8
 CANDIDATES_SHOWN = 10
@@ -52,7 +53,6 @@ _SAID = {
     None: "not asked about",
 }
 
-NOT_ASKED = Executed()
 Row = tuple[str, list[str]]
 """A label, and what stands beside it."""
 
@@ -72,15 +72,15 @@ class Explanation:
 
 
 def explain(
-    state: State, diagnosis: Diagnosis, sources: Sources, executed: Executed = NOT_ASKED
+    state: State, diagnosis: Diagnosis, sources: Sources, findings: Findings = NOT_ASKED
 ) -> Explanation:
-    """The parts of a diagnosis; `executed` tells the lines that the call at fault ran."""
+    """The parts of a diagnosis, with what was found out about it."""
     if diagnosis.status is Status.FOUND and diagnosis.node is not None:
-        found = _found(state, diagnosis, diagnosis.node, sources)
+        found = _found(state, diagnosis, sources, findings)
         if found.source is None:
             return found
-        source = replace(found.source, executed=executed.lines)
-        return replace(found, source=source, no_lines=executed.unknown)
+        source = replace(found.source, executed=findings.executed.lines)
+        return replace(found, source=source, no_lines=findings.executed.unknown)
     listed = _listed(state, diagnosis.candidates, sources)
     if diagnosis.status is Status.CANDIDATES:
         count = len(diagnosis.candidates)
@@ -93,8 +93,9 @@ def explain(
     return Explanation(f"{opening}: {diagnosis.reason}.", sentences=tuple(listed))
 
 
-def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> Explanation:
-    tree = state.tree
+def _found(state: State, diagnosis: Diagnosis, sources: Sources, findings: Findings) -> Explanation:
+    tree, node = state.tree, diagnosis.node
+    assert node is not None
     call, _ = readable_call(tree, tree.position(node))
     source, problem = None, ""
     try:
@@ -103,6 +104,7 @@ def _found(state: State, diagnosis: Diagnosis, node: int, sources: Sources) -> E
         problem = str(trouble)
     called = [] if diagnosis.reason else [_callees(state, diagnosis)]
     rows = [*_given(call), *called, *_gave_back(call, sources)]
+    rows += _found_out(state, node, sources, findings)
     marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
     rows.append(("You marked", marks))
     rows.append(("It should be", [_expected(each) for each in expectations(state, node)]))
@@ -219,6 +221,34 @@ def _outcome(call: Call, sources: Sources) -> Row:
         return "It gave back", [_right(call).removeprefix("→ ")]
     place = f"  ({sources.shown(outcome.location)})" if outcome.location else ""
     return "It raised", [_short(outcome.value) + place]
+
+
+def _found_out(state: State, node: int, sources: Sources, findings: Findings) -> list[Row]:
+    """What raised, with its operands, and where what should not have been passed on was made."""
+    out: list[Row] = []
+    raised, passed = findings.raised_by, findings.passed
+    if raised is not None:
+        operands = [f"{each.name} = {_short(each.value)}" for each in raised.operands]
+        where = f"  ({sources.shown(raised.location)}" if raised.location else "  ("
+        place = "" if raised.node == node else f"{where}, in {_named(state, raised.node)})"
+        out.append(("Raised by", [raised.text + place, *operands]))
+    if passed is not None:
+        given = f"{passed.part.mark} = {_short(passed.part.value)}"
+        out.append(("It passed on", [f"{given}, {_made(state, passed, sources)}"]))
+    return out
+
+
+def _made(state: State, passed: Passed, sources: Sources) -> str:
+    """Where something came from."""
+    made = passed.origin
+    assert made.node is not None
+    expression = f" as {made.expression}" if made.expression else ""
+    place = f" at {sources.shown(made.location)}" if made.location else ""
+    return f"made{expression}{place}, in {_named(state, made.node)}"
+
+
+def _named(state: State, node: int) -> str:
+    return f"{function_at(state.tree, state.tree.position(node)).short()}, call {node}"
 
 
 def _short(value: Value) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from html import escape
 
 from whence.model.diagnosis import Diagnosis
-from whence.report.explanation import NOT_ASKED, Explanation, explain, short_equation
-from whence.report.source import Block, Executed, Sources
+from whence.report.explanation import Explanation, explain, short_equation
+from whence.report.findings import NOT_ASKED, Findings
+from whence.report.source import Block, Sources
 from whence.session.state import State
 from whence.tree.reading import readable_call
 
@@ -53,10 +54,10 @@ def page(
     *,
     asked: str,
     test: str = "",
-    executed: Executed = NOT_ASKED,
+    findings: Findings = NOT_ASKED,
 ) -> str:
     """The whole file. `asked` says how much was asked of whom; `test` is a regression test."""
-    found = explain(state, diagnosis, sources, executed)
+    found = explain(state, diagnosis, sources, findings)
     body = "\n".join([*_body(state, found), *_test(test), *_answers(state, asked)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

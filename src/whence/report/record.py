@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from whence.model.call import Location
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import FULL, show
 from whence.model.verdict import Answer
 from whence.ports import Tree
-from whence.report.explanation import NOT_ASKED, explain
-from whence.report.source import Block, Executed, Sources
+from whence.report.explanation import explain
+from whence.report.findings import NOT_ASKED, Findings
+from whence.report.source import Block, Sources
 from whence.session.state import State, expectations
 from whence.tree.reading import readable_call
 
@@ -28,7 +30,7 @@ def record(
     oracles: Mapping[str, int],
     characters: int,
     sources: Sources | None = None,
-    executed: Executed = NOT_ASKED,
+    findings: Findings = NOT_ASKED,
 ) -> dict[str, Any]:
     """The object that `--format json` writes."""
     tree = state.tree
@@ -42,10 +44,12 @@ def record(
             for answer in expectations(state, diagnosis.node)
         ]
         at_fault["within_slice"] = diagnosis.within_slice
-        found = explain(state, diagnosis, sources or Sources(), executed)
+        found = explain(state, diagnosis, sources or Sources(), findings)
         at_fault["source"] = _source(found.source)
         at_fault["lines_not_known"] = found.no_lines
         at_fault["doubts"] = list(found.doubts)
+        at_fault["raised_by"] = _raised_by(findings)
+        at_fault["passed_on"] = _passed_on(findings)
     return {
         "whence": "diagnosis",
         "version": VERSION,
@@ -59,6 +63,32 @@ def record(
         "strategy": state.facts.strategy,
         "reason": diagnosis.reason,
     }
+
+
+def _raised_by(findings: Findings) -> dict[str, Any] | None:
+    raised = findings.raised_by
+    if raised is None:
+        return None
+    return {
+        "call": raised.node,
+        "expression": raised.text,
+        **_place(raised.location),
+        "operands": [[each.name, show(each.value, FULL)] for each in raised.operands],
+    }
+
+
+def _passed_on(findings: Findings) -> dict[str, Any] | None:
+    passed = findings.passed
+    if passed is None:
+        return None
+    made = passed.origin
+    origin = {"call": made.node, "expression": made.expression, **_place(made.location)}
+    value = show(passed.part.value, FULL)
+    return {"call": passed.node, "part": str(passed.part.mark), "value": value, "origin": origin}
+
+
+def _place(where: Location | None) -> dict[str, Any]:
+    return {"file": where.file if where else None, "line": where.line if where else None}
 
 
 def _source(block: Block | None) -> dict[str, Any] | None:
@@ -87,8 +117,7 @@ def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, Any]:
         "function": call.function.name,
         "qualname": call.function.short(),
         "rule": call.rule.name,
-        "file": where.file if where else None,
-        "line": where.line if where else None,
+        **_place(where),
         "call": node,
         "equation": call.equation(FULL),
     }

@@ -20,7 +20,8 @@ from whence.errors import WhenceError
 from whence.langs.python.rebuilding.attention import looked_at
 from whence.langs.python.rebuilding.class_bodies import class_at, outline
 from whence.langs.python.rebuilding.definitions import Module
-from whence.model.call import Call, Location
+from whence.langs.python.rebuilding.operations import Operation, operation_at
+from whence.model.call import Call, Location, OutcomeKind
 from whence.model.value import Kind
 
 MOST_LINES = 40
@@ -206,6 +207,17 @@ class Sources:
                 if seen is not None:
                     found[each.name] = seen
         return found
+
+    def raising(self, call: Call) -> Operation | None:
+        """What a call was doing when an exception left it, if it is known and still to be read."""
+        where = call.outcome.location
+        if call.outcome.kind is not OutcomeKind.RAISED or where is None or where.end is None:
+            return None
+        if where.line is None or where.column is None or self.began is None:
+            return None
+        module = None if self.changed(where.file) else _module(self, where.file)
+        span = (where.line, where.column, *where.end)
+        return None if module is None else operation_at(module.tree, module.text, span)
 
 
 @lru_cache(maxsize=32)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from whence.model.diagnosis import Diagnosis
-from whence.report.explanation import NOT_ASKED, Row, explain
-from whence.report.source import MOST_LINES, Executed, Sources
+from whence.report.explanation import Row, explain
+from whence.report.findings import NOT_ASKED, Findings
+from whence.report.source import MOST_LINES, Sources
 from whence.session.state import State
 
 _LABEL = 14
@@ -14,10 +15,10 @@ def lines(
     state: State,
     diagnosis: Diagnosis,
     sources: Sources | None = None,
-    executed: Executed = NOT_ASKED,
+    findings: Findings = NOT_ASKED,
 ) -> list[str]:
     """The diagnosis, ready to be printed; lines that are known to have run are marked."""
-    found = explain(state, diagnosis, sources or Sources(), executed)
+    found = explain(state, diagnosis, sources or Sources(), findings)
     out = [found.headline]
     if found.source is not None:
         out += [f"  {line}" for line in found.source.numbered(MOST_LINES)]

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -46,7 +47,19 @@ from whence.session.events import (
 
 VERSION = 1
 _BEGINNING = b'{"whence": "session"'
-Entry = Event | Expand
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What happened to the session inside a call, which is about the tree of its steps."""
+
+    node: int
+    tree: str
+    """The fingerprint of that tree."""
+    entry: Entry
+
+
+Entry = Event | Expand | Inside
 """What a journal holds: events, and the expansions of the tree that were made between them."""
 
 
@@ -177,6 +190,26 @@ class Journal:
             )
 
 
+class InnerJournal:
+    """The part of a session that is about the inside of one call: it is kept with the rest."""
+
+    def __init__(
+        self, outer: Sequence[Entry], keep: Callable[[Entry], None], node: int, tree: Tree,
+        path: Path | None,
+    ) -> None:  # fmt: skip
+        """`outer`: what the session holds already; `keep` adds to it, and to the file at `path`."""
+        self.path = path
+        self._keep, self._node, self._tree = keep, node, fingerprint(tree)
+        inside = [each for each in outer if isinstance(each, Inside) and each.node == node]
+        self.entries = [each.entry for each in inside if each.tree == self._tree]
+        self.lost = len(inside) > len(self.entries)
+        """Whether something was said about steps that are not there any more."""
+
+    def append(self, entry: Entry) -> None:
+        """Write one event."""
+        self._keep(Inside(self._node, self._tree, entry))
+
+
 def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
     for line in file:
         if line.endswith(b"\n"):
@@ -212,6 +245,8 @@ def encode(entry: Entry) -> dict[str, Any]:
             return {"event": "rest"}
         case Expand(node, levels):
             return {"event": "expanded", "node": node, "levels": levels}
+        case Inside(node, tree, inner):
+            return {"event": "inside", "node": node, "tree": tree, "entry": encode(inner)}
         case NotExpandable(node, reason):
             return {"event": "not expandable", "node": node, "reason": reason}
         case _:
@@ -247,6 +282,8 @@ def decode(record: Any) -> Entry:
             return RestSearched()
         case "expanded":
             return Expand(int(record["node"]), int(record["levels"]))
+        case "inside":
+            return Inside(int(record["node"]), str(record["tree"]), decode(record["entry"]))
         case "not expandable":
             return NotExpandable(int(record["node"]), str(record["reason"]))
         case other:

@@ -13,9 +13,10 @@ from typing import Protocol
 
 from whence.model.diagnosis import Diagnosis
 from whence.ports import Oracle, Reruns
-from whence.report.source import Executed, Sources
+from whence.report.findings import Findings
+from whence.report.source import Sources
 from whence.session.events import Event, Outcome
-from whence.session.journal import Journal
+from whence.session.journal import InnerJournal, Journal
 from whence.session.state import State
 
 
@@ -27,7 +28,7 @@ class Debugging(Protocol):
         """The session at this moment."""
 
     @property
-    def journal(self) -> Journal | None:
+    def journal(self) -> Journal | InnerJournal | None:
         """Where the session is kept, if it is."""
 
     @property
@@ -49,8 +50,8 @@ class Debugging(Protocol):
     def waiting(self) -> Callable[[str], AbstractContextManager[object]]:
         """Tells a person what takes long while it does."""
 
-    def executed(self, diagnosis: Diagnosis) -> Executed:
-        """The lines that the call at fault ran."""
+    def findings(self, diagnosis: Diagnosis) -> Findings:
+        """What running things again tells of a diagnosis, as far as that may be done."""
 
     def zoom(self, node: int) -> tuple[Debugging, Outcome]:
         """A session inside a call that is wrong, and what it needs first."""

@@ -117,3 +117,27 @@ def test_what_is_not_there_is_refused(recording: Path, capsys: pytest.CaptureFix
     assert "no function in this tree is named nobody" in err
     assert "there is no call 999" in err
     assert "has no part ['x']" in err
+
+
+def test_output_of_a_package_that_is_run_is_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = tmp_path / "shop"
+    package.mkdir()
+    (package / "__init__.py").write_text("def tax(n):\n    return n + 2\nRATE = tax(1)\n")
+    (package / "__main__.py").write_text(
+        "from shop import RATE\ndef price(n):\n    return n * RATE\nprint('hello')\n"
+        "print(price(7))\nprint('bye')\n"
+    )
+    subprocess.run(
+        [sys.executable, "-m", "whence", "record", "--repeatable", "own", "-o", "run.whence", "-m",
+         "shop"],
+        cwd=tmp_path, env={**os.environ, **environment()}, check=True, capture_output=True,
+    )  # fmt: skip
+    told = why(capsys, tmp_path / "run.whence", "0", "printed[1]")
+    assert told["origin"]["qualname"] == "price"
+    assert told["origin"]["expression"] == "n * RATE"
+    assert "price" in names(told["slice"]["L1"])
+    told = why(capsys, tmp_path / "run.whence", "0", "printed[2]")
+    assert (told["origin"]["qualname"], told["origin"]["line"]) == ("<module>", 6)
+    assert told["origin"]["file"].endswith("__main__.py")

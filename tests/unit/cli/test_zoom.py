@@ -20,9 +20,10 @@ from whence.cli.why import find_call
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.model.diagnosis import Diagnosis, Status
-from whence.model.verdict import Answer, Verdict
+from whence.model.verdict import PERSON, Answer, Verdict
 from whence.ports import Zooming
-from whence.session.events import Answered, Ask, Exhausted, Found
+from whence.session.events import Answered, Ask, Exhausted, Found, Undone
+from whence.session.journal import Journal
 from whence.session.state import Options, State
 from whence.tree.memory import ColumnTree
 
@@ -247,6 +248,57 @@ def test_zoom_at_a_diagnosis_holds_what_was_said_of_calls(
     assert [each["verdict"] for each in said] == ["right"] * 3
     assert inner["at_fault"]["step"]["label"] == "line 17: return kept"
     assert "Back at the diagnosis" in shown
+
+
+def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) -> None:
+    text = PROGRAM.partition("def gathered")[0] + "print(total([1, 2, 3], 4))\n"
+    tree, provenance = open_any(_recorded(tmp_path, text))
+    total, kept = find_call(tree, "total"), tmp_path / "session.jsonl"
+    notes: list[str] = []
+
+    def held() -> tuple[Debugging, Journal]:
+        journal = Journal(kept, tree, "a tree")
+        debugging = Debugging(
+            State(tree, provenance), journal=journal, reruns=reruns_of(provenance), may_run=True,
+            notify=notes.append,
+        )  # fmt: skip
+        return debugging, journal
+
+    def said(inner: Debugging) -> list[Answer]:
+        return [each for each in inner.state.facts.answers if each.by == PERSON]
+
+    outer, journal = held()
+    outer.start()
+    outer.send(Answered((Answer(total, Verdict.WRONG),)))
+    inner, outcome = outer.zoom(total)
+    for verdict in (Verdict.RIGHT, Verdict.RIGHT, Verdict.WRONG):
+        assert isinstance(outcome, Ask)
+        outcome = inner.send(Answered((Answer(outcome.question.node, verdict),)))
+    outcome = inner.send(Undone())
+    journal.close()
+    outer, journal = held()
+    outer.start()
+    again, same = outer.zoom(total)
+    assert said(again) == said(inner)
+    assert len(said(again)) == 2
+    assert isinstance(outcome, Ask) and isinstance(same, Ask)
+    assert same.question.node == outcome.question.node
+    again.send(Undone())
+    outer.save(tmp_path / "copy.jsonl")
+    journal.close()
+    assert (tmp_path / "copy.jsonl").read_bytes() == kept.read_bytes().replace(
+        b'"a tree"', b'"the same tree"'
+    )
+    # Another run, in which the steps are others.
+    entries = [json.loads(line) for line in kept.read_text().splitlines()]
+    for each in entries[1:]:
+        each["tree"] = "another"
+    kept.write_text("".join(json.dumps(each) + "\n" for each in entries))
+    outer, journal = held()
+    outer.start()
+    assert said(outer.zoom(total)[0]) == []
+    assert f"What was said inside call {total} before is about other steps than now." in notes
+    journal.close()
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from collections import Counter
 from whence.model.question import Question
 from whence.model.verdict import PERSON
 from whence.ports import Tree
+from whence.report.raising import own_primitive
 from whence.session.state import earlier_answers, expectations
 from whence.tree.reading import function_at, up_from
 from whence.ui import Debugging
-from whence.ui.terminal.listing import SAID
+from whence.ui.terminal.listing import SAID, operands
 
 CALLERS = 6
 _COLUMN = 10
@@ -24,6 +25,9 @@ def info_lines(debugging: Debugging, node: int, question: Question | None) -> li
     place = f", at {call.where()}" if call.where() else ""
     site = f", called at {call.site}" if call.site else ""
     rows = [("call", f"{node}{place}{site}")]
+    raised = own_primitive(state, node, debugging.sources)
+    if raised is not None:
+        rows.append(("raised by", raised.text + operands(raised)))
     for said in expectations(state, node):
         part = f"{said.mark} = " if said.mark else ""
         rows.append(("should be", f"{part}{said.expected}"))
@@ -44,7 +48,8 @@ def info_lines(debugging: Debugging, node: int, question: Question | None) -> li
     rows.append(("trusted", ", ".join(map(str, facts.trusts)) or "nothing"))
     rows.append(("answers", _answers(debugging)))
     journal = debugging.journal
-    rows.append(("session", f"kept in {journal.path}" if journal else "not kept in a file"))
+    path = None if journal is None else journal.path
+    rows.append(("session", f"kept in {path}" if path else "not kept in a file"))
     return [f"{name:<{_COLUMN}}{text}" for name, text in rows]
 
 

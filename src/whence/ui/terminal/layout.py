@@ -132,16 +132,17 @@ def brief(call: Call, width: int) -> str:
     if len(yielded) > BRIEF.parts:
         call = replace(call, outcome=replace(call.outcome, yielded=yielded[: BRIEF.parts]))
     if call.text:
-        return _cut(call.text, width)
+        return cut(call.text, width)
     for limits in (BRIEF, _BRIEFER):
         text = call.equation(limits)
         if len(text) <= width:
             return text
-    right = _cut(call.right(_BRIEFER), max(_NARROWEST, width // 2))
-    return _cut(f"{_cut(call.left(_BRIEFER), width - len(right) - 1)} {right}", width)
+    right = cut(call.right(_BRIEFER), max(_NARROWEST, width // 2))
+    return cut(f"{cut(call.left(_BRIEFER), width - len(right) - 1)} {right}", width)
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """A text on one line, cut off where it is too long."""
     return text if len(text) <= width else text[: max(1, width - 1)] + "…"
 
 

@@ -5,20 +5,27 @@ Whole trees are searched with array operations; only the calls that are shown ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from whence.errors import UsageError
+from whence.model.call import Call, Outcome, OutcomeKind
+from whence.model.raising import Primitive
+from whence.model.value import BRIEF, atom, show
 from whence.model.verdict import Verdict
 from whence.ports import Int64s, Tree
-from whence.search.instances import retained
+from whence.report.raising import primitive, raiser
+from whence.report.source import NOWHERE, Sources
+from whence.search.instances import Instance, retained
 from whence.search.space import SKIPPED, TRUSTED, SearchSpace
 from whence.session.state import State
 from whence.tree.reading import readable_call
-from whence.ui.terminal.layout import brief
+from whence.ui.terminal.layout import brief, cut
 
 MOST = 20
+UNDEFINED = "UNDEFINED"
 
 _DEEPEST = 8
 _MARKS = {
@@ -106,8 +113,14 @@ def listing_lines(state: State, listing: Listing, width: int, *, others: bool) -
     return [head, *_rows(state, listing, width)]
 
 
-def instance_lines(state: State, function: int, width: int) -> list[str]:
-    """The calls of a function below the one known to be wrong, each below what led to it."""
+def instance_lines(
+    state: State, function: int, width: int, sources: Sources = NOWHERE
+) -> list[str]:
+    """The calls of a function below the one known to be wrong, each below what led to it.
+
+    What has no value is UNDEFINED, and below the last call that an exception came through stands
+    the operation that raised it.
+    """
     tree, space = state.tree, state.space()
     table = retained(space, function)
     shown = table.rows[:MOST]
@@ -116,17 +129,51 @@ def instance_lines(state: State, function: int, width: int) -> list[str]:
     name = tree.functions[function].short()
     several = " ".join(label.strip(" *#") for label in names[1:3])
     out = [f"Calls of {name}, each below what led to it (any can be judged: n {several}):"]
+    raised = _raised_below(state, sources)
+    last = None if raised is None else _nearest(shown, tree, tree.position(raised.node))
     for each, label in zip(shown, names, strict=True):
         said = said_of(space, each.position)
         note = f"  ({said})" if said else ""
         margin = "  " * min(each.depth, _DEEPEST)
         room = width - column - 2 - len(note) - len(margin)
-        text = brief(readable_call(tree, each.position)[0], max(room, 20))
+        text = _instance(readable_call(tree, each.position)[0], max(room, 20))
         out.append(f"{label:>{column}}  {margin}{text}{note}")
+        if each is last and raised is not None:
+            text = cut(f"{raised.text} → {UNDEFINED}{operands(raised)}", max(room, 20))
+            out.append(f"{'#':>{column}}  {margin}  {text}")
     more = len(table.rows) - len(shown) + table.left_out
     if more:
         out.append(f"{'':{column}}  … and {more} more; list {name} names them")
     return out
+
+
+def _instance(call: Call, width: int) -> str:
+    """A call on one line; one that came to no value is UNDEFINED, as the paper has it."""
+    kind, value = call.outcome.kind, call.outcome.value
+    if call.text or kind not in (OutcomeKind.RAISED, OutcomeKind.NOT_TERMINATED):
+        return brief(call, width)
+    why = f" ({value.text})" if kind is OutcomeKind.RAISED and value is not None else ""
+    ended = Outcome(OutcomeKind.RETURNED, atom(f"{UNDEFINED}{why}"), call.outcome.yielded)
+    return brief(replace(call, outcome=ended), width)
+
+
+def operands(raised: Primitive) -> str:
+    """What is known of the values that an operation was for."""
+    values = [f"{each.name} = {show(each.value, BRIEF)}" for each in raised.operands]
+    return f", where {'; '.join(values)}" if values else ""
+
+
+def _raised_below(state: State, sources: Sources) -> Primitive | None:
+    """What raised the exception that left the call known to be wrong."""
+    inner = raiser(state, state.tree.id(state.space().top))
+    return None if inner is None else primitive(state, inner, sources)
+
+
+def _nearest(rows: Sequence[Instance], tree: Tree, position: int) -> Instance | None:
+    """The last of the rows that a call lies in, or is."""
+    end = tree.columns.end
+    around = (row for row in rows if row.position <= position < end[row.position])
+    return max((row for row in around if not row.again), key=lambda row: row.depth, default=None)
 
 
 def _rows(state: State, listing: Listing, width: int) -> list[str]:

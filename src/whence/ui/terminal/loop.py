@@ -17,6 +17,7 @@ from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import PERSON, Answer, Scope, Trust, Verdict
 from whence.ports import Following, Reruns, Zooming
+from whence.report.raising import own_primitive
 from whence.report.regression_test import regression_test, write_test
 from whence.report.source import source_lines
 from whence.report.text import lines as report_lines
@@ -140,8 +141,8 @@ class _Conversation:
             self.screen.say("", *telling.contradiction(self.debugging.state, outcome))
         elif isinstance(outcome, Found | Exhausted):
             debugging, diagnosis = self.debugging, outcome.diagnosis
-            executed = debugging.executed(diagnosis)
-            lines = report_lines(debugging.state, diagnosis, debugging.sources, executed)
+            findings = debugging.findings(diagnosis)
+            lines = report_lines(debugging.state, diagnosis, debugging.sources, findings)
             if self.screen.interactive:
                 lines = [part for line in lines for part in hanging(line, self.screen.width)]
             self.screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
@@ -152,7 +153,7 @@ class _Conversation:
         width, function = self.screen.width, outcome.question.function
         lines = question_lines(outcome.question, number, width, self._view())
         if function is not None:
-            table = instance_lines(self.debugging.state, function, width)
+            table = instance_lines(self.debugging.state, function, width, self.debugging.sources)
             lines = [*(Line(each, Tone.QUIET) for each in table), Line(""), *lines]
         if self._counted is not outcome:
             self.debugging.shown("\n".join(line.text for line in lines))
@@ -171,7 +172,10 @@ class _Conversation:
         last = None
         if said:
             last, _ = readable_call(state.tree, state.tree.position(said[-1].node))
-        return View(self.debugging.sources, last, self.screen.emphasises)
+        sources, question = self.debugging.sources, self._question()
+        raised = None if question is None else own_primitive(state, question.node, sources)
+        by = "" if raised is None else raised.text
+        return View(sources, last, self.screen.emphasises, by)
 
     def _next_command(self) -> Command:
         outcome = self.outcome
@@ -347,14 +351,22 @@ class _Conversation:
         reruns = self.debugging.reruns
         if reruns is None or not reruns.is_harmless or not telling.can_be_tried(answer):
             return
-        try:
-            with self.debugging.waiting("trying that"):
-                trial = reruns.tried(answer.node, answer.expected or "")
-            self.screen.say(*telling.trial(trial, self.screen.width))
-        except WhenceError as problem:
-            self.screen.note(f"Not tried: {problem}")
-        except KeyboardInterrupt:
-            self.screen.note("Stopped.")
+        state, said = self.debugging.state, {answer.node: answer.expected or ""}
+        others = telling.expected_elsewhere(state, answer.node)
+        for values in ({**others, **said}, said) if others else (said,):
+            try:
+                with self.debugging.waiting("trying that"):
+                    trial = reruns.tried(values)
+            except WhenceError as problem:
+                self.screen.note(f"Not tried{telling.together(values, answer.node)}: {problem}")
+                continue
+            except KeyboardInterrupt:
+                self.screen.note("Stopped.")
+                return
+            wrong = telling.wrong_line(state)
+            head = f"Tried{telling.together(values, answer.node)}"
+            self.screen.say(*telling.trial(trial, self.screen.width, head, wrong))
+            return
 
     def _accept(self) -> None:
         if isinstance(self.outcome, Found | Exhausted):

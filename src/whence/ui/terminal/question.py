@@ -110,6 +110,8 @@ class View:
     last: Call | None = None
     emphasised: bool = False
     """Whether the screen shows by itself what differs from the last one."""
+    raised_by: str = ""
+    """The operation in the call's own code that raised what it raised."""
 
 
 PLAINLY = View()
@@ -135,7 +137,7 @@ def question_lines(question: Question, number: int, width: int, view: View = PLA
         shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
     if differing and not view.emphasised:
         shown.append(Line(f"differs from the last one in: {', '.join(differing)}", Tone.QUIET))
-    place = _place(call, view.sources)
+    place = _place(call, view)
     if place:
         shown.append(Line(place, Tone.QUIET))
     return [
@@ -319,12 +321,13 @@ def printed_lines(printed: str) -> list[str]:
     return out
 
 
-def _place(call: Call, sources: Sources) -> str:
-    where, raised = call.where(), call.outcome.location
+def _place(call: Call, view: View) -> str:
+    sources, where, raised = view.sources, call.where(), call.outcome.location
+    by = f" by {view.raised_by}" if view.raised_by else ""
     if call.outcome.kind is not OutcomeKind.RAISED or raised is None:
         return f"at {sources.shown(where)}" if where else ""
     if where is None:
-        return f"raised at {sources.shown(raised)}"
+        return f"raised at {sources.shown(raised)}{by}"
     if where.file == raised.file and raised.line:
-        return f"at {sources.shown(where)}, raised in line {raised.line}"
-    return f"at {sources.shown(where)}, raised at {sources.shown(raised)}"
+        return f"at {sources.shown(where)}, raised in line {raised.line}{by}"
+    return f"at {sources.shown(where)}, raised at {sources.shown(raised)}{by}"

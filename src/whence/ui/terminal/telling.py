@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from whence.errors import WhenceError
+from whence.model.call import PRINTED
 from whence.model.origin import Origin
+from whence.model.symptom import SYMPTOM
 from whence.model.trial import Trial
-from whence.model.verdict import Answer, Trust, Verdict
+from whence.model.verdict import PERSON, Answer, Trust, Verdict
 from whence.report.source import Sources
 from whence.session.events import Revise
 from whence.session.state import Facts, State
@@ -158,21 +160,55 @@ def can_be_tried(answer: Answer) -> bool:
     return is_value and _is_expression(answer.expected or "")
 
 
-def trial(tried: Trial, width: int) -> list[str]:
-    """What becomes of the run if the call gives what was expected."""
+def expected_elsewhere(state: State, node: int) -> dict[int, str]:
+    """What a person expects of other calls that neither led to this one nor came of it.
+
+    With one of those in its place it would not matter any more what this one gives.
+    """
+    tree, end = state.tree, state.tree.columns.end
+    here = tree.position(node)
+    found = {}
+    for each in state.facts.answers:
+        there = tree.position(each.node)
+        apart = there >= end[here] or here >= end[there]
+        if each.by == PERSON and each.expected is not None and apart and can_be_tried(each):
+            found[each.node] = each.expected
+    return found
+
+
+def together(values: Collection[int], node: int) -> str:
+    """That more than one value is tried."""
+    others = sorted(each for each in values if each != node)
+    calls = f"call{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
+    return f" together with what {calls} should give" if others else ""
+
+
+def wrong_line(state: State) -> int | None:
+    """The line of the output, counted from 1, that a session began with, if that is its symptom."""
+    marks = (each.mark for each in state.facts.answers if each.by == SYMPTOM)
+    first = next((each for each in marks if each and each.root == PRINTED and each.steps), None)
+    return None if first is None else int(first.steps[0].strip("[]")) + 1
+
+
+def trial(tried: Trial, width: int, head: str = "Tried", wrong: int | None = None) -> list[str]:
+    """What becomes of the run, if calls give what was expected: of the line that is wrong first."""
+    lines = sorted(tried.lines, key=lambda each: each.number != wrong)
+    is_first = bool(lines) and lines[0].number == wrong
+    became = "the line that is wrong becomes" if is_first else "the output becomes"
     if tried.helps:
-        head = "the symptom goes away"
+        what = "the symptom goes away"
     elif tried.ends:
-        head = f"{tried.ends}{', as before' if tried.ends == tried.ended else ''}"
-    elif tried.lines:
-        head = "the output becomes"
+        what = f"{tried.ends}{', as before' if tried.ends == tried.ended else ''}"
+    elif lines:
+        stays = wrong is not None and not is_first
+        what = f"line {wrong}, which is wrong, stays; {became}" if stays else became
     else:
-        head = "nothing changes: this is not why the run is wrong, or not all of why"
-    both = "; the output becomes" if tried.lines and (tried.helps or tried.ends) else ""
-    out = wrapped(f"Tried: with that {head}{both}{':' if tried.lines else '.'}", width)
-    for each in tried.lines[:MOST_CHANGED]:
+        what = "nothing changes: this is not why the run is wrong, or not all of why"
+    both = f"; {became}" if lines and (tried.helps or tried.ends) else ""
+    out = wrapped(f"{head}: with that {what}{both}{':' if lines else '.'}", width)
+    for each in lines[:MOST_CHANGED]:
         out += hanging(printable(f"  {each.number}  {each.after}   (was: {each.before})"), width)
-    more = len(tried.lines) - MOST_CHANGED
+    more = len(lines) - MOST_CHANGED
     return [*out, f"  and {more:,} more lines"] if more > 0 else out
 
 

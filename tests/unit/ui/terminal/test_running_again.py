@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +8,16 @@ import pytest
 
 from whence.app import Debugging
 from whence.errors import WhenceError
-from whence.model.call import Call, MarkedPart, Outcome, OutcomeKind
+from whence.model.call import Call, Mark, MarkedPart, Outcome, OutcomeKind
+from whence.model.symptom import SYMPTOM
 from whence.model.trial import ChangedLine, Trial
 from whence.model.value import atom
+from whence.model.verdict import Answer, Verdict
+from whence.session.engine import apply
+from whence.session.events import Answered
 from whence.session.state import State
 from whence.tree.memory import Node, tree_of
+from whence.ui.terminal import telling
 
 Build = Callable[..., Call]
 Session = Callable[..., tuple[str, Debugging, str]]
@@ -37,9 +42,9 @@ class Again:
         self.asked.append(node)
         return _or_fail(self._lines)
 
-    def tried(self, node: int, expected: str) -> Trial:
-        self.asked.append(node)
-        return _or_fail(self.trials.get(expected))
+    def tried(self, expected: Mapping[int, str]) -> Trial:
+        self.asked.extend(expected)
+        return _or_fail(self.trials.get(" ".join(expected.values())))
 
 
 class Follows(Again):
@@ -106,6 +111,45 @@ def test_what_was_expected_is_tried_where_that_changes_nothing(
     assert "Tried: with that it raises ValueError(); the output becomes: 1 b" in seen
     assert "and 5 more lines" in seen
     assert "Not tried: it went another way" in seen
+
+
+def test_values_of_calls_apart_are_tried_together_or_else_alone(
+    small: State, session: Session
+) -> None:
+    again = Again()
+    again.is_harmless = True
+    again.trials = {"1": Trial("", "", ()), "1 2": Trial("", "", (ChangedLine(3, "16", "14"),))}
+    apart = ("n 2 = 1", "n 5 = 2")
+    seen, _, _ = session(small, *apart, reruns=again)
+    assert again.asked == [2, 2, 5]
+    told = "Tried together with what call 2 should give: with that the output becomes: 3 14"
+    assert told in " ".join(seen.split())
+    del again.trials["1 2"]
+    again.trials["2"] = Trial("", "", ())
+    seen, _, _ = session(small, *apart, reruns=again)
+    seen = " ".join(seen.split())
+    assert "Not tried together with what call 2 should give: it went another way" in seen
+    assert "Tried: with that nothing changes" in seen.partition("Not tried")[2]
+    again.asked.clear()
+    session(small, "n 1 = 1", "n 2 = 1", reruns=again)
+    assert again.asked == [1, 2], "the one led to the other"
+
+
+def test_of_the_lines_that_change_the_one_that_is_wrong_comes_first(call: Build) -> None:
+    lines = tuple(ChangedLine(n, "16", "14") for n in (2, 5, 7))
+    tried = Trial("", "", lines)
+    assert telling.trial(tried, 80, wrong=5)[:2] == [
+        "Tried: with that the line that is wrong becomes:",
+        "  5  14   (was: 16)",
+    ]
+    assert telling.trial(tried, 80, wrong=6)[0] == (
+        "Tried: with that line 6, which is wrong, stays; the output becomes:"
+    )
+    state = State(tree_of([Node(1, None, replace(call(), output=("a", "b")))]))
+    assert telling.wrong_line(state) is None
+    mark = Mark("printed", ("[1]",))
+    said = Answered((Answer(1, Verdict.WRONG, mark, SYMPTOM),))
+    assert telling.wrong_line(apply(state, said)) == 2
 
 
 @pytest.mark.parametrize("is_harmless", [True, False])

@@ -56,6 +56,7 @@ class Module:
 
     def __init__(self, text: str) -> None:
         """`SyntaxError` or `ValueError` if the text is not Python."""
+        self.text = text
         self.tree = ast.parse(text)
         self._functions: dict[str, list[Function]] = {}
         self._classes: dict[str, ast.ClassDef] = {}

@@ -1,8 +1,8 @@
 """In a re-run: what is done where the call begins that it was run for.
 
-Either its lines are followed, or a step debugger is opened in its frame; what the call does is
-recorded meanwhile in any case, if it is recorded at all. All that is done here is whence's own
-work: nothing of it is looked up in the journal.
+Either its lines are followed, or a step debugger is opened in its frame (`stepping`), or something
+else comes of it; what the call does is recorded meanwhile in any case, if it is recorded at all.
+All that is done here is whence's own work: nothing of it is looked up in the journal.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dis
 import inspect
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from typing import Any
 from whence.langs.python.record.executed_lines import LineWatch, Wanted
 
 START, END = "start", "end"
+BREAKPOINT = "PYTHONBREAKPOINT"
+"""Names a debugger, in the environment of the person."""
 ARRIVED = "arrived"
 """A file that is there once the call has begun."""
 TRIED = "tried"
@@ -36,85 +39,49 @@ def await_call(
     if options.sandbox:
         _recorder.tell_calls(os.path.join(options.sandbox, CALLS))
     if options.debugger:
-        wanted = Wanted.from_text(options.lines_of)
-        _recorder.tell_window(_Debugger(options.debugger, wanted, options.sandbox).open, None)
+        _recorder.tell_window(_debugger(options), None)
     elif options.trial:
-        wanted = Wanted.from_text(options.lines_of)
-        _recorder.tell_window(_Trial(options.trial, wanted, options.sandbox).take_place, None)
+        trial = _Trial(options.trial, options.sandbox, _recorder.next_window, _recorder.here)
+        _recorder.tell_window(trial.take_place, None)
     elif watch is not None:
         _recorder.tell_window(lambda: watch.follow(sys._getframe(1)), over)
     else:
         _recorder.tell_window(None, over)
 
 
-class _Debugger:
-    """A step debugger that talks to a person through descriptors of its own."""
+def _debugger(options: argparse.Namespace) -> Callable[[], Any]:
+    """What opens a step debugger. Until then nothing is loaded that the program did not load."""
 
-    def __init__(self, order: str, wanted: Wanted, folder: str):
-        source, target, self._where = order.split(":")
-        self._source, self._target = int(source), int(target)
-        self._wanted = wanted
-        self._arrived = os.path.join(folder, ARRIVED)
-
-    def open(self) -> None:
-        """In the frame of whoever runs now."""
+    def arrive() -> Any:
         from whence.langs.python.record.journal import _passages
 
-        frame = sys._getframe(1)
         before = _passages.inside(True)
         try:
-            if Wanted.of(frame.f_code) != self._wanted:
-                os._exit(0)  # it has not arrived
-            with open(self._arrived, "w", encoding="ascii"):
-                pass
-            self._open(frame, _passages.inside)
+            from whence.langs.python.record.stepping import Stepping
+
+            wanted = Wanted.from_text(options.lines_of)
+            stepping = Stepping(options.debugger, wanted, options.sandbox)
         finally:
             _passages.inside(before)
+        return stepping.arrive(sys._getframe(1))
 
-    def _open(self, frame: FrameType, inside: Callable[[bool], bool]) -> None:
-        import pdb
-
-        class Debugger(pdb.Pdb):
-            """Leaving it ends the re-run."""
-
-            def trace_dispatch(self, frame: FrameType, event: str, arg: Any) -> Any:
-                before = inside(True)
-                try:
-                    return super().trace_dispatch(frame, event, arg)
-                finally:
-                    inside(before)
-
-            def user_call(self, called: FrameType, argument: Any) -> None:
-                if called is not frame:  # which is entered already
-                    super().user_call(called, argument)
-
-            def do_quit(self, arg: str) -> bool | None:
-                os._exit(0)
-
-            do_q = do_exit = do_EOF = do_quit  # noqa: N815
-
-            def do_continue(self, arg: str) -> bool | None:
-                if not self.breaks:
-                    os._exit(0)
-                return super().do_continue(arg)
-
-            do_c = do_cont = do_continue
-
-        source = os.fdopen(self._source, "r", closefd=False)
-        target = os.fdopen(self._target, "w", closefd=False)
-        debugger = Debugger(stdin=source, stdout=target, nosigint=True, readrc=False)
-        debugger.prompt = "(pdb) "
-        debugger.set_trace(frame)
-        if self._where == END:
-            debugger.set_return(frame)
+    return arrive
 
 
 class _Trial:
-    """Something else comes of the call than does: what a person says that it should have given."""
+    """Something else comes of calls than does: what a person says that they should have given.
 
-    def __init__(self, text: str, wanted: Wanted, folder: str):
-        self._text = text
-        self._wanted = wanted
+    Each is made once more for its effects, so that all calls after it have other numbers.
+    """
+
+    def __init__(
+        self, order: str, folder: str, next_window: Callable[[int], None], here: Callable[[], int]
+    ):
+        self._left = [tuple(each) for each in json.loads(order)]
+        """Which of all calls, its code, and what is to come of it, in the order of time."""
+        self._made: list[int] = []
+        """The calls that began, as they are numbered in the recording of this run."""
+        self._next_window, self._here = next_window, here
         self._tried = os.path.join(folder, TRIED)
 
     def take_place(self) -> tuple[object, tuple[Any, ...], dict[str, Any]] | None:
@@ -122,34 +89,38 @@ class _Trial:
         from whence.langs.python.record.journal import _passages
 
         frame = sys._getframe(1)
-        if Wanted.of(frame.f_code) != self._wanted:
+        _, code, text = self._left.pop(0)
+        if Wanted.of(frame.f_code) != Wanted.from_text(code):
             os._exit(0)  # it has not arrived
+        self._made.append(self._here())
         problem, value = "", None
         try:
-            value = eval(self._text, frame.f_globals, {})  # what the person typed, in a sandbox
+            value = eval(text, frame.f_globals, {})  # what the person typed, in a sandbox
         except BaseException as error:
-            problem = f"{self._text} raises {type(error).__name__}: {error}"
+            problem = f"{text} raises {type(error).__name__}: {error}"
         if isinstance(value, BaseException):
             problem = "an exception is raised, and not given back"
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             problem = "it is not the call of a function"
         elif not _can_give_anything(frame.f_code):
-            problem = "its code returns nothing but constants, so that nothing can take their place"
+            problem = "its code ends in no other way than by an exception"
         before = _passages.inside(True)
         try:
             with open(self._tried, "w", encoding="utf-8") as file:
-                file.write(problem)
+                json.dump([problem, self._made], file)
         finally:
             _passages.inside(before)
         if problem:
             os._exit(0)
+        if self._left:
+            self._next_window(self._left[0][0] + len(self._made))
         return value, *_arguments(frame)
 
 
 def _can_give_anything(code: CodeType) -> bool:
     """Whether there is a way out of the code on which any value can be taken along."""
     return sys.version_info < (3, 12) or any(
-        each.opname == "RETURN_VALUE" for each in dis.get_instructions(code)
+        each.opname in ("RETURN_VALUE", "RETURN_CONST") for each in dis.get_instructions(code)
     )
 
 

@@ -10,7 +10,7 @@ import contextlib
 import json
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -86,11 +86,11 @@ class ProgramReruns:
             self._lines[node] = lines_of_call(self._tree, node)
         return self._lines[node]
 
-    def tried(self, node: int, expected: str) -> Trial:
-        """What becomes of the run if a call gives what it should have."""
+    def tried(self, expected: Mapping[int, str]) -> Trial:
+        """What becomes of the run if calls give what they should have."""
         self._need_journal("to try a value")
-        wanted = self._wanted(*self._windows.where(node))
-        after = self._windows.tried(node, wanted, expected)
+        where = {node: self._wanted(*self._windows.where(node)) for node in expected}
+        after = self._windows.tried({node: (where[node], expected[node]) for node in expected})
         return compared(self._tree.call(0), after.call(0))
 
     def debug(self, node: int, *, at_end: bool = False) -> None:

@@ -23,6 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from whence.errors import WhenceError
 from whence.langs.python.provenance.shadow_run import WHOLE, Request
 from whence.langs.python.record.executed_lines import Wanted
@@ -308,12 +310,13 @@ class ShadowedProvenance(ZoomingReruns):
             told = self._shadow(conditions, request, lambda done: progress(done, count))
             if "unknown" in told:
                 raise CannotRepeat(str(told["unknown"]))
-            aligned = align(self._tree, shadowed, told["calls"])
+            top = self._followed_below(shadowed)
+            aligned = align(self._tree, top, told["calls"])
             if not of_run:
                 self._compare(node, part, told)
                 if aligned.ids.get(told["marked"], node) != node:
                     raise Difference(f"call {node} is another one")
-            return _Answer(shadowed, told, aligned)
+            return _Answer(top, told, aligned)
         except Difference as how:
             raise CannotRepeat(another_way(str(how))) from None
 
@@ -323,6 +326,13 @@ class ShadowedProvenance(ZoomingReruns):
         before = self._calls_before(shadowed, position)
         count = self._calls_before(node, position) - before + 1
         return self._code_of(self._tree, position, count)[0]
+
+    def _followed_below(self, shadowed: int) -> int:
+        """The call below which all calls were followed. With the statements of one module those of
+        all modules are: `python -m` runs that of a package first."""
+        tree, position = self._tree, self._tree.position(shadowed)
+        whole = position == 1 and int(tree.columns.end[position]) == len(tree.columns)
+        return shadowed if whole or not is_whole(code_at(tree, position)) else tree.id(0)
 
     def _compare(self, node: int, part: MarkedPart, told: Mapping[str, Any]) -> None:
         """Whether the marked call was given what it was, and the part is what it was."""
@@ -401,11 +411,22 @@ class ShadowedProvenance(ZoomingReruns):
         return Followed(replace(maker, chain=chain, passed_through=passed), influence, slices)
 
     def _maker(self, maker: Mapping[str, Any], answer: _Answer) -> Origin:
+        node = answer.aligned.ids.get(maker["call"])
+        if node == self._tree.id(0):
+            node = self._body_of_module(maker["file"])
         return Origin(
-            answer.aligned.ids.get(maker["call"]),
+            node,
             location=Location(maker["file"], maker["line"]),
             expression=maker["expression"],
         )
+
+    def _body_of_module(self, file: str) -> int | None:
+        """The call that ran the statements of a module, if there was one only."""
+        tree = self._tree
+        bodies = [number for number, each in enumerate(tree.functions) if each.qualname == WHOLE]
+        places = np.flatnonzero(np.isin(tree.columns.function, bodies)).tolist()
+        found = [each for each in places if code_at(tree, each).file == file]
+        return tree.id(found[0]) if len(found) == 1 else None
 
     def _influence(self, node: int, part: MarkedPart, answer: _Answer) -> Influence:
         ids, slices = answer.aligned.ids, answer.slices()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import json
 import os
 import signal
 import tempfile
@@ -22,13 +23,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 from weakref import ReferenceType, ref
 
 import numpy as np
 
-from whence.langs.python.record.arrival import ARRIVED, END, START, TRIED
+from whence.langs.python.record.arrival import ARRIVED, BREAKPOINT, END, START, TRIED
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, other_outcome
 from whence.langs.python.replay.process import (
@@ -158,25 +160,44 @@ class Windows:
             self.runs += 1
             place = END if at_end else START
             words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
-            words += ["--debugger", f"{source}:{target}:{place}"]
+            words += ["--debugger", f"{source}:{target}:{place}:{os.environ.get(BREAKPOINT, '')}"]
             given = [source, target]
             _, played = run_again(conditions, Path(folder), words, _A_DAY, given)
             if not (Path(folder) / ARRIVED).exists():
                 raise diverged(played.problem or "another call was made in its place")
 
-    def tried(self, node: int, wanted: Wanted, text: str) -> ColumnTree:
-        """The run in which something else comes of a call; it is recorded how that run ends."""
-        wishes = ["--lines-of", wanted.text(), f"--trial={text}"]
-        with self._run(node, 1, lambda _: wishes) as (output, played, place):
+    def tried(self, values: Mapping[int, tuple[Wanted, str]]) -> ColumnTree:
+        """The run in which something else comes of some calls; it is recorded how that run ends."""
+        nodes = sorted(values, key=self.ordinal)
+        told = [(self.ordinal(each), values[each][0].text(), values[each][1]) for each in nodes]
+        wishes = [f"--trial={json.dumps(told)}"]
+        with self._run(nodes[0], 1, lambda _: wishes) as (output, played, place):
             noted = place / TRIED
             if not noted.exists():
                 raise diverged(played.problem or "another call was made in its place")
-            problem = noted.read_text(encoding="utf-8")
+            problem, made = json.loads(noted.read_text(encoding="utf-8"))
             if problem:
                 raise CannotRepeat(f"it cannot be tried: {problem}")
             if played.problem:
                 raise CannotRepeat(f"what comes of it is not known: {played.problem}")
-            return open_trace(output)
+            tree = open_trace(output)
+            for node, number in zip_longest(nodes, made):
+                if number is None or not self._has_same_inputs(node, tree, number):
+                    raise CannotRepeat(
+                        f"with the other values call {node} is not made as it was, so what it "
+                        "should give then is not known"
+                    )
+            return tree
+
+    def _has_same_inputs(self, node: int, theirs: ColumnTree, number: int) -> bool:
+        ours, position = self.where(node)
+        recorded, again = ours.call(position), theirs.call(theirs.position(number))
+        common = {each.name for each in recorded.reads} & {each.name for each in again.reads}
+        both = [
+            replace(call, arguments=(*call.arguments, *(r for r in call.reads if r.name in common)))
+            for call in (recorded, again)
+        ]
+        return contradiction(*both) is None
 
     @contextmanager
     def _run(

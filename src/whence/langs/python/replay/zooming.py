@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.langs.python.oracles.type_hints import unchanged_files
+from whence.langs.python.rebuilding.operations import span_of
 from whence.langs.python.replay.alignment import contradiction, first_divergence
 from whence.langs.python.replay.process import CannotRepeat, Played, diverged, report_in
 from whence.langs.python.replay.rerun import ProgramReruns
@@ -23,6 +24,7 @@ from whence.langs.python.zoom.steps import Zoomed
 from whence.langs.python.zoom.variables import Variables
 from whence.langs.python.zoom.watching import MOST_EVENTS, Wish
 from whence.model.call import Call, OutcomeKind
+from whence.model.raising import WorkedOut
 from whence.model.value import Kind, is_cut, show
 from whence.tree.memory import ColumnTree
 
@@ -36,6 +38,24 @@ class ZoomingReruns(ProgramReruns):
 
     def zoom(self, node: int) -> ColumnTree:
         """The steps of a call as a tree; `CannotRepeat` says why there are none."""
+        code, body, events, whole = self._read(node)
+        return Zoomed(events, body, whole, self._tree, node, code.file).tree()
+
+    def worked_out(self, node: int) -> WorkedOut:
+        """The variables of a call where it raised, and what the statement had worked out."""
+        _, body, events, whole = self._read(node)
+        raising = whole
+        while raising.children and raising.children[-1].how is How.RAISE:
+            raising = raising.children[-1]
+        if raising.how is not How.RAISE:
+            return WorkedOut()
+        return WorkedOut(
+            {name: events.value(value) for name, value in events.states[raising.end].items()},
+            {span_of(body.expressions[part]): events.value(value) for part, value in raising.parts},
+        )
+
+    def _read(self, node: int) -> tuple[CodeEntry, Body, Told, Segment]:
+        """The code of a call, its body, and what it tells of itself in another run."""
         code, body = self._body_of(node)
         position = self._tree.position(node)
         call = self._tree.call(position)
@@ -53,7 +73,7 @@ class ZoomingReruns(ProgramReruns):
         different = _other_end(call, events, whole)
         if different:
             raise diverged(f"call {node} {different}")
-        return Zoomed(events, body, whole, self._tree, node, code.file).tree()
+        return code, body, events, whole
 
     def _body_of(self, node: int) -> tuple[CodeEntry, Body]:
         """The code of a call and the body that it ran."""

@@ -74,7 +74,9 @@ class CodeEntry:
         if place == 0:
             return None
         line, column = line_of(self.line_table, self.first_line, place - 1)
-        return None if line is None else Location(self.file, line, column)
+        span = self.span(place)
+        end = None if span is None else span[2:]
+        return None if line is None else Location(self.file, line, column, end)
 
     def span(self, place: int) -> Span | None:
         """Where the expression that a place belongs to begins and ends."""

@@ -47,6 +47,26 @@ PROGRAM = """
             raise ValueError("empty")
         return text
 
+    def is_large(n):
+        if n > 5:
+            return True
+        return False
+
+    def down(n):
+        if n:
+            down(n - 1)
+        return None
+
+    def refused():
+        raise KeyError("never")
+
+    def part(n):
+        calls.append(n)
+        return n
+
+    def whole(n):
+        return part(n) + part(n + 1)
+
     first = random.random()
     print(drawn(3, 4, factor=2, name=5))
     print(made([1, 2]))
@@ -54,6 +74,12 @@ PROGRAM = """
     print(len(calls), list(numbers()), first == first)
     print(sorted([3, 1, 2], key=lambda n: -n))
     print(max(map(abs, [drawn(1)[0]])))
+    print(is_large(3), is_large(7), down(2))
+    try:
+        refused()
+    except KeyError:
+        print(whole(10), part(20), calls[3:])
+    print(part(whole(0)))
     print(checked(""))
 """
 
@@ -69,9 +95,12 @@ class Run:
         self.reruns = ProgramReruns(self.path, self.tree)
 
     def node(self, name: str) -> int:
+        return self.nodes(name)[0]
+
+    def nodes(self, name: str) -> list[int]:
         functions = self.tree.columns.function.tolist()
         names = [self.tree.functions[number].short() for number in functions]
-        return self.tree.id(next(n for n, each in enumerate(names) if each.endswith(name)))
+        return [self.tree.id(n) for n, each in enumerate(names) if each.endswith(name)]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +109,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_what_was_expected_takes_the_place_of_what_came_of_a_call(run: Run) -> None:
-    trial = run.reruns.tried(run.node("drawn"), "['this', 1 + 1]")
+    trial = run.reruns.tried({run.node("drawn"): "['this', 1 + 1]"})
     assert trial.lines == (ChangedLine(1, "[6, 4, 'name']", "['this', 2]"),)
     assert "ValueError" in trial.ended
     assert trial.ends == trial.ended
@@ -88,29 +117,56 @@ def test_what_was_expected_takes_the_place_of_what_came_of_a_call(run: Run) -> N
 
 
 def test_the_call_does_what_it_does_all_the_same(run: Run) -> None:
-    trial = run.reruns.tried(run.node("made"), "-17")
+    trial = run.reruns.tried({run.node("made"): "-17"})
     assert trial.lines == (ChangedLine(2, "4", "-17"),), "calls is as long as before"
-    trial = run.reruns.tried(run.node("<lambda>"), "9")
+    trial = run.reruns.tried({run.node("<lambda>"): "9"})
     assert trial.lines == (ChangedLine(4, "[3, 2, 1]", "[2, 1, 3]"),), (
         "its caller is no Python code"
     )
 
 
 def test_an_exception_that_does_not_come_any_more_is_a_symptom_that_goes_away(run: Run) -> None:
-    trial = run.reruns.tried(run.node("checked"), "'full'")
+    trial = run.reruns.tried({run.node("checked"): "'full'"})
     assert trial.helps is True
-    assert trial.lines == (ChangedLine(6, "(no such line)", "full"),)
+    assert trial.lines == (ChangedLine(9, "(no such line)", "full"),)
 
 
 def test_what_cannot_be_tried_is_said(run: Run) -> None:
     with pytest.raises(WhenceError, match="raises NameError"):
-        run.reruns.tried(run.node("checked"), "unheard_of")
+        run.reruns.tried({run.node("checked"): "unheard_of"})
     with pytest.raises(WhenceError, match="not the call of a function"):
-        run.reruns.tried(run.tree.id(1), "1")
+        run.reruns.tried({run.tree.id(1): "1"})
     with pytest.raises(WhenceError, match="an exception is raised"):
-        run.reruns.tried(run.node("checked"), "ValueError('full')")
+        run.reruns.tried({run.node("checked"): "ValueError('full')"})
     with pytest.raises(WhenceError, match="generators"):
-        run.reruns.tried(run.node("numbers"), "1")
-    if sys.version_info >= (3, 12):
-        with pytest.raises(WhenceError, match="nothing but constants"):
-            run.reruns.tried(run.node("nothing"), "1")
+        run.reruns.tried({run.node("numbers"): "1"})
+    if sys.version_info >= (3, 12):  # before, it is not run at all
+        with pytest.raises(WhenceError, match="no other way than by an exception"):
+            run.reruns.tried({run.node("refused"): "1"})
+
+
+def test_a_function_that_returns_constants_only_gives_something_else_once(run: Run) -> None:
+    trial = run.reruns.tried({run.node("is_large"): "'maybe'"})
+    assert trial.lines == (ChangedLine(6, "False True None", "maybe True None"),)
+    deepest = run.nodes("down")[-1]
+    assert run.reruns.tried({deepest: "5"}).lines == (), "its caller is of the same code"
+    assert run.reruns.tried({run.node("down"): "5"}).lines == (
+        ChangedLine(6, "False True None", "False True 5"),
+    )
+
+
+def test_several_values_are_tried_together(run: Run) -> None:
+    parts = run.nodes("part")
+    trial = run.reruns.tried({parts[2]: "2", run.node("whole"): "1"})
+    assert trial.lines == (ChangedLine(7, "21 20 [10, 11, 20]", "1 2 [10, 11, 20]"),)
+    both = dict(zip(parts[:3], ["1", "2", "3"], strict=True))
+    assert run.reruns.tried(both).lines == (
+        ChangedLine(7, "21 20 [10, 11, 20]", "3 3 [10, 11, 20]"),
+    )
+
+
+def test_a_call_that_is_made_otherwise_with_the_other_values_is_not_tried(run: Run) -> None:
+    wholes, parts = run.nodes("whole"), run.nodes("part")
+    for other in (parts[-1], parts[-2]):  # one is given what came of the first, one is below it
+        with pytest.raises(WhenceError, match=f"call {other} is not made as it was"):
+            run.reruns.tried({wholes[1]: "7", other: "1"})

@@ -123,14 +123,15 @@ static inline PyObject *frame_function(const Frame *frame)
 }
 
 #if PYTHON_312
-/* A unit of the code that returns what is on the stack, or -1. */
-static inline Py_ssize_t returning_unit(PyCodeObject *code)
+/* The first unit of the code with this operation, and its argument as far as it stands there; or -1. */
+static inline Py_ssize_t unit_of(PyCodeObject *code, int operation, uint8_t *argument)
 {
     PyObject *bytes = PyCode_GetCode(code); /* as it was compiled */
     Py_ssize_t found = -1, count = bytes != NULL ? PyBytes_GET_SIZE(bytes) : 0;
     for (Py_ssize_t at = 0; at < count && found < 0; at += 2) {
-        if ((uint8_t)PyBytes_AS_STRING(bytes)[at] == RETURN_VALUE) {
+        if ((uint8_t)PyBytes_AS_STRING(bytes)[at] == operation) {
             found = at / 2;
+            *argument = (uint8_t)PyBytes_AS_STRING(bytes)[at + 1];
         }
     }
     PyErr_Clear();
@@ -138,16 +139,40 @@ static inline Py_ssize_t returning_unit(PyCodeObject *code)
     return found;
 }
 
-/* From where it begins, a frame goes to its end with this: the interpreter looks whether somebody
- * has let it jump. A code that returns nothing but constants has no such end. */
+/* A constant of a code in whose place another value stands until the frame has returned that. */
+static struct {
+    PyObject **place, *constant;
+} exchanged;
+
+static inline void frame_gave(void)
+{
+    if (exchanged.place != NULL) {
+        *exchanged.place = exchanged.constant; /* what stood there is being returned: it stays */
+        exchanged.place = NULL;
+    }
+}
+
+/* From where it begins, a frame goes to its end with this: when a function has been called at a RESUME
+ * the interpreter looks whether that has let the frame jump, and takes its stack as it is then. The
+ * end returns what is on the stack, or a constant, which is exchanged for as long as that takes:
+ * nothing is run in between. A code that ends in no other way than by an exception is left alone. */
 static inline void frame_gives(Frame *frame, PyObject *value)
 {
     PyCodeObject *code = frame_code(frame);
-    Py_ssize_t end = returning_unit(code);
-    if (end < 0) {
-        return;
+    uint8_t argument = 0;
+    Py_ssize_t end = unit_of(code, RETURN_VALUE, &argument);
+    if (end >= 0) {
+        frame->localsplus[frame->stacktop++] = Py_NewRef(value);
     }
-    frame->localsplus[frame->stacktop++] = Py_NewRef(value);
+    else {
+        end = unit_of(code, RETURN_CONST, &argument);
+        if (end < 0) {
+            return;
+        }
+        exchanged.place = &PyTuple_GET_ITEM(code->co_consts, argument);
+        exchanged.constant = *exchanged.place;
+        *exchanged.place = Py_NewRef(value);
+    }
 #if PYTHON_313
     frame->instr_ptr = _PyCode_CODE(code) + end;
 #else
@@ -163,6 +188,8 @@ static inline void frame_gives(Frame *frame, PyObject *value)
     (void)frame;
     given = Py_NewRef(value);
 }
+
+static inline void frame_gave(void) {}
 #endif
 
 /* The place (docs/trace-format.md) at which a frame stands: code units from its start, plus 1. */

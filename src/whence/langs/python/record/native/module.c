@@ -226,6 +226,16 @@ static PyObject *tell_window(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+static PyObject *next_window(PyObject *Py_UNUSED(module), PyObject *wanted)
+{
+    unsigned long long number = PyLong_AsUnsignedLongLong(wanted);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    window_next(number);
+    Py_RETURN_NONE;
+}
+
 static PyObject *limits(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     unsigned long long calls, depth;
@@ -291,6 +301,8 @@ static PyMethodDef methods[] = {
      "tell_calls(path): write there how many calls there were, whenever garbage is collected."},
     {"tell_window", tell_window, METH_VARARGS,
      "tell_window(entered, over): after `start`; called as the call begins, and once it ended."},
+    {"next_window", next_window, METH_O,
+     "next_window(number): which of all calls is told of next; as one begins that was told of."},
     {"limits", limits, METH_VARARGS,
      "limits(calls, depth, function): call it with `calls` or `depth` once there are more."},
     {"processes", processes, METH_VARARGS,

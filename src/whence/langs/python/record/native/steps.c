@@ -250,7 +250,7 @@ static inline bool return_quickly(Thread *thread, Frame *frame, PyObject *value)
     }
     const Activation *top = &thread->stack[thread->count - 1];
     if (top->frame != frame || !top->code->quick || top->kind != RECORDED || top->skipped > 0 ||
-        unlikely(recorder.full || value == NULL || top->call == FIRST_CALL) ||
+        unlikely(recorder.full || value == NULL || top->call == window.call) ||
         (thread->watch_count != top->watches && recorder.detail == DETAIL_FULL) ||
         !globals_settled(frame, top->code)) {
         return false;

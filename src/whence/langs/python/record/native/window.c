@@ -13,8 +13,7 @@
 
 enum {
     LEVELS = 1024,
-    FEWEST = 1,     /* the call's own callees are recorded in any case */
-    FIRST_CALL = 1, /* in the file: the one that was wanted */
+    FEWEST = 1, /* the call's own callees are recorded in any case */
 };
 
 static struct {
@@ -22,6 +21,8 @@ static struct {
     uint64_t budget;
     uint64_t kept[LEVELS], all;
     uint32_t top; /* the depth of the call */
+    bool arriving; /* the next call that is recorded is the one that is wanted */
+    uint64_t call; /* which call in the file it is */
     PyObject *entered, *over; /* are called as it begins, and once it has ended */
 } window;
 
@@ -32,6 +33,12 @@ void window_set(uint64_t wanted, uint64_t budget)
     memset(&window, 0, sizeof window);
     window.wanted = wanted;
     window.budget = budget;
+}
+
+/* Another call, which begins when the one that was wanted is over. */
+void window_next(uint64_t wanted)
+{
+    window.wanted = wanted;
 }
 
 void window_tell(PyObject *entered, PyObject *over)
@@ -47,6 +54,9 @@ static PyObject *tell(PyObject *function)
     if (function != NULL && function != Py_None) {
         OwnCode own = own_code_begin(this_thread());
         said = PyObject_CallNoArgs(function);
+        if (said == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+            PyErr_PrintEx(0); /* a debugger may have the terminal for that */
+        }
         own_code_end(&own);
     }
     if (said == Py_None) {
@@ -74,16 +84,25 @@ static void made_for_its_effects(PyThreadState *tstate, Frame *frame, PyObject *
     Py_XDECREF(result);
 }
 
-/* As the call begins, somebody may say what is to come of it: (that, its arguments, those by name).
- * The frame is then left at once. */
-static void window_entered(Frame *frame)
+/* As the call begins, somebody may name two functions that the frame is to call, one after the other;
+ * or say what is to come of it: (that, its arguments, those by name). The frame is then left at once. */
+static void window_entered(Frame *frame, uint64_t call)
 {
+    window.call = call;
     PyThreadState *tstate = PyThreadState_Get();
     BegunFrame begun = frame_begun(tstate, frame);
     PyObject *said = tell(window.entered);
-    frame_begins_again(&begun);
-    if (said != NULL && frame != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 3) {
+    if (said != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 2) {
+        for (int place = 0; place < 2; place++) {
+            Py_XDECREF(tell(PyTuple_GET_ITEM(said, place)));
+        }
+    }
+    bool is_given = said != NULL && frame != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 3;
+    if (is_given) {
         made_for_its_effects(tstate, frame, PyTuple_GET_ITEM(said, 1), PyTuple_GET_ITEM(said, 2));
+    }
+    frame_begins_again(&begun);
+    if (is_given) {
         frame_gives(frame, PyTuple_GET_ITEM(said, 0));
     }
     Py_XDECREF(said);
@@ -96,7 +115,8 @@ static bool outside_window(Origin *parent)
     if (likely(window.wanted == 0)) {
         return false;
     }
-    if (unlikely(calls_before() + 1 == window.wanted)) {
+    if (unlikely(calls_before() + 1 == window.wanted && parent->call == 0)) {
+        window.arriving = true;
         *parent = (Origin){.depth = parent->depth};
         window.top = parent->depth + 1;
         recorder.max_depth = window.top + LEVELS - 1;
@@ -112,8 +132,12 @@ static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
     if (likely(window.wanted == 0)) {
         return;
     }
-    if (call == FIRST_CALL) {
-        window_entered(frame);
+    if (window.arriving) {
+        window.arriving = false;
+        window_entered(frame, call);
+    }
+    if (depth < window.top) {
+        return; /* of another thread, below a call that was wanted before */
     }
     window.kept[depth - window.top]++;
     uint64_t deepest = recorder.max_depth - window.top;
@@ -125,7 +149,8 @@ static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
 
 static void window_may_be_over(uint64_t ended)
 {
-    if (unlikely(window.wanted != 0 && ended == FIRST_CALL)) {
+    if (unlikely(ended != 0 && ended == window.call)) {
+        frame_gave();
         Py_XDECREF(tell(window.over));
     }
 }

@@ -53,6 +53,7 @@ enum { FIRST_PLACE = 100, PLACES = 200 };
 static Passage passages[PLACES];
 static int passage_count;
 static _Thread_local bool inside, by_opener;
+static bool all_inside; /* whatever thread it is: a debugger may talk from one of its own */
 static PyObject *own_files; /* the beginning of the names of whence's own files */
 static uint8_t foreign[1024]; /* descriptors of files that are regular only by name, as in /proc */
 
@@ -72,7 +73,7 @@ void passages_foreign(int descriptor, bool is_foreign)
 
 static bool is_watched(void)
 {
-    return journal.mode != OFF && !inside &&
+    return journal.mode != OFF && !inside && !all_inside &&
            PyInterpreterState_Get() == PyInterpreterState_Main();
 }
 

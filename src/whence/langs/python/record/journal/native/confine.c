@@ -121,7 +121,7 @@ static int audit(const char *event, PyObject *arguments, void *Py_UNUSED(data))
         by_opener = false; /* that a file is opened by a function of the program is no escape */
         return 0;
     }
-    if (journal.mode != PLAYING || inside || !escapes(event, arguments)) {
+    if (journal.mode != PLAYING || inside || all_inside || !escapes(event, arguments)) {
         return 0;
     }
     PyObject *result = PyObject_CallFunction(journal.escaped, "sO", event, arguments);

@@ -199,6 +199,12 @@ static PyObject *inside_now(PyObject *Py_UNUSED(module), PyObject *wish)
     return PyBool_FromLong(passages_inside(PyObject_IsTrue(wish) == 1));
 }
 
+static PyObject *all_inside_now(PyObject *Py_UNUSED(module), PyObject *wish)
+{
+    all_inside = PyObject_IsTrue(wish) == 1;
+    Py_RETURN_NONE;
+}
+
 static PyObject *foreign_file(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     int descriptor, is_foreign;
@@ -238,6 +244,7 @@ static PyMethodDef methods[] = {
      "aside(function, ...): call it as a handler is called, from whoever calls this."},
     {"address", address, METH_O, "address(object): what id gives, and no journal notices."},
     {"inside", inside_now, METH_O, "inside(on): whether this thread does whence's work; as it was."},
+    {"all_inside", all_inside_now, METH_O, "all_inside(on): whether all threads do whence's work."},
     {"foreign", foreign_file, METH_VARARGS, "foreign(descriptor, on): it is no regular file."},
     {"confine", confined, METH_O, "confine(folder): nothing can be changed elsewhere."},
     {"state", state, METH_NOARGS, "The mode; how many entries were handled, are left; how many threads there were."},

@@ -1,0 +1,140 @@
+"""Which operation stands at a place of a text, and which expressions it takes its values from.
+
+A place is the one at which a call was left by an exception. Where an exception was on its way
+through a `finally`, or past handlers that did not want it, that is the place where it was let go,
+and not where it was raised: of these nothing is said.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from whence.langs.python.zoom.variables import writes
+from whence.model.raising import Span
+
+_LONGEST = 80
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_TRIES = (ast.Try, ast.TryStar)
+_GUARDS = (*_TRIES, ast.With, ast.AsyncWith)
+_OPERATIONS = (ast.expr, ast.AugAssign, ast.Assert)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An expression whose value an operation takes, and the variables in it."""
+
+    text: str
+    span: Span
+    is_variable: bool
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What is done at a place."""
+
+    text: str
+    operands: tuple[Operand, ...]
+    rebound: frozenset[str]
+    """Variables that something in the function binds: they need not be what they were at first."""
+    is_guarded: bool
+    """Whether code of the function may run after it has raised."""
+
+
+def span_of(node: ast.AST) -> Span:
+    """Where a node of a syntax tree stands, counted from 1."""
+    place: ast.expr = node  # type: ignore[assignment]
+    assert place.end_lineno is not None and place.end_col_offset is not None
+    return place.lineno, place.col_offset + 1, place.end_lineno, place.end_col_offset + 1
+
+
+def operation_at(tree: ast.Module, text: str, span: Span) -> Operation | None:
+    """The operation that stands in exactly this place; None where none does, or it is not known
+    whether it raised what came from there."""
+    above = {below: node for node in ast.walk(tree) for below in ast.iter_child_nodes(node)}
+    fitting = (node for node in ast.walk(tree) if isinstance(node, _OPERATIONS))
+    found = next((node for node in fitting if span_of(node) == span), None)
+    if found is None or _lets_go(found, above):
+        return None
+    around = list(_around(found, above))
+    owner = next((node for node in around if isinstance(node, _FUNCTIONS)), tree)
+    inside = around[: around.index(owner)] if owner in around else around
+    unseen = {name for node in inside if isinstance(node, _COMPREHENSIONS) for name in _bound(node)}
+    operands = [
+        Operand(_segment(text, node), span_of(node), isinstance(node, ast.Name), names)
+        for node in _operands(found, above)
+        if not isinstance(node, ast.Constant) and unseen.isdisjoint(names := _names(node))
+    ]
+    is_guarded = any(isinstance(node, _GUARDS) for node in inside)
+    return Operation(_segment(text, found), tuple(operands), _rebound(owner), is_guarded)
+
+
+def _around(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> Iterator[ast.AST]:
+    """What a node stands in, the innermost first."""
+    while (outer := above.get(node)) is not None:
+        yield outer
+        node = outer
+
+
+def _lets_go(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether an exception may leave from here that was raised elsewhere."""
+    for outer in _around(node, above):
+        if isinstance(outer, _FUNCTIONS):
+            return False
+        if isinstance(outer, ast.ExceptHandler):
+            return True
+        if isinstance(outer, _TRIES) and node in outer.finalbody:
+            return True
+        node = outer
+    return False
+
+
+def _operands(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> list[ast.expr]:
+    match node:
+        case ast.Name() | ast.Constant():
+            return []
+        case ast.Call():
+            called = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+            found = [*called, *node.args, *(each.value for each in node.keywords)]
+        case ast.Tuple() | ast.List() if isinstance(node.ctx, ast.Store):
+            whole = above.get(node)
+            found = [whole.value] if isinstance(whole, ast.Assign) else []
+        case ast.Assert(test=test):
+            found = _operands(test, above) or [test]
+        case ast.Subscript(value=value, slice=ast.Slice() as part):
+            ends = (part.lower, part.upper, part.step)
+            found = [value, *(each for each in ends if each is not None)]
+        case _:
+            found = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
+    return [each.value if isinstance(each, ast.Starred) else each for each in found]
+
+
+def _names(node: ast.AST) -> tuple[str, ...]:
+    """The variables of an expression; what it has of its own, in lambdas and the like, is not."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, (ast.Lambda, *_COMPREHENSIONS)):
+        return ()
+    below = (name for each in ast.iter_child_nodes(node) for name in _names(each))
+    return tuple(dict.fromkeys(below))
+
+
+def _bound(node: ast.AST) -> set[str]:
+    """What a comprehension binds for itself."""
+    targets = [each.target for each in ast.walk(node) if isinstance(each, ast.comprehension)]
+    return set(writes(targets))
+
+
+def _rebound(owner: ast.AST) -> frozenset[str]:
+    body = [owner.body] if isinstance(owner, ast.Lambda) else getattr(owner, "body", [])
+    elsewhere = (each for each in ast.walk(owner) if isinstance(each, ast.Nonlocal | ast.Global))
+    return writes(body).union(*(each.names for each in elsewhere))
+
+
+def _segment(text: str, node: ast.AST) -> str:
+    """The text of a node on one line, cut where it is long."""
+    found = " ".join((ast.get_source_segment(text, node) or ast.unparse(node)).split())
+    return found if len(found) <= _LONGEST else found[: _LONGEST - 1] + "…"

@@ -1,0 +1,126 @@
+"""In a re-run: opens a step debugger in the frame of the call that it was run for.
+
+It is pdb, or what a person's PYTHONBREAKPOINT names, called as `breakpoint()` would call it: by the
+frame itself. While a debugger talks to the person it has the terminal for its standard streams,
+and nothing that it does is looked up in the journal. Leaving it ends the re-run.
+
+Every such debugger is a `bdb.Bdb`; one that is not is called once, and then the re-run ends.
+"""
+
+from __future__ import annotations
+
+import bdb
+import importlib
+import os
+import pdb
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import FrameType
+from typing import Any, TextIO
+
+from whence.langs.python.record.arrival import ARRIVED, BREAKPOINT, END
+from whence.langs.python.record.executed_lines import Wanted
+from whence.langs.python.record.journal import _passages
+
+_NONE = "0"
+_HOMES = ("HOME", "IPYTHONDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+"""Where debuggers keep their settings: in a re-run nothing can be written there."""
+
+
+class Stepping:
+    """A debugger that talks to a person through descriptors of its own."""
+
+    def __init__(self, order: str, wanted: Wanted, folder: str):
+        source, target, self._where, self._named = order.split(":", 3)
+        self._input = os.fdopen(int(source), "r", closefd=False)
+        self._output = os.fdopen(int(target), "w", closefd=False)
+        self._wanted = wanted
+        self._arrived = os.path.join(folder, ARRIVED)
+        self._home = os.path.join(os.path.abspath(folder), "debugger")
+
+    def arrive(self, frame: FrameType) -> tuple[Callable[[], object], Callable[[], object]]:
+        """A frame begins: who is to be called by it, and who after that."""
+        talking = self._talking()
+        talking.__enter__()
+        if Wanted.of(frame.f_code) != self._wanted:
+            os._exit(0)  # it has not arrived
+        with open(self._arrived, "w", encoding="ascii"):
+            pass
+        self._watch(frame)
+        os.makedirs(self._home, exist_ok=True)
+        before = {name: os.environ.get(name) for name in _HOMES}
+        os.environ.update(dict.fromkeys(_HOMES, self._home))
+
+        def opened() -> None:
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value
+            tracing = sys.gettrace()
+            if tracing is None:
+                os._exit(0)
+            debugger = getattr(tracing, "__self__", None)
+            if self._where == END and isinstance(debugger, bdb.Bdb):
+                debugger.set_return(frame)
+            talking.__exit__(None, None, None)
+
+        return named(self._named, self._output) or self._pdb(frame), opened
+
+    def _watch(self, begun: FrameType) -> None:
+        """Let every debugger talk to the person, and end with it."""
+        whole = bdb.Bdb.trace_dispatch
+
+        def trace_dispatch(debugger: bdb.Bdb, frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "call" and frame is begun:  # which is entered already
+                return debugger.trace_dispatch
+            with self._talking():
+                try:
+                    going_on = whole(debugger, frame, event, argument)
+                except bdb.BdbQuit:
+                    os._exit(0)
+                if sys.gettrace() is None:  # nothing is left to stop at
+                    os._exit(0)
+                return going_on
+
+        bdb.Bdb.trace_dispatch = trace_dispatch  # type: ignore[method-assign,assignment]
+
+    @contextmanager
+    def _talking(self) -> Iterator[None]:
+        before = sys.stdin, sys.stdout, sys.stderr
+        was_inside = _passages.inside(True)
+        _passages.all_inside(True)  # some talk from a thread of their own
+        sys.stdin, sys.stdout, sys.stderr = self._input, self._output, self._output
+        try:
+            yield
+        finally:
+            self._output.flush()
+            sys.stdin, sys.stdout, sys.stderr = before
+            _passages.all_inside(False)
+            _passages.inside(was_inside)
+
+    def _pdb(self, frame: FrameType) -> Callable[[], object]:
+        debugger = pdb.Pdb(stdin=self._input, stdout=self._output, nosigint=True, readrc=False)
+        debugger.prompt = "(pdb) "
+        return partial(debugger.set_trace, frame)
+
+
+def named(name: str, output: TextIO) -> Callable[[], object] | None:
+    """What PYTHONBREAKPOINT names; None, and a word about it, if that is not to be had."""
+    if name == _NONE:
+        print(f"{BREAKPOINT}=0 is about breakpoint(); this is pdb.", file=output)
+    if name in ("", _NONE):
+        return None
+    module, _, function = name.rpartition(".")
+    try:
+        found: Callable[[], object] = getattr(
+            importlib.import_module(module or "builtins"), function
+        )
+    except Exception as problem:
+        why = f"{type(problem).__name__}: {problem}"
+        print(
+            f"{BREAKPOINT} names {name}, which is not to be had ({why}); this is pdb.", file=output
+        )
+        return None
+    return found

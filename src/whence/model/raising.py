@@ -1,0 +1,40 @@
+"""The operation that raised an exception: a piece of a call's own code that cannot be at fault.
+
+It is no call of the tree: nobody is ever asked about it and it is never blamed, so a place in the
+tree would only give all calls other numbers. It is told of with the call that it stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from whence.model.call import Binding, Location
+from whence.model.value import Value
+
+Span = tuple[int, int, int, int]
+"""A piece of text: line, column (from 1), last line, column after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """What raised in a call (`node`): its text, and what is known of the values that it was for.
+
+    `operands` are named by their texts; one whose value nobody knows is not among them.
+    """
+
+    node: int
+    text: str
+    location: Location | None
+    operands: tuple[Binding, ...] = ()
+    is_whole: bool = True
+    """Whether the values of all operands are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedOut:
+    """What is known of the moment in which a call raised: its variables, and the values of the
+    expressions that the statement had worked out, by where they stand."""
+
+    variables: Mapping[str, Value] = field(default_factory=dict)
+    parts: Mapping[Span, Value] = field(default_factory=dict)

@@ -1,0 +1,32 @@
+"""What was found out for a diagnosis, beyond what was recorded and said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from whence.model.call import MarkedPart
+from whence.model.origin import Origin
+from whence.model.raising import Primitive
+from whence.report.source import Executed
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a call (`node`) should never have been given, and where that was made."""
+
+    node: int
+    part: MarkedPart
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """About the call at fault: the lines that it ran; what raised the exception that left it; where
+    what it passed on came from."""
+
+    executed: Executed = field(default_factory=Executed)
+    raised_by: Primitive | None = None
+    passed: Passed | None = None
+
+
+NOT_ASKED = Findings()

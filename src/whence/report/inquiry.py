@@ -1,0 +1,139 @@
+"""Finds out what a diagnosis leaves open, by running things again as far as that may be done.
+
+Nobody asked for it, so the program as a whole is run only where that was allowed or changes nothing
+(`may_run`); for the lines that the call at fault ran it is enough to make this one call again. What
+cannot be found out is left out, or said to be unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+
+from whence.errors import WhenceError
+from whence.model.call import Mark, MarkedPart, locate_mark
+from whence.model.diagnosis import Diagnosis, FaultKind, Status
+from whence.model.raising import Primitive, WorkedOut
+from whence.ports import Following, Reruns, Zooming
+from whence.report.findings import NOT_ASKED, Findings, Passed
+from whence.report.raising import NOTHING, primitive, raiser
+from whence.report.source import Executed, Sources
+from whence.session.state import State
+from whence.tree.reading import readable_call
+
+STOPPED = "that was stopped"
+
+
+@dataclass
+class Inquiry:
+    """What was found out so far: nothing is run twice for the same call."""
+
+    reruns: Reruns | None
+    sources: Sources
+    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
+    """Tells a person what takes long while it does."""
+    _executed: dict[tuple[int, bool], Executed] = field(default_factory=dict)
+    _worked_out: dict[int, WorkedOut] = field(default_factory=dict)
+
+    def findings(
+        self, state: State, diagnosis: Diagnosis, *, lines: bool, may_run: bool
+    ) -> Findings:
+        """All of it, the lines that the call ran only if they are wanted."""
+        node = diagnosis.node
+        if diagnosis.status is not Status.FOUND or node is None:
+            return NOT_ASKED
+        raised_by = self._raised_by(state, node, may_run)
+        return Findings(
+            self._lines(state, node, may_run) if lines else Executed(),
+            raised_by,
+            self._passed(state, diagnosis, raised_by, may_run),
+        )
+
+    # --- the lines that ran ----------------------------------------------------------------------
+
+    def _lines(self, state: State, node: int, may_run: bool) -> Executed:
+        if self.reruns is None:
+            return Executed()
+        call, _ = readable_call(state.tree, state.tree.position(node))
+        try:
+            if not self.sources.block(call).has_choices:
+                return Executed()
+        except WhenceError:
+            return Executed()
+        if (node, may_run) not in self._executed:
+            try:
+                found = self._ran(self.reruns, node, may_run)
+            except KeyboardInterrupt:
+                found = Executed(unknown=STOPPED)
+            self._executed[node, may_run] = found
+        return self._executed[node, may_run]
+
+    def _ran(self, reruns: Reruns, node: int, may_run: bool) -> Executed:
+        try:
+            with self.waiting("finding out which lines ran"):
+                return Executed(reruns.lines_alone(node))
+        except WhenceError as problem:
+            if not may_run:
+                return Executed(unknown=f"{problem}; ran runs the program again for it")
+        try:
+            with self.waiting("running it again"):
+                return Executed(reruns.lines(node))
+        except WhenceError as problem:
+            return Executed(unknown=str(problem))
+
+    # --- what raised -----------------------------------------------------------------------------
+
+    def _raised_by(self, state: State, node: int, may_run: bool) -> Primitive | None:
+        """What raised the exception that left a call, here or in a call below it."""
+        inner = raiser(state, node)
+        if inner is None:
+            return None
+        found = primitive(state, inner, self.sources)
+        if found is None or found.is_whole or not may_run:
+            return found
+        if inner not in self._worked_out and isinstance(self.reruns, Zooming):
+            self._worked_out[inner] = NOTHING
+            with suppress(WhenceError, KeyboardInterrupt), self.waiting("running it again"):
+                self._worked_out[inner] = self.reruns.worked_out(inner)
+        return primitive(state, inner, self.sources, self._worked_out.get(inner, NOTHING))
+
+    # --- what was passed on ----------------------------------------------------------------------
+
+    def _passed(
+        self, state: State, diagnosis: Diagnosis, raised_by: Primitive | None, may_run: bool
+    ) -> Passed | None:
+        """Where that was made which should never have been passed on."""
+        if diagnosis.kind is not FaultKind.BAD_INPUT_PASSED or state.provenance is None:
+            return None
+        node, reruns = diagnosis.bad_input[0], self.reruns
+        part = _never_to_be_given(state, node, raised_by)
+        if part is None:
+            return None
+        if isinstance(reruns, Following) and reruns.needs_run(node, part):
+            if not may_run:
+                return None
+            try:
+                reruns.follow(node, part)
+            except KeyboardInterrupt:
+                reruns.give_up(node, part, STOPPED)
+        origin = state.provenance.origin(node, part)
+        return None if origin.node is None else Passed(node, part, origin)
+
+
+def _never_to_be_given(state: State, node: int, raised_by: Primitive | None) -> MarkedPart | None:
+    """What a call should never get, if it is known: it was marked, it is all that the call was
+    given, or all that the operation took that raised in it."""
+    marks = [each.mark for each in state.facts.answers if each.node == node and each.mark]
+    call, _ = readable_call(state.tree, state.tree.position(node))
+    names = [each.name for each in call.arguments if each.name]
+    if raised_by is not None and raised_by.node == node and len(names) > 1:
+        taken = [each.name for each in raised_by.operands]
+        names = taken if set(taken) <= set(names) else []
+    marks = marks or [Mark(name) for name in names]
+    if len(marks) != 1:
+        return None
+    try:
+        return locate_mark(call, marks[0], input_side=True)
+    except WhenceError:
+        return None

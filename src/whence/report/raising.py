@@ -1,0 +1,87 @@
+"""Which operation raised the exception that left a call, with its operands.
+
+What the recording holds of them is what the call was given and what it read, as far as the text
+says that these are still the same when the exception is raised. What a re-run of the call worked
+out comes before that. What neither tells is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whence.langs.python.rebuilding.operations import Operand, Operation
+from whence.model.call import (
+    RESULT,
+    Binding,
+    Call,
+    Mark,
+    MarkedPart,
+    OutcomeKind,
+    unshared,
+)
+from whence.model.raising import Primitive, WorkedOut
+from whence.model.value import Kind, Value, names_code
+from whence.report.source import Sources
+from whence.session.state import State
+from whence.tree.reading import readable_call
+
+NOTHING = WorkedOut()
+
+
+def raiser(state: State, node: int) -> int | None:
+    """The call in which the exception was raised that left a call: itself, or one below it."""
+    call, _ = readable_call(state.tree, state.tree.position(node))
+    value = call.outcome.value
+    if call.outcome.kind is not OutcomeKind.RAISED or value is None or state.provenance is None:
+        return None
+    return state.provenance.origin(node, MarkedPart(Mark(RESULT), value, is_input=False)).node
+
+
+def primitive(
+    state: State, node: int, sources: Sources, learned: WorkedOut = NOTHING
+) -> Primitive | None:
+    """The operation in a call itself that raised."""
+    call, _ = readable_call(state.tree, state.tree.position(node))
+    done = sources.raising(call)
+    if done is None:
+        return None
+    call = unshared(call)
+    known = (each for operand in done.operands for each in _values(call, done, operand, learned))
+    values = {each.name: each for each in known}
+    is_whole = all(each.text in values for each in done.operands)
+    operands = tuple(each for each in values.values() if not names_code(each.value))
+    return Primitive(node, done.text, call.outcome.location, operands, is_whole)
+
+
+def own_primitive(state: State, node: int, sources: Sources) -> Primitive | None:
+    """The same, as far as the recording tells, and only if it was not raised in a call below."""
+    return primitive(state, node, sources) if raiser(state, node) == node else None
+
+
+def _values(call: Call, done: Operation, operand: Operand, learned: WorkedOut) -> Iterator[Binding]:
+    """The value of an operand, or else those of the variables in it."""
+    value = learned.parts.get(operand.span)
+    if value is not None:
+        yield Binding(operand.text, value)
+        return
+    for name in operand.names:
+        value = learned.variables.get(name) or _recorded(call, done, name)
+        if value is not None:
+            yield Binding(name, value)
+
+
+def _recorded(call: Call, done: Operation, name: str) -> Value | None:
+    """The value that a variable had when the operation raised, as the recording tells it."""
+    if name in done.rebound:
+        return None
+    given = next((each.value for each in (*call.arguments, *call.reads) if each.name == name), None)
+    changed = [each for each in call.effects if _root(each.target) == name]
+    if given is None or (given.kind is Kind.ATOM and not changed):
+        return given
+    if done.is_guarded or any(each.target != name for each in changed):
+        return None
+    return changed[0].after if changed else given
+
+
+def _root(target: str) -> str:
+    return target.partition(".")[0].partition("[")[0]
