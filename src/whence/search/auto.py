@@ -30,10 +30,12 @@ from whence.search.dynamic_weighting import node_weights
 from whence.search.scan import ROUNDING
 from whence.search.subterm_tracking import (
     MADE_IT,
+    MAY_HAVE_MADE_IT,
     ChainSearch,
     following_chain,
     last_mark,
     origin_of_mark,
+    possible_origins,
 )
 
 CANDIDATES = 512
@@ -125,6 +127,9 @@ class Auto:
         made = origin_of_mark(suspects)
         if made is not None and marked is not None and _leads_on(suspects, marked, made):
             return Choice(made, MADE_IT)
+        for position in possible_origins(suspects):
+            if suspects.columns.end[position] - position <= _SMALL:
+                return Choice(position, MAY_HAVE_MADE_IT)
         weight, own_top = self._probabilities(suspects)
         total = float(weight[suspects.top]) + own_top
         if total <= 0:

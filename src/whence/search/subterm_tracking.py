@@ -19,6 +19,7 @@ from whence.ports import Choice, Judged, Suspects
 from whence.search.top_down import TopDown
 
 MADE_IT = "it made the part that you marked"
+MAY_HAVE_MADE_IT = "it may have made the part that you marked"
 
 
 class ChainSearch(Enum):
@@ -70,6 +71,19 @@ def origin_of_mark(suspects: Suspects) -> int | None:
     inside = suspects.top < position < suspects.stop
     is_open = inside and len(suspects.askable(np.array([position], dtype=np.int64)))
     return position if is_open else None
+
+
+def possible_origins(suspects: Suspects) -> list[int]:
+    """Where it is not known which of several calls made what was marked last: the positions of
+    those that may be asked about."""
+    marked = next((each for each in reversed(suspects.history) if each.origin is not None), None)
+    if marked is None or marked.origin is None:
+        return []
+    nodes = [each.node for each in marked.origin.candidates if each.node is not None]
+    positions = sorted({suspects.tree.position(node) for node in nodes})
+    inside = [each for each in positions if suspects.top < each < suspects.stop]
+    found: list[int] = suspects.askable(np.array(inside, dtype=np.int64)).tolist()
+    return found
 
 
 def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:

@@ -4,7 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from whence.model.origin import Origin
 from whence.model.verdict import Answer, Verdict
+from whence.ports import Choice, Judged
+from whence.search.auto import Auto
+from whence.search.space import SearchSpace, Switches
+from whence.search.subterm_tracking import MAY_HAVE_MADE_IT
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Started
 from whence.session.state import Facts, State
@@ -36,3 +41,16 @@ def test_of_calls_that_split_equally_the_one_that_has_more_to_say_is_asked_first
 def test_what_was_judged_right_once_is_asked_about_later() -> None:
     tree = tree_from_parents([-1, 0, 0, 0], rules=[0, 1, 1, 2])
     assert first_questions(tree, Verdict.RIGHT) == [1, 3]
+
+
+def test_a_small_call_that_may_have_made_what_was_marked_is_asked_about_first() -> None:
+    tree = tree_from_parents([-1, 0, 1, 1, 1, 0, 5, 5, 5])
+    space = SearchSpace(tree, Switches(), (), rest=False)
+    origin = Origin(None, unknown="one of two", candidates=(Origin(5), Origin(8)))
+    assert Auto().choose(space) != Choice(8, MAY_HAVE_MADE_IT)
+    space.apply(Judged(0, Verdict.WRONG, origin))
+    assert Auto().choose(space) == Choice(8, MAY_HAVE_MADE_IT), "5 has calls of its own"
+    space.apply(Judged(8, Verdict.RIGHT))
+    chosen = Auto().choose(space)
+    assert chosen is not None
+    assert chosen.why != MAY_HAVE_MADE_IT
