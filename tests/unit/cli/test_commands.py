@@ -75,6 +75,7 @@ def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any
         "characters", "answers", "strategy", "reason",
     }  # fmt: skip
     assert set(report["at_fault"]) == {
+        "passed_on", "raised_by",
         "function", "qualname", "rule", "file", "line", "call", "equation", "kind",
         "bad_input", "group", "expected", "within_slice", "source", "lines_not_known", "doubts",
     }  # fmt: skip

@@ -140,9 +140,8 @@ def test_what_raised_is_told_with_what_is_known_of_its_operands(name: str, run: 
     inner = raiser(run.state, run.node(name))
     assert inner is not None
     found = told(primitive(run.state, inner, run.sources))
-    if name == "within" and run.backend == PURE:
-        assert found == "", "it is told another place"
-        return
+    if name == "within" and run.backend == PURE and not found:
+        return  # some Pythons tell it another place
     assert found == KNOWN[name]
     assert (own_primitive(run.state, run.node(name), run.sources) is None) is (
         name == "passing" or not found

@@ -396,9 +396,9 @@ COMMANDS = (
     Spec(
         ("pdb",), "pdb [end]", "step through this call in pdb", _step,
         "The program is run again up to the start of this call (or up to its end), in a process "
-        "of its own that changes nothing, and pdb is opened there. quit, or continue without a "
-        "breakpoint, comes back here. It needs a recording with a journal "
-        "(docs/running-again.md).",
+        "of its own that changes nothing, and pdb, or what PYTHONBREAKPOINT names, is opened "
+        "there. quit, or continue without a breakpoint, comes back here. It needs a recording "
+        "with a journal (docs/running-again.md).",
         listed=False,
     ),
     Spec(
