@@ -20,7 +20,7 @@ from whence.langs.python.record.launch import STOPPED, Kind, Target, as_it_is, l
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
 from whence.langs.python.record.repeatable import directly, pinned
-from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.record.user_code import UserCode, UserCodeRules
 
 if TYPE_CHECKING:
     from whence.langs.python.zoom.watching import Watch
@@ -201,7 +201,7 @@ def _configure_rerun(command: argparse.ArgumentParser) -> None:
     """What whence itself asks for when it starts a program, or runs one again."""
     for option in (
         "--repeatable", "--lines-of", "--lines-to", "--zoom-of", "--zoom-to", "--play", "--sandbox",
-        "--debugger", "--trial",
+        "--debugger", "--trial", "--freezing",
     ):  # fmt: skip
         command.add_argument(option, help=argparse.SUPPRESS)
     for option in ("--whole-calls", "--window"):
@@ -261,6 +261,10 @@ def run(options: argparse.Namespace) -> NoReturn:
             await_call(options, lambda: finished(STOPPED, "it was wanted up to here"), watch)
         elif watch is not None:
             watch.start()
+        if options.freezing:
+            from whence.langs.python.freezing import in_run
+
+            in_run.start(options.freezing, UserCode(rules))
         if journal is not None:
             journal.start()
         if options.call_limit is not None or options.depth_limit is not None:

@@ -165,6 +165,27 @@ def other_outcome(recorded: Call, again: Call) -> str | None:
     return f"it gave {show(ours.value, _BRIEF)}, now {show(theirs.value, _BRIEF)}"
 
 
+def other_effects(recorded: Call, again: Call) -> str | None:
+    """How two recordings of one call differ in what else it read and did, likewise."""
+    compared = _Comparison(recorded, again)
+    if recorded.printed != again.printed:
+        return "it printed something else"
+    reads = [{each.name: each.value for each in call.reads} for call in (recorded, again)]
+    for name in reads[0].keys() & reads[1].keys():
+        if not compared.agrees(reads[0][name], reads[1][name]):
+            return f"it read another {name}"
+    effects = [{each.target: each.after for each in call.effects} for call in (recorded, again)]
+    if effects[0].keys() != effects[1].keys():
+        return f"it changed {', '.join(effects[1]) or 'nothing'}"
+    for target, after in effects[0].items():
+        now = effects[1][target]
+        if (after is None) != (now is None):
+            return f"it changed {target} otherwise"
+        if after is not None and now is not None and not compared.agrees(after, now):
+            return f"it changed {target} to {show(now, _BRIEF)}"
+    return None
+
+
 class _Comparison:
     """Of two values of two calls, one of which may know more of them than the other."""
 

@@ -123,13 +123,21 @@ static inline PyObject *frame_function(const Frame *frame)
 }
 
 #if PYTHON_312
-/* A unit of the code that returns what is on the stack, or -1. */
-static inline Py_ssize_t returning_unit(PyCodeObject *code)
+/* A unit of the code that returns what is on the stack, or else this very constant; or -1. */
+static inline Py_ssize_t returning_unit(PyCodeObject *code, PyObject *value, bool *from_stack)
 {
     PyObject *bytes = PyCode_GetCode(code); /* as it was compiled */
     Py_ssize_t found = -1, count = bytes != NULL ? PyBytes_GET_SIZE(bytes) : 0;
-    for (Py_ssize_t at = 0; at < count && found < 0; at += 2) {
-        if ((uint8_t)PyBytes_AS_STRING(bytes)[at] == RETURN_VALUE) {
+    const uint8_t *units = bytes != NULL ? (const uint8_t *)PyBytes_AS_STRING(bytes) : NULL;
+    *from_stack = false;
+    for (Py_ssize_t at = 0; at < count && !*from_stack; at += 2) {
+        bool is_extended = at > 0 && units[at - 2] == EXTENDED_ARG;
+        if (units[at] == RETURN_VALUE) {
+            found = at / 2;
+            *from_stack = true;
+        }
+        else if (units[at] == RETURN_CONST && !is_extended &&
+                 PyTuple_GET_ITEM(code->co_consts, units[at + 1]) == value) {
             found = at / 2;
         }
     }
@@ -139,15 +147,18 @@ static inline Py_ssize_t returning_unit(PyCodeObject *code)
 }
 
 /* From where it begins, a frame goes to its end with this: the interpreter looks whether somebody
- * has let it jump. A code that returns nothing but constants has no such end. */
+ * has let it jump. A code that returns nothing but constants has no end for anything else. */
 static inline void frame_gives(Frame *frame, PyObject *value)
 {
     PyCodeObject *code = frame_code(frame);
-    Py_ssize_t end = returning_unit(code);
+    bool from_stack;
+    Py_ssize_t end = returning_unit(code, value, &from_stack);
     if (end < 0) {
         return;
     }
-    frame->localsplus[frame->stacktop++] = Py_NewRef(value);
+    if (from_stack) {
+        frame->localsplus[frame->stacktop++] = Py_NewRef(value);
+    }
 #if PYTHON_313
     frame->instr_ptr = _PyCode_CODE(code) + end;
 #else

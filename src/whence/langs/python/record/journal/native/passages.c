@@ -131,6 +131,7 @@ static PyObject *through(const Call *call)
         ((how & NOT_IMPORTS) && is_for_import())) {
         return call_original(call);
     }
+    journal.passed++;
     if (how & (OF_FILE | OF_DESCRIPTOR)) {
         int descriptor = descriptor_of(call);
         if (is_regular(descriptor)) {
