@@ -126,15 +126,23 @@ _STATEMENTS = (
     "w.items.extend(each.value for each in list(w.objects)[:2])",
     "w.closure()", "w.closure = counter(x)", "w.table['f'] = w.closure",
     "w.kept = w.bump", "w.kept = lambda: (w, x)", "w.bump()", "World.made += x",
-    "World.tags.append(x)", "COUNTS[x % 7] += 1", "COUNTS['all'] = w.items", "TOTAL{part}.append(x)",
+    "World.tags.append(x)", "COUNTS[x % 7] += 1", "COUNTS['all'] = w.items",
+    "TOTAL{part}.append(x)",
     "w.extra = [x]", "w.__dict__.pop('extra', None)", "w.items.append(sum(squares(x % 4)))",
     "w.items.append(len(sorted(map(str, w.items))))", "w.items = list(w.items)",
     "w.table = dict(w.table)", "w.node.following = w.node",
 )  # fmt: skip
 _SELDOM = (
-    "next(w.iterator)", "w.kept = squares(x)", "w.items.append(remembered(x)[0])", "print(x)",
-    "w.seen.discard(x)", "w.objects.pop() if w.objects else None", "w.kept = id(w) and None",
-    "w.table['error'] = ValueError(x)", "raise ValueError(x)", "w.items.append(1 // (x % 3))",
+    "next(w.iterator)",
+    "w.kept = squares(x)",
+    "w.items.append(remembered(x)[0])",
+    "print(x)",
+    "w.seen.discard(x)",
+    "w.objects.pop() if w.objects else None",
+    "w.kept = id(w) and None",
+    "w.table['error'] = ValueError(x)",
+    "raise ValueError(x)",
+    "w.items.append(1 // (x % 3))",
 )
 _RESULTS = (
     "x", "None", "w", "w.items", "w.node", "[x, [x]]", "(w.items, x)", "w.table.get(x % 5)",

@@ -103,7 +103,7 @@ class Noted:
             raise Refused(f"it makes something else of an object of {what}")
         if kind.put is None:
             raise Refused(f"it changes an object of {what}, which cannot be put back")
-        _check_order(value, before, now)
+        now = _in_order(value, before, now)
         return [self._reference(value), len(before.parts), *self._content(now)]
 
     def _new(self, value: Any, content: Content) -> list[Any]:
@@ -112,7 +112,7 @@ class Noted:
             raise Refused(f"it leaves a new object of {type_name(value)}, which cannot be made")
         if self._heap.number(type(value)) is None:
             raise Refused("it makes a class")
-        _check_order(value, None, content)
+        content = _in_order(value, None, content)
         return [self._reference(type(value)), *self._content(content)]
 
     def _content(self, content: Content) -> list[Any]:
@@ -191,28 +191,39 @@ def _inherited(value: Any, name: str) -> Any:
     return None
 
 
-def _check_order(value: Any, before: Content | None, now: Content) -> None:
-    """Whether it has the order that it will have when it is put together again."""
+def _in_order(value: Any, before: Content | None, now: Content) -> Content:
+    """The same with its parts in an order in which it can be put together again."""
     kind = now.shape.kind
     own = now.parts[: len(now.parts) - len(now.names) - len(now.slots)]
-    if kind is SET:
-        if before is not None and {*map(id, before.parts)} - {*map(id, now.parts)}:
-            raise Refused("it takes something out of a set")
-        if not all(map(_is_plain_key, own)):
-            return  # which is said elsewhere
-        again: set[Any] = set()
-        for each in own:
-            again.add(each)
-        same = list(map(id, again)) == list(map(id, own))
-        if not same or set.__sizeof__(value) != set.__sizeof__(again):
-            raise Refused("it leaves a set in an order that cannot be had again")
-    elif kind is FROZENSET and all(map(_is_plain_key, own)):
-        if list(map(id, frozenset(own))) != list(map(id, own)):
-            raise Refused("it leaves a set in an order that cannot be had again")
-    elif kind is CLASS and before is not None:
+    if kind is CLASS and before is not None:
         kept = [name for name in before.label if name in now.label]
         if [*kept, *(name for name in now.label if name not in kept)] != now.label:
             raise Refused("it defines names of a class anew")
+    if kind not in (SET, FROZENSET) or not all(map(_is_plain_key, own)):
+        return now
+    old = () if before is None else before.parts[: len(before.parts) - len(before.names)]
+    if {*map(id, old)} - {*map(id, own)}:
+        raise Refused("it takes something out of a set")
+    for order in _orders(old, own):
+        again: Any = set()
+        for each in order:
+            again.add(each)
+        again = frozenset(order) if kind is FROZENSET else again
+        same = list(map(id, again)) == list(map(id, own))
+        if same and (kind is FROZENSET or set.__sizeof__(value) == set.__sizeof__(again)):
+            return now._replace(parts=(*order, *now.parts[len(own) :]))
+    raise Refused("it leaves a set in an order that cannot be had again")
+
+
+def _orders(old: Sequence[Any], members: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """In which the members of a set may have come to it; plain objects in that of their hashes."""
+    known = {*map(id, old)}
+    new = [each for each in members if id(each) not in known]
+    yield members
+    yield [*old, *new]
+    yield [*old, *sorted(new, key=hash)]
+    yield [*old, *reversed(new)]
+    yield sorted(members, key=hash)
 
 
 # --- playing -------------------------------------------------------------------------------------
@@ -230,7 +241,7 @@ class Played:
         self._old = [finder.find(path) for path in told["old"]]
         for at, count, *_ in told["changed"]:
             if len(tell(self._old[at[1]]).parts) != count:
-                raise NotThere
+                raise NotThere("other objects are there")
         self._give = give
         self._shapes = [shape_of(self._old[of[1]]) for of, *_ in told["new"]]
         self._new: list[Any] = [None] * len(self._shapes)

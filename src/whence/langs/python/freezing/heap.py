@@ -15,7 +15,14 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from whence.langs.python.freezing.objects import ATOMS, CLASS, UNKNOWN, Content, tell
+from whence.langs.python.freezing.objects import (
+    ATOMS,
+    CLASS,
+    UNKNOWN,
+    Content,
+    tell,
+    variables_of_module,
+)
 from whence.langs.python.layouts import own_names
 from whence.langs.python.record import _recorder, frame_values
 
@@ -44,7 +51,8 @@ def is_atom(value: Any) -> bool:
 def type_name(value: Any) -> str:
     """What tells a class, as far as it must be told."""
     kind = type(value)
-    return f"{own_names(kind).get('__module__', '')}.{type.__dict__['__name__'].__get__(kind)}"
+    module, name = (type.__dict__[each].__get__(kind) for each in ("__module__", "__name__"))
+    return f"{module}.{name}" if type(module) is str and module != "builtins" else str(name)
 
 
 def _frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
@@ -145,7 +153,7 @@ class Modules:
         roots = []
         for name, module in _modules(ours=True):
             if name.partition(".")[0] == _OURS or self.is_users(module):
-                left_out |= {id(module), id(_variables(module))}
+                left_out |= {id(module), id(variables_of_module(module))}
             else:
                 roots.append((module, [_MODULE, name]))
         found = _Walk(lambda value: id(value) in left_out or type(value) is types.CodeType)
@@ -161,11 +169,6 @@ def _modules(*, ours: bool = False) -> Iterator[tuple[str, types.ModuleType]]:
             continue
         if ours or name.partition(".")[0] != _OURS:
             yield name, module
-
-
-def _variables(module: types.ModuleType) -> dict[str, Any]:
-    found: dict[str, Any] = types.ModuleType.__getattribute__(module, "__dict__")
-    return found
 
 
 def _references(walk: _Walk) -> tuple[Any, ...]:
@@ -278,10 +281,10 @@ class Finder:
         for step in steps:
             parts = self._content(value).parts
             if step > len(parts):
-                raise NotThere
+                raise NotThere("other objects are there")
             value = type(value) if step == len(parts) else parts[step]
         if type_name(value) != name:
-            raise NotThere
+            raise NotThere("other objects are there")
         return value
 
     def _content(self, value: Any) -> Content:
@@ -303,4 +306,4 @@ class Finder:
                     return sys.modules[name]
         except (IndexError, KeyError):
             pass
-        raise NotThere
+        raise NotThere("other objects are there")

@@ -10,6 +10,7 @@ plain objects will get.
 
 from __future__ import annotations
 
+import _thread
 import dis
 import json
 import os
@@ -17,14 +18,21 @@ import sys
 import time
 import types
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from whence.langs.python import layouts
 from whence.langs.python.freezing import effects, heap, objects
 from whence.langs.python.freezing.effects import Noted, Played, Refused, as_line
 from whence.langs.python.freezing.heap import Heap, Modules, NotThere, TooLarge
-from whence.langs.python.freezing.objects import CLASS, CODE, FUNCTION, MODULE, Content
+from whence.langs.python.freezing.objects import (
+    CLASS,
+    CODE,
+    FUNCTION,
+    MODULE,
+    Content,
+    variables_of_module,
+)
 from whence.langs.python.freezing.surroundings import difference, surroundings
 from whence.langs.python.layouts import above, own_names
 from whence.langs.python.record import _identity, _recorder
@@ -34,6 +42,7 @@ from whence.langs.python.record.user_code import UserCode
 MOST_SECONDS = 60.0
 """So long calls are looked at; those that come later are not."""
 _BROKEN = 70
+_ENDS = "an object whose end is noticed ends"
 
 
 def start(order: str, user_code: UserCode) -> None:
@@ -44,13 +53,18 @@ def start(order: str, user_code: UserCode) -> None:
         told = json.load(file)
     if told["do"] == "note":
         noting = Noting(told["calls"], told["to"], user_code)
-        ordinals, entered, left = sorted(noting.calls), noting.entered, noting.left
-    else:
-        with open(told["from"], encoding="utf-8") as file:  # noqa: PTH123
-            lines = dict(line.split("\t", 1) for line in file)
-        playing = Playing({int(number): text for number, text in lines.items()}, told["to"])
-        ordinals, entered, left = sorted(playing.lines), playing.entered, _nothing
-    _recorder.freeze(tuple(ordinals), _aside(entered), _aside(left))
+        _watch(noting.calls, noting.entered, noting.left)
+        return
+    with open(told["from"], encoding="utf-8") as file:  # noqa: PTH123
+        lines = dict(line.split("\t", 1) for line in file)
+    playing = Playing({int(number): text for number, text in lines.items()}, told["to"])
+    _watch(playing.lines, playing.entered, _nothing)
+
+
+def _watch(
+    calls: Iterable[int], entered: Callable[..., object], left: Callable[..., object]
+) -> None:
+    _recorder.freeze(tuple(sorted(calls)), _aside(entered), _aside(left))
 
 
 def _nothing(*_: Any) -> None:
@@ -77,19 +91,28 @@ def _append(path: str, ordinal: int, told: Mapping[str, Any]) -> None:
 
 
 class Noting:
-    """Notes what calls do, each with how many calls it made when it was recorded."""
+    """Notes what calls do, each told with how many calls it made and the code that it ran.
 
-    def __init__(self, calls: Sequence[tuple[int, int]], to: str, user_code: UserCode) -> None:
-        self.calls = dict(calls)
+    What is looked at is held meanwhile. If something would have ended in the call, and somebody
+    would have heard of that, the run is not what it was: then nothing more is noted.
+    """
+
+    def __init__(
+        self, calls: Sequence[tuple[int, int, str, int]], to: str, user_code: UserCode
+    ) -> None:
+        self.calls = {ordinal: (made, name, line) for ordinal, made, name, line in calls}
         self._to = to
         self._user_code = user_code
         self._users: dict[int, bool] = {}
         self._modules = Modules(self._is_users)
         self._spent = 0.0
         self._heap: Heap | None = None
+        self._is_over = False
 
     def entered(self, ordinal: int, _: bool, frame: types.FrameType) -> bool:
         """A call begins; whether its end is wanted."""
+        if self._is_over:
+            return False
         began = time.perf_counter()
         self._ordinal, self._frame = ordinal, frame
         try:
@@ -104,6 +127,9 @@ class Noting:
         return not why
 
     def _look(self, frame: types.FrameType) -> str:
+        _, name, line = self.calls[self._ordinal]
+        if (frame.f_code.co_qualname, frame.f_code.co_firstlineno) != (name, line):
+            return f"{frame.f_code.co_qualname} is called in its place"
         if self._spent > MOST_SECONDS:
             return "there are too many calls to be looked at"
         try:
@@ -115,7 +141,7 @@ class Noting:
         self._around = surroundings()
         self._made = _made_calls()
         self._first = _identity.position()
-        return "other threads run" if self._around["threads"] else ""
+        return "other threads run" if _thread._count() else ""
 
     def left(self, value: Any, returned: bool, frame: types.FrameType) -> None:
         """The call ends."""
@@ -127,6 +153,9 @@ class Noting:
                 return
             told = self._effects(heap, value, returned=returned)
             told["seconds"] = ended - self._began
+        except _Heard as why:
+            self._is_over = True
+            told = {"refused": str(why), "over": True}
         except Refused as why:
             told = {"refused": str(why)}
         except Exception as problem:
@@ -139,19 +168,20 @@ class Noting:
         calls = _made_calls() - self._made
         what = difference(self._around, surroundings())
         if what:
-            raise Refused(f"it turns to {what}")
+            raise Refused(what)
         if not returned:
             raise Refused("it raises something")
-        if calls != self.calls[self._ordinal]:
-            raise Refused(f"it makes {calls:,} calls where {self.calls[self._ordinal]:,} were made")
+        if calls != self.calls[self._ordinal][0]:
+            raise _Heard(f"{_ENDS} in it")
         assert self._frame is not None
         if not _can_give(self._frame.f_code, value):
             raise Refused("its code gives nothing but constants")
+        code = self.calls[self._ordinal][1:]
         changes = list(heap.changes())
         self._check_ends(heap, changes, value)
         numbers = _identity.numbered(self._first)
         told = Noted(heap).of(changes, value, numbers)
-        return {**told, "calls": calls, "hashed": [self._first, _identity.position()]}
+        return {**told, "code": code, "calls": calls, "hashed": [self._first, _identity.position()]}
 
     def _check_ends(self, heap: Heap, changes: Sequence[tuple[int, Content]], value: Any) -> None:
         """What dies in a call must do so unheard."""
@@ -167,16 +197,15 @@ class Noting:
         given = {id(each) for each in heap.given}
         for each in heard:
             if after.number(each) is None and id(each) not in given:
-                raise Refused(f"an object of {type(each).__qualname__} ends in it")
+                raise _Heard(f"{_ENDS} in it: of {type(each).__qualname__}")
 
     def _is_users(self, module: types.ModuleType) -> bool:
         known = self._users.get(id(module))
         if known is None:
-            held = types.ModuleType.__getattribute__(module, "__dict__")
+            held = variables_of_module(module)
             name, file = dict.get(held, "__name__"), dict.get(held, "__file__")
-            is_text = type(name) is str and type(file) in (str, types.NoneType)
             known = name == "__main__" or (
-                is_text and file is not None and self._user_code.owns_module(name, file)
+                type(name) is str and type(file) is str and self._user_code.owns_module(name, file)
             )
             self._users[id(module)] = known
         return known
@@ -184,6 +213,10 @@ class Noting:
     _ordinal = 0
     _began = 0.0
     _frame: types.FrameType | None = None
+
+
+class _Heard(Refused):
+    """Something would have ended."""
 
 
 def _own_fault(problem: Exception) -> str:
@@ -233,16 +266,20 @@ class Playing:
         self, ordinal: int, can_give: bool, frame: types.FrameType
     ) -> tuple[Any, int] | None:
         """A call begins; what comes of it, and how many calls it makes."""
-        if not can_give:
-            return self._made_after_all(ordinal, "it lies too deep in a recursion")
         told = json.loads(self.lines[ordinal])
         first, following = told["hashed"]
-        if _identity.position() != first:
-            return self._made_after_all(ordinal, "other objects were hashed before it")
         try:
+            if not can_give:
+                raise NotThere("it lies too deep in a recursion")
+            code = frame.f_code
+            if told["code"] != [code.co_qualname, code.co_firstlineno]:
+                raise NotThere(f"{code.co_qualname} is called in its place")
+            if _identity.position() != first:
+                raise NotThere("other objects were hashed before it")
             played = Played(told, frame, _identity.give)
-        except NotThere:
-            return self._made_after_all(ordinal, "other objects are there")
+        except NotThere as why:
+            _append(self._to, ordinal, {"made": str(why)})
+            return None
         try:
             result = played.play()
             _identity.go_on(following)
@@ -251,6 +288,3 @@ class Playing:
             os._exit(_BROKEN)
         _append(self._to, ordinal, {"played": True})
         return result, told["calls"]
-
-    def _made_after_all(self, ordinal: int, why: str) -> None:
-        _append(self._to, ordinal, {"made": why})

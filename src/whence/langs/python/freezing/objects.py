@@ -107,7 +107,7 @@ def _put_members(value: Any, _: Any, parts: Sequence[Any]) -> None:
 
 
 def _blank_queue(kind: type, most: Any) -> Any:
-    made = collections.deque.__new__(kind)  # type: ignore[type-var]
+    made: Any = collections.deque.__new__(kind)
     collections.deque.__init__(made, (), most)
     return made
 
@@ -164,6 +164,12 @@ def _put_chance(value: Any, state: Any, _: Sequence[Any]) -> None:
     _random.Random.setstate(value, tuple(state))
 
 
+def _unseeded(kind: Any) -> Any:
+    """Without chance from outside."""
+    made: Any = _random.Random.__new__
+    return made(kind, 1)
+
+
 def _stream(kind: Any) -> Kind:
     def tell(value: Any) -> Told:
         if value.closed:
@@ -176,9 +182,7 @@ def _stream(kind: Any) -> Kind:
         content = bytes.fromhex(content) if kind is io.BytesIO else content
         kind.__setstate__(value, (content, *rest, parts[0]))
 
-    return Kind(
-        kind.__name__, tell, put, lambda made, _: kind.__new__(made), has_state=True
-    )
+    return Kind(kind.__name__, tell, put, lambda made, _: kind.__new__(made), has_state=True)
 
 
 def _of_value(kind: Any) -> Kind:
@@ -203,7 +207,7 @@ ARRAY = Kind(
 )  # fmt: skip
 CHANCE = Kind(
     "random", lambda value: (list(_random.Random.getstate(value)), ()), _put_chance,
-    lambda kind, _: _random.Random.__new__(kind, 1), has_state=True,
+    lambda kind, _: _unseeded(kind), has_state=True,
 )  # fmt: skip
 OBJECT = Kind("object", _nothing, _keep, _empty)
 
@@ -280,7 +284,7 @@ def _put_cell(value: types.CellType, told: Any, parts: Sequence[Any]) -> None:
 
 def _function(value: types.FunctionType) -> Told:
     """Without asking it for what is not there yet, which would be made."""
-    builtins = value.__builtins__
+    builtins = value.__builtins__  # type: ignore[attr-defined]
     return None, [each for each in gc.get_referents(value) if each is not builtins]
 
 
@@ -320,6 +324,12 @@ def _put_class(value: type, names: Any, parts: Sequence[Any]) -> None:
             type.__setattr__(value, name, part)
 
 
+def variables_of_module(module: types.ModuleType) -> dict[str, Any]:
+    """Where a module keeps them."""
+    found: dict[str, Any] = types.ModuleType.__getattribute__(module, "__dict__")
+    return found
+
+
 CELL = Kind("cell", _cell, _put_cell, lambda kind, _: types.CellType())
 FUNCTION = Kind("function", _function, whole=_made_function)
 METHOD = Kind(
@@ -327,7 +337,7 @@ METHOD = Kind(
     whole=lambda _, __, parts: types.MethodType(*parts), changes=False,
 )  # fmt: skip
 CLASS = Kind("class", _class, _put_class)
-MODULE = Kind("module", lambda value: (None, [types.ModuleType.__getattribute__(value, "__dict__")]))
+MODULE = Kind("module", lambda value: (None, [variables_of_module(value)]))
 CODE = Kind(
     "code",
     lambda value: (None, [each for each in value.co_consts if type(each) is types.CodeType]),
@@ -363,7 +373,8 @@ def _labelled(label: Callable[[Any], Any]) -> Callable[[Any], Told]:
 
 
 def _made_by(value: Any) -> Told:
-    return None, type(value).__reduce__(value)[1]
+    kind: Any = type(value)
+    return None, kind.__reduce__(value)[1]
 
 
 VALUE = Kind("value", _made_by, whole=lambda kind, _, parts: kind(*parts), changes=False)
@@ -376,6 +387,7 @@ _KEPT = {
     ("typing", "TypeVar"), ("_struct", "Struct"), ("types", "SimpleNamespace"),
 }  # fmt: skip
 """Classes of C whose objects stay what they are, but for what they hold."""
+ITERATOR = Kind("iterator", _iterator, has_state=True)
 HOLDER = Kind("holder", _referring, changes=False)
 """Holds the same as long as it lives, or what it holds is nothing to a program."""
 EXCEPTION = Kind("exception", _referring)
@@ -395,18 +407,18 @@ _EXTENDABLE: dict[type, Kind] = {
     collections.deque: QUEUE, bytearray: BYTEARRAY, array: ARRAY, _random.Random: CHANCE,
     **{kind: _of_value(kind) for kind in _SCALARS},
 }  # fmt: skip
-_FIXED = (
+_FIXED: tuple[Any, ...] = (
     types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.ClassMethodDescriptorType, functools.partial, types.MappingProxyType, slice, property,
     staticmethod, classmethod, types.GenericAlias, types.UnionType, weakref.ref, re.Match,
-    types.TracebackType, type({}.keys()), type({}.values()), type({}.items()),
+    types.TracebackType, types.FrameType, type({}.keys()), type({}.values()), type({}.items()),
     operator.itemgetter, operator.attrgetter, operator.methodcaller, memoryview,
     type(vars(abc.ABC)["_abc_impl"]),
 )  # fmt: skip
 _EXACT: dict[type, Kind] = {
     **_EXTENDABLE, **dict.fromkeys(_FIXED, HOLDER),
-    **dict.fromkeys((*_ITERATORS, map, filter, zip, reversed), Kind("iterator", _iterator, has_state=True)),
+    **dict.fromkeys((*_ITERATORS, map, filter, zip, reversed), ITERATOR),
     enumerate: Kind(
         "enumerate", _labelled(lambda value: value.__reduce__()[1][1]), has_state=True
     ),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _thread
 import contextvars
+import importlib
 import sys
 from typing import Any
 
@@ -15,23 +16,24 @@ from whence.langs.python.record.journal import _passages
 
 
 def surroundings() -> dict[str, Any]:
-    """By what a person would call it."""
+    """Each by what a call does that changes it."""
+    context = contextvars.copy_context()
     return {
-        "the world outside": _passages.asked(),
-        "a stream of text": _recorder.state()["texts"],
-        "the recursion limit": sys.getrecursionlimit(),
-        "the switch interval": sys.getswitchinterval(),
-        "the context": [(id(name), id(value)) for name, value in contextvars.copy_context().items()],
-        "threads": _thread._count(),
-        "what is done on exit": _called_on_exit(),
-        "signals": _signals(),
-        "the precision of decimals": _decimals(),
-        "the locale": _locale(),
+        "it writes text": _recorder.state()["texts"],
+        "it turns to the world outside": _passages.asked(),
+        "it changes the recursion limit": sys.getrecursionlimit(),
+        "it changes the switch interval": sys.getswitchinterval(),
+        "it changes a context variable": [(id(each), id(context[each])) for each in context],
+        "it starts or ends a thread": _thread._count(),
+        "it changes what is done on exit": _called_on_exit(),
+        "it changes how signals are handled": _signals(),
+        "it changes the context of decimals": _decimals(),
+        "it changes the locale": _locale(),
     }
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """What a call changed, or turned to; nothing if it did not."""
+    """What a call did, in half a sentence; nothing if it did nothing of it."""
     return next((name for name in before if before[name] != after[name]), "")
 
 
@@ -42,9 +44,8 @@ def _called_on_exit() -> Any:
 
 
 def _signals() -> list[int]:
-    import _signal
-
-    return [id(_signal.getsignal(number)) for number in _signal.valid_signals()]
+    module: Any = importlib.import_module("_signal")
+    return [id(module.getsignal(number)) for number in module.valid_signals()]
 
 
 def _decimals() -> str:

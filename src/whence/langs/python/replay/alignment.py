@@ -40,7 +40,7 @@ class Divergence:
 def first_divergence(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
     """The first call up to number `last` that another function made, or another caller."""
     ours, theirs = _by_number(recorded, last), _by_number(again, last)
-    numbers = _matched(recorded.functions, again.functions)
+    numbers = matched(recorded.functions, again.functions)
     same = (numbers[ours.function] == theirs.function) & (ours.parent == theirs.parent)
     same[0] = True  # the run as a whole
     different = np.flatnonzero(~same)
@@ -115,7 +115,7 @@ def _by_number(tree: ColumnTree, last: int) -> _ByNumber:
     return _ByNumber(function, parent)
 
 
-def _matched(ours: Sequence[Function], theirs: Sequence[Function]) -> Int32s:
+def matched(ours: Sequence[Function], theirs: Sequence[Function]) -> Int32s:
     """For each of our functions the number of theirs; the last entry stands for no function."""
     found = {_key(function): number for number, function in enumerate(theirs)}
     matched = [found.get(_key(function), -2) for function in ours]

@@ -16,8 +16,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from whence.langs.python.replay.frozen_check import difference
 from whence.langs.python.replay.process import (
@@ -29,11 +32,16 @@ from whence.langs.python.replay.process import (
     run_again,
     time_allowed,
 )
+from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.tree.memory import ColumnTree
 
+WORTH = 1_000
+"""A call that made fewer calls is not frozen unasked."""
 MOST_CALLS = 200
 """So many calls are looked at at once, those that made the most calls."""
+MOST_RUNS = 8
+"""So often the program is run to note what calls do."""
 _ORDER, _NOTES, _FROZEN, _SAID = "freezing.json", "notes.txt", "frozen.txt", "said.txt"
 _NOT_REACHED = "the program, run again, did not come to it as it had"
 _COUNT_ONLY: Mapping[str, Any] = {"depth": None, "max_calls": None, "filter": None}
@@ -67,37 +75,60 @@ class Freezing:
         ready = {at: each for at, each in self.frozen.items() if at + each.calls < before}
         return _played(folder, ready) if ready else []
 
-    def look(self, wanted: Mapping[int, int]) -> None:
-        """Freeze these calls if that can be, each given with how many calls it made.
+    def worthwhile(self, right: Mapping[int, int], before: int) -> dict[int, int]:
+        """Of calls that were judged right those that ought to be frozen for a run up to a call:
+        none, unless that spares half of what comes before it."""
+        wanted = {
+            at: calls
+            for at, calls in outermost(right).items()
+            if calls >= WORTH and at + calls < before and at not in self.refused
+        }
+        is_new = not wanted.keys() <= self.frozen.keys()
+        return wanted if is_new and 2 * sum(wanted.values()) >= before else {}
 
-        None of them lies in another.
-        """
+    def look(self, wanted: Mapping[int, int]) -> None:
+        """Freeze these calls, and no others, if that can be; each is given with how many calls it
+        made, and none lies in another."""
         largest = sorted(wanted, key=lambda ordinal: -wanted[ordinal])[:MOST_CALLS]
         for ordinal in set(wanted).difference(largest):
             self.refused[ordinal] = f"only the {MOST_CALLS} that made the most calls are looked at"
         noted = self._noted({ordinal: wanted[ordinal] for ordinal in largest})
         if noted:
-            self._check({**self.frozen, **noted})
+            self._check(noted)
 
     def _noted(self, wanted: Mapping[int, int]) -> dict[int, Effects]:
         """What calls do, of those of which it can be played."""
+        noted: dict[int, Effects] = {}
+        left = dict(wanted)
+        for _ in range(MOST_RUNS):
+            over = self._note(left, noted)
+            left = {at: calls for at, calls in left.items() if at > over}
+            if not left:
+                break
+        self.refused |= dict.fromkeys(left, "too many objects end in calls before it")
+        return noted
+
+    def _note(self, wanted: Mapping[int, int], noted: dict[int, Effects]) -> int:
+        """One run for it; the call after which nothing more could be noted, or the last one."""
 
         def order(folder: Path) -> list[str]:
-            calls = sorted(wanted.items())
+            calls = [(at, wanted[at], *_code(self.tree, at)) for at in sorted(wanted)]
             told = {"do": "note", "calls": calls, "to": str(folder / _NOTES)}
             return ["--window", f"{calls[-1][0]}:1", *_ordered(folder, told)]
 
         with self._run(order, _COUNT_ONLY) as (_, played, folder):
             found = _lines(folder / _NOTES)
-        noted = {}
-        for ordinal in wanted:
+        told: dict[str, Any]
+        for ordinal in sorted(wanted):
             line = found.get(ordinal, "")
             told = json.loads(line) if line else {"refused": played.problem or _NOT_REACHED}
-            if "refused" in told:
-                self.refused[ordinal] = str(told["refused"])
-            else:
+            if "refused" not in told:
                 noted[ordinal] = Effects(told["calls"], told["seconds"], line)
-        return noted
+                continue
+            self.refused[ordinal] = str(told["refused"])
+            if "over" in told:
+                return ordinal
+        return max(wanted)
 
     def _check(self, noted: dict[int, Effects]) -> None:
         """Run the program with all of these frozen, and compare what else it does.
@@ -107,7 +138,8 @@ class Freezing:
         self.frozen = {}
         while noted:
             began = time.monotonic()
-            with self._run(lambda folder: _played(folder, noted), {}) as (output, played, folder):
+            order = partial(_played, effects=noted)
+            with self._run(order, {}) as (output, played, folder):
                 self.seconds = time.monotonic() - began
                 said = {at: json.loads(line) for at, line in _lines(folder / _SAID).items()}
                 made = {at: each["made"] for at, each in said.items() if "made" in each}
@@ -120,6 +152,12 @@ class Freezing:
             suspects = made or _guilty(noted, how.ordinal if how else 0, str(how))
             self.refused |= suspects
             noted = {at: each for at, each in noted.items() if at not in suspects}
+
+    def plain_seconds(self) -> float:
+        """How long such a run takes with nothing frozen."""
+        began = time.monotonic()
+        with self._run(lambda _: [], {}):
+            return time.monotonic() - began
 
     @contextmanager
     def _run(
@@ -136,6 +174,17 @@ class Freezing:
             yield output, played, folder
 
 
+def outermost(calls: Mapping[int, int]) -> dict[int, int]:
+    """Those that lie in no other one, each given with how many calls it made."""
+    found: dict[int, int] = {}
+    end = 0
+    for at in sorted(calls):
+        if at > end:
+            found[at] = calls[at]
+            end = at + calls[at]
+    return found
+
+
 def _guilty(noted: Mapping[int, Effects], at: int, how: str) -> dict[int, str]:
     """Which frozen calls may be why a run with them differs at a call: some that began before.
 
@@ -143,6 +192,14 @@ def _guilty(noted: Mapping[int, Effects], at: int, how: str) -> dict[int, str]:
     """
     before = sorted(ordinal for ordinal in noted if ordinal <= at) or sorted(noted)
     return dict.fromkeys(before[len(before) // 2 :], f"with it frozen, {how}")
+
+
+def _code(tree: ColumnTree, ordinal: int) -> tuple[str, int]:
+    """The name and first line of the code of a call."""
+    source = tree.sources[0]
+    assert isinstance(source, TraceSource)
+    code = source.code(int(np.searchsorted(source.ordinals(), ordinal)))
+    return code.qualname, code.first_line
 
 
 def _ordered(folder: Path, told: Mapping[str, Any]) -> list[str]:

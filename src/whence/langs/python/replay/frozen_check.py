@@ -1,26 +1,33 @@
 """Whether a run in which some calls were frozen is the recorded one in all other calls.
 
 Numbers of types, names and code are each file's own, and those of the second run come in another
-order where a frozen call was the first to need one: so calls are compared by what they say. Calls
-are matched by which of all calls they are.
+order where a frozen call was the first to need one: then calls are compared by what they say, and
+not by digests. Calls are matched by which of all calls they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from whence.langs.python.replay.alignment import contradiction, other_effects, other_outcome
+from whence.langs.python.record.options import RecordOptions
+from whence.langs.python.replay.alignment import (
+    contradiction,
+    matched,
+    other_effects,
+    other_outcome,
+)
 from whence.langs.python.replay.process import Played
 from whence.langs.python.trace.calls import TraceSource
 from whence.ports import Int64s
-from whence.tree.memory import ColumnTree
+from whence.tree.memory import ColumnTree, all_ids
 from whence.tree.reading import function_at
 
-MOST_COMPARED = 300_000
-"""With more calls to compare, nothing is frozen."""
+MOST_READ = 20_000
+"""So many calls are read and compared value by value, if they cannot be compared by digests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +44,12 @@ class Difference:
 def difference(
     recorded: ColumnTree, again: ColumnTree, frozen: Mapping[int, int], played: Played
 ) -> Difference | None:
-    """The first difference, if there is any; `frozen` says how many calls each of these made."""
+    """The first difference, if there is any; `frozen` says how many calls each of these made.
+
+    Of all calls the function and the caller are compared. Where digests do not tell, values are,
+    first of those that follow a frozen call, then of others all over the run.
+    """
     ours, theirs = _ordinals(recorded), _ordinals(again)
-    first, last = min(frozen, default=0), int(ours[-1])
     inside = np.zeros(len(ours), dtype=bool)
     for ordinal, calls in frozen.items():
         inside |= (ours > ordinal) & (ours <= ordinal + calls)
@@ -51,28 +61,118 @@ def difference(
     more = np.setdiff1d(theirs, ours)
     if len(more) and not recorded.columns.implicit.any():
         return Difference(int(more[0]), f"call {more[0]:,} of the run was not made before")
-    if len(wanted) > MOST_COMPARED:
-        return Difference(last, "too many calls would have to be compared")
-    numbers = [np.searchsorted(each, wanted) for each in (ours, theirs)]
-    for ordinal, one, two in zip(wanted.tolist(), *(each.tolist() for each in numbers), strict=True):
-        how = _other(recorded, again, one, two) if ordinal >= first or not one else None
-        if how:
-            return Difference(ordinal, f"call {ordinal:,} of the run is another one: {how}")
+    pairs = _Pairs(recorded, again, ours, theirs, wanted)
+    found = pairs.other_callers() or pairs.other_values(frozen)
+    if found is not None:
+        ordinal, how = found
+        return Difference(ordinal, f"call {ordinal:,} of the run is another one: {how}")
     return None
 
 
-def _other(recorded: ColumnTree, again: ColumnTree, one: int, two: int) -> str | None:
-    """How two calls differ, by their numbers."""
-    here, there = recorded.position(one), again.position(two)
-    names = function_at(recorded, here), function_at(again, there)
-    if names[0].short() != names[1].short() or names[0].location != names[1].location:
-        return f"{names[1].short()} was called instead of {names[0].short()}"
-    ours, theirs = recorded.call(here), again.call(there)
-    return contradiction(ours, theirs) or other_outcome(ours, theirs) or other_effects(ours, theirs)
+class _Pairs:
+    """The calls that are in both runs."""
+
+    def __init__(
+        self, recorded: ColumnTree, again: ColumnTree, ours: Int64s, theirs: Int64s, wanted: Int64s
+    ) -> None:
+        self._trees = recorded, again
+        self._ordinals = ours, theirs
+        self._wanted = wanted
+        numbers = (np.searchsorted(each, wanted) for each in (ours, theirs))
+        self._positions = [
+            np.array(tree.positions(each.tolist()), dtype=np.int64)
+            for tree, each in zip(self._trees, numbers, strict=True)
+        ]
+
+    def other_callers(self) -> tuple[int, str] | None:
+        """The first call that another function made, or that another one called."""
+        functions = matched(*(tree.functions for tree in self._trees))
+        columns = [tree.columns for tree in self._trees]
+        here, there = self._positions
+        same = functions[columns[0].function[here]] == columns[1].function[there]
+        same &= self._callers(0) == self._callers(1)
+        same[0] = True  # the run as a whole
+        other = np.flatnonzero(~same)
+        if not len(other):
+            return None
+        at = int(other[0])
+        names = [
+            function_at(tree, int(each[at])).short()
+            for tree, each in zip(self._trees, self._positions, strict=True)
+        ]
+        return int(self._wanted[at]), f"{names[1]} was called instead of {names[0]}"
+
+    def _callers(self, which: int) -> Int64s:
+        tree, positions = self._trees[which], self._positions[which]
+        parents = tree.columns.parent[positions].astype(np.int64)
+        found = self._ordinals[which][all_ids(tree)[np.maximum(parents, 0)]]
+        return np.where(parents < 0, -1, found)
+
+    def other_values(self, frozen: Mapping[int, int]) -> tuple[int, str] | None:
+        """The first call with another equation, of those that are looked at."""
+        recorded, again = self._trees
+        alike = self._seen_alike()
+        for at in self._to_be_read(frozen).tolist():
+            here, there = (int(each[at]) for each in self._positions)
+            ours, theirs = recorded.call(here), again.call(there)
+            how = contradiction(ours, theirs) or other_outcome(ours, theirs)
+            if not how and alike[at]:
+                how = other_effects(ours, theirs)
+            if how:
+                return int(self._wanted[at]), how
+        return None
+
+    def _seen_alike(self) -> npt.NDArray[np.bool_]:
+        """Whether as much was recorded of a call in both runs: of the first calls of a function it
+        is more, and of others a change may be out of sight."""
+        first = [
+            _which_of_function(tree)[each] < RecordOptions().first_calls
+            for tree, each in zip(self._trees, self._positions, strict=True)
+        ]
+        found: npt.NDArray[np.bool_] = first[0] == first[1]
+        return found
+
+    def _to_be_read(self, frozen: Mapping[int, int]) -> Int64s:
+        recorded, again = self._trees
+        everything: Int64s = np.arange(len(self._wanted), dtype=np.int64)
+        if _tables(recorded) == _tables(again):
+            here, there = self._positions
+            other = recorded.columns.equation[here] != again.columns.equation[there]
+            other[0] = True
+            found: Int64s = everything[other][:MOST_READ]
+            return found
+        # Up to the first frozen call nothing can differ, but for the run as a whole.
+        everything = everything[(self._wanted >= min(frozen, default=0)) | (everything == 0)]
+        if len(everything) <= MOST_READ:
+            return everything
+        each = max(1, MOST_READ // (2 * len(frozen)))
+        starts = np.searchsorted(self._wanted, sorted(frozen))
+        near = (starts[:, None] + np.arange(each)[None, :]).ravel()
+        spread = everything[:: max(1, 2 * len(everything) // MOST_READ)]
+        chosen: Int64s = np.union1d(near[near < len(self._wanted)], spread)
+        return chosen
+
+
+def _which_of_function(tree: ColumnTree) -> Int64s:
+    """Of each call by its position, how many calls of its function began before it."""
+    function, ids = tree.columns.function, all_ids(tree)
+    order = np.lexsort((ids, function))
+    starts = np.searchsorted(function[order], function[order])
+    found = np.empty(len(ids), dtype=np.int64)
+    found[order] = np.arange(len(ids)) - starts
+    return found
+
+
+def _tables(tree: ColumnTree) -> tuple[Sequence[object], ...]:
+    return _source(tree).tables.entries()
+
+
+def _source(tree: ColumnTree) -> TraceSource:
+    source = tree.sources[0]
+    assert isinstance(source, TraceSource)
+    return source
 
 
 def _ordinals(tree: ColumnTree) -> Int64s:
     """Of each call by its number, the run itself first."""
-    source = tree.sources[0]
-    assert isinstance(source, TraceSource)
-    return source.ordinals()
+    return _source(tree).ordinals()
