@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 
 _START = '''
-import collections, functools, io, itertools, random
+import collections, functools, io, itertools, random, zlib
 
 COUNTS = collections.Counter()
 
@@ -178,7 +178,13 @@ def _part(chance: random.Random, part: int, effects: int) -> str:
         lines += ["        try:", f"            results.append({called})",
                   "        except Exception as error:",
                   "            results.append(repr(error))"]  # fmt: skip
-    lines += [f"    print({part}, told([w, results, TOTAL{part}], {{}}))", "", f"main{part}()", ""]
+    lines += [
+        f"    text = told([w, results, TOTAL{part}], {{}})",
+        f"    print({part}, len(text), zlib.crc32(text.encode()), text[:200])",
+        "",
+        f"main{part}()",
+        "",
+    ]
     return "\n".join(lines)
 
 

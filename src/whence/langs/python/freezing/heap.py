@@ -23,7 +23,6 @@ from whence.langs.python.freezing.objects import (
     tell,
     variables_of_module,
 )
-from whence.langs.python.layouts import own_names
 from whence.langs.python.record import _recorder, frame_values
 
 MOST = 1_000_000

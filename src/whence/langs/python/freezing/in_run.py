@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import _thread
 import dis
+import inspect
 import json
 import os
 import sys
@@ -130,6 +131,8 @@ class Noting:
         _, name, line = self.calls[self._ordinal]
         if (frame.f_code.co_qualname, frame.f_code.co_firstlineno) != (name, line):
             return f"{frame.f_code.co_qualname} is called in its place"
+        if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            return "it is the body of a module or class"
         if self._spent > MOST_SECONDS:
             return "there are too many calls to be looked at"
         try:
@@ -233,10 +236,10 @@ def _ends_heard(value: Any, content: Content) -> bool:
     kind = content.shape.kind
     if kind in (CLASS, FUNCTION, MODULE, CODE):
         return False
-    if kind.put is None and kind.changes:
-        return True
-    return any("__del__" in own_names(each) for each in above(type(value))) or (
-        weakref.getweakrefcount(value) > 0
+    return (
+        kind.is_heard
+        or any("__del__" in own_names(each) for each in above(type(value)))
+        or (weakref.getweakrefcount(value) > 0)
     )
 
 
@@ -278,13 +281,13 @@ class Playing:
                 raise NotThere("other objects were hashed before it")
             played = Played(told, frame, _identity.give)
         except NotThere as why:
-            _append(self._to, ordinal, {"made": str(why)})
+            _append(self._to, ordinal, {"not": str(why)})
             return None
         try:
             result = played.play()
             _identity.go_on(following)
         except BaseException as problem:  # half of it is done
-            _append(self._to, ordinal, {"broken": repr(problem)})
+            _append(self._to, ordinal, {"not": f"its effects cannot be played ({problem!r})"})
             os._exit(_BROKEN)
         _append(self._to, ordinal, {"played": True})
         return result, told["calls"]

@@ -45,14 +45,14 @@ class Kind:
     """Makes one, which is then put to hold what it does."""
     whole: Callable[[type, Any, Sequence[Any]], Any] | None = None
     """Makes one that cannot be put: it holds what it does from the start."""
-    known: bool = True
-    """Whether nothing of it is out of sight."""
     changes: bool = True
     """Whether what it holds can change."""
     is_keyed: bool = False
     """Whether what it holds is hashed."""
     has_state: bool = False
     """Whether there is more to it than the objects that it refers to."""
+    is_heard: bool = False
+    """Whether something may happen when it ends."""
     is_memory: bool = False
     """Whether it only remembers what it could find out again."""
 
@@ -391,7 +391,7 @@ ITERATOR = Kind("iterator", _iterator, has_state=True)
 HOLDER = Kind("holder", _referring, changes=False)
 """Holds the same as long as it lives, or what it holds is nothing to a program."""
 EXCEPTION = Kind("exception", _referring)
-UNKNOWN = Kind("unknown", _referring, known=False)
+UNKNOWN = Kind("unknown", _referring, is_heard=True)
 _ITERATORS = tuple(
     map(type, (
         iter([]), iter(()), iter(""), iter("\xff"), iter(b""), iter(bytearray()), iter(range(0)),
@@ -425,7 +425,7 @@ _EXACT: dict[type, Kind] = {
     io.StringIO: _stream(io.StringIO), io.BytesIO: _stream(io.BytesIO),
     types.CellType: CELL, types.FunctionType: FUNCTION, types.MethodType: METHOD,
     types.ModuleType: MODULE, types.CodeType: CODE,
-    types.GeneratorType: Kind("generator", _generator, has_state=True),
+    types.GeneratorType: Kind("generator", _generator, has_state=True, is_heard=True),
     functools._lru_cache_wrapper: Kind(
         "cache", _labelled(lambda value: list(value.cache_info())), is_memory=True
     ),
@@ -433,7 +433,7 @@ _EXACT: dict[type, Kind] = {
     _thread.LockType: Kind("lock", _labelled(lambda value: value.locked()), has_state=True),
     _thread.RLock: Kind("lock", _labelled(repr), has_state=True),
     **{
-        kind: Kind("file", _file, has_state=True)
+        kind: Kind("file", _file, has_state=True, is_heard=True)
         for kind in (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom,
                      io.FileIO)
     },

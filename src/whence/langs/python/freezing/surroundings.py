@@ -5,7 +5,9 @@ Invariant: what is told is compared by identity or as plain text; no code of the
 
 from __future__ import annotations
 
+import _locale
 import _thread
+import atexit
 import contextvars
 import importlib
 import sys
@@ -14,10 +16,13 @@ from typing import Any
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.journal import _passages
 
+_signal: Any = importlib.import_module("_signal")
+
 
 def surroundings() -> dict[str, Any]:
     """Each by what a call does that changes it."""
     context = contextvars.copy_context()
+    handled = [id(_signal.getsignal(each)) for each in _signal.valid_signals()]
     return {
         "it writes text": _recorder.state()["texts"],
         "it turns to the world outside": _passages.asked(),
@@ -25,10 +30,10 @@ def surroundings() -> dict[str, Any]:
         "it changes the switch interval": sys.getswitchinterval(),
         "it changes a context variable": [(id(each), id(context[each])) for each in context],
         "it starts or ends a thread": _thread._count(),
-        "it changes what is done on exit": _called_on_exit(),
-        "it changes how signals are handled": _signals(),
+        "it changes what is done on exit": atexit._ncallbacks(),
+        "it changes how signals are handled": handled,
         "it changes the context of decimals": _decimals(),
-        "it changes the locale": _locale(),
+        "it changes the locale": str(_locale.setlocale(_locale.LC_ALL)),
     }
 
 
@@ -37,23 +42,6 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
     return next((name for name in before if before[name] != after[name]), "")
 
 
-def _called_on_exit() -> Any:
-    import atexit
-
-    return atexit._ncallbacks()
-
-
-def _signals() -> list[int]:
-    module: Any = importlib.import_module("_signal")
-    return [id(module.getsignal(number)) for number in module.valid_signals()]
-
-
 def _decimals() -> str:
     module = sys.modules.get("decimal")
     return repr(module.getcontext()) if module is not None else ""
-
-
-def _locale() -> str:
-    import _locale
-
-    return str(_locale.setlocale(_locale.LC_ALL))

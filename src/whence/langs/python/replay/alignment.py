@@ -40,8 +40,8 @@ class Divergence:
 def first_divergence(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
     """The first call up to number `last` that another function made, or another caller."""
     ours, theirs = _by_number(recorded, last), _by_number(again, last)
-    numbers = matched(recorded.functions, again.functions)
-    same = (numbers[ours.function] == theirs.function) & (ours.parent == theirs.parent)
+    here, there = numbered(recorded.functions, again.functions)
+    same = (here[ours.function] == there[theirs.function]) & (ours.parent == theirs.parent)
     same[0] = True  # the run as a whole
     different = np.flatnonzero(~same)
     if not len(different):
@@ -115,11 +115,16 @@ def _by_number(tree: ColumnTree, last: int) -> _ByNumber:
     return _ByNumber(function, parent)
 
 
-def matched(ours: Sequence[Function], theirs: Sequence[Function]) -> Int32s:
-    """For each of our functions the number of theirs; the last entry stands for no function."""
-    found = {_key(function): number for number, function in enumerate(theirs)}
-    matched = [found.get(_key(function), -2) for function in ours]
-    return np.array([*matched, -1], dtype=np.int32)
+def numbered(*runs: Sequence[Function]) -> list[Int32s]:
+    """For the functions of each run numbers that are the same for what is called the same; the last
+    entry stands for no function. Of two on one line nobody can tell which is which."""
+    known: dict[tuple[str, Location | None], int] = {}
+    return [
+        np.array(
+            [*(known.setdefault(_key(each), len(known)) for each in functions), -1], dtype=np.int32
+        )
+        for functions in runs
+    ]
 
 
 def _key(function: Function) -> tuple[str, Location | None]:

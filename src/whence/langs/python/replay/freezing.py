@@ -34,6 +34,7 @@ from whence.langs.python.replay.process import (
 )
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.tables import CodeEntry
 from whence.tree.memory import ColumnTree
 
 WORTH = 1_000
@@ -89,12 +90,19 @@ class Freezing:
     def look(self, wanted: Mapping[int, int]) -> None:
         """Freeze these calls, and no others, if that can be; each is given with how many calls it
         made, and none lies in another."""
+        wanted = {at: calls for at, calls in wanted.items() if not self._is_stepped(at)}
         largest = sorted(wanted, key=lambda ordinal: -wanted[ordinal])[:MOST_CALLS]
         for ordinal in set(wanted).difference(largest):
             self.refused[ordinal] = f"only the {MOST_CALLS} that made the most calls are looked at"
-        noted = self._noted({ordinal: wanted[ordinal] for ordinal in largest})
+        noted = self._noted({ordinal: wanted[ordinal] for ordinal in largest}) if largest else {}
         if noted:
             self._check(noted)
+
+    def _is_stepped(self, ordinal: int) -> bool:
+        if not _code(self.tree, ordinal).is_stepped:
+            return False
+        self.refused[ordinal] = "it is a generator or coroutine, which others go on with"
+        return True
 
     def _noted(self, wanted: Mapping[int, int]) -> dict[int, Effects]:
         """What calls do, of those of which it can be played."""
@@ -112,7 +120,8 @@ class Freezing:
         """One run for it; the call after which nothing more could be noted, or the last one."""
 
         def order(folder: Path) -> list[str]:
-            calls = [(at, wanted[at], *_code(self.tree, at)) for at in sorted(wanted)]
+            codes = {at: _code(self.tree, at) for at in sorted(wanted)}
+            calls = [(at, wanted[at], code.qualname, code.first_line) for at, code in codes.items()]
             told = {"do": "note", "calls": calls, "to": str(folder / _NOTES)}
             return ["--window", f"{calls[-1][0]}:1", *_ordered(folder, told)]
 
@@ -142,7 +151,7 @@ class Freezing:
             with self._run(order, {}) as (output, played, folder):
                 self.seconds = time.monotonic() - began
                 said = {at: json.loads(line) for at, line in _lines(folder / _SAID).items()}
-                made = {at: each["made"] for at, each in said.items() if "made" in each}
+                made = {at: each["not"] for at, each in said.items() if "not" in each}
                 made |= {at: _NOT_REACHED for at in noted if at not in said}
                 calls = {at: each.calls for at, each in noted.items() if at not in made}
                 how = difference(self.tree, open_trace(output), calls, played)
@@ -194,12 +203,11 @@ def _guilty(noted: Mapping[int, Effects], at: int, how: str) -> dict[int, str]:
     return dict.fromkeys(before[len(before) // 2 :], f"with it frozen, {how}")
 
 
-def _code(tree: ColumnTree, ordinal: int) -> tuple[str, int]:
-    """The name and first line of the code of a call."""
+def _code(tree: ColumnTree, ordinal: int) -> CodeEntry:
+    """The code of a call."""
     source = tree.sources[0]
     assert isinstance(source, TraceSource)
-    code = source.code(int(np.searchsorted(source.ordinals(), ordinal)))
-    return code.qualname, code.first_line
+    return source.code(int(np.searchsorted(source.ordinals(), ordinal)))
 
 
 def _ordered(folder: Path, told: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.replay.alignment import (
     contradiction,
-    matched,
+    numbered,
     other_effects,
     other_outcome,
 )
@@ -86,10 +86,12 @@ class _Pairs:
 
     def other_callers(self) -> tuple[int, str] | None:
         """The first call that another function made, or that another one called."""
-        functions = matched(*(tree.functions for tree in self._trees))
-        columns = [tree.columns for tree in self._trees]
-        here, there = self._positions
-        same = functions[columns[0].function[here]] == columns[1].function[there]
+        numbers = numbered(*(tree.functions for tree in self._trees))
+        ours, theirs = (
+            number[tree.columns.function[each]]
+            for number, tree, each in zip(numbers, self._trees, self._positions, strict=True)
+        )
+        same = ours == theirs
         same &= self._callers(0) == self._callers(1)
         same[0] = True  # the run as a whole
         other = np.flatnonzero(~same)
