@@ -15,7 +15,14 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from whence.langs.python.freezing.heap import Finder, Heap, NotThere, is_atom, type_name
+from whence.langs.python.freezing.heap import (
+    Finder,
+    Heap,
+    NotThere,
+    Path,
+    is_atom,
+    type_name,
+)
 from whence.langs.python.freezing.objects import (
     CLASS,
     DEFAULTING,
@@ -52,7 +59,8 @@ class Noted:
 
     def __init__(self, heap: Heap) -> None:
         self._heap = heap
-        self._old: dict[int, int] = {}
+        self._old: dict[int, tuple[int, Path]] = {}
+        """Of objects that were there, by address: which it is, and how it is found."""
         self._made: dict[int, int] = {}
         self._objects: list[Any] = []
         self._pending: list[tuple[Any, Content]] = []
@@ -71,15 +79,15 @@ class Noted:
         ]  # fmt: skip
         return {
             "changed": changed, "new": new, "result": given, "numbers": numbered,
-            "old": [self._heap.path(number) for number in self._old],
+            "old": [path for _, path in self._old.values()],
         }  # fmt: skip
 
     def _reference(self, value: Any) -> Any:
+        path = self._heap.path_of(value)
+        if path is not None:
+            return [_OLD, self._old.setdefault(id(value), (len(self._old), path))[0]]
         if is_atom(value):
             return value_text(value)
-        known = self._heap.number(value)
-        if known is not None:
-            return [_OLD, self._old.setdefault(known, len(self._old))]
         number = self._made.get(id(value))
         if number is None:
             number = self._made[id(value)] = len(self._objects)

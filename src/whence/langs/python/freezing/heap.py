@@ -31,6 +31,10 @@ _OURS = "whence"
 _FUNCTION, _CODE, _VARIABLE, _MODULE = "function", "code", "variable", "module"
 _OTHER = "other"
 _atoms = frozenset(map(id, ATOMS))
+_told_apart = frozenset(map(id, (str, bytes, int, float)))
+"""Atoms of which two may be equal and not one."""
+_FIRST_SMALL, _LAST_SMALL = -5, 256
+"""Whole numbers of which there is only one."""
 
 Root = list[Any]
 """Where a path begins."""
@@ -76,6 +80,8 @@ class _Walk:
         self.objects: list[Any] = []
         self.contents: list[Content] = []
         self.index: dict[int, int] = {}
+        self.atoms: dict[int, tuple[int, int] | Root] = {}
+        """Where atoms stand that the program may know by which object they are."""
         self._came: list[tuple[int, int] | Root] = []
         self._is_left_out = is_left_out
 
@@ -100,6 +106,8 @@ class _Walk:
             for step, part in enumerate((*content.parts, type(value))):
                 if id(type(part)) not in _atoms:
                     enter(part, (at, step))
+                elif id(type(part)) in _told_apart:
+                    self.atoms.setdefault(id(part), (at, step))
             at += 1
 
     def changes(self) -> Iterator[tuple[int, Content]]:
@@ -112,13 +120,20 @@ class _Walk:
 
     def path(self, number: int) -> Path:
         """How an object is found again."""
+        return self._path(self._came[number], type_name(self.objects[number]))
+
+    def path_of_atom(self, value: Any) -> Path | None:
+        """The same of an atom, if it is there."""
+        came = self.atoms.get(id(value))
+        return None if came is None else self._path(came, type_name(value))
+
+    def _path(self, came: tuple[int, int] | Root, name: str) -> Path:
         steps: list[int] = []
-        came = self._came[number]
         while isinstance(came, tuple):
             above, step = came
             steps.append(step)
             came = self._came[above]
-        return [came, *reversed(steps), type_name(self.objects[number])]
+        return [came, *reversed(steps), name]
 
 
 class Modules:
@@ -209,6 +224,8 @@ class Heap:
             near.enter(each.f_code, [_CODE, depth])
             for name, value in variables_of(each):
                 near.enter(value, [_VARIABLE, depth, name])
+                if is_atom(value):
+                    near.atoms.setdefault(id(value), [_VARIABLE, depth, name])
         for value in others:
             near.enter(value, [_OTHER])
         for name, module in modules.users():
@@ -238,8 +255,14 @@ class Heap:
         walk, at = self._where(number)
         return walk.objects[at], walk.contents[at]
 
-    def path(self, number: int) -> Path:
-        """How an object is found again."""
+    def path_of(self, value: Any) -> Path | None:
+        """How an object that was there is found again, an atom too if it may matter which it is."""
+        if is_atom(value):
+            is_one = type(value) is int and _FIRST_SMALL <= value <= _LAST_SMALL
+            return None if is_one else self.near.path_of_atom(value)
+        number = self.number(value)
+        if number is None:
+            return None
         walk, at = self._where(number)
         return walk.path(at)
 

@@ -81,9 +81,13 @@ def _entries(value: Any) -> Told:
 
 
 def _put_entries(value: Any, _: Any, parts: Sequence[Any]) -> None:
-    dict.clear(value)
+    """Somebody may be walking over it: entries that stay where they are are not taken out."""
+    keys, missing = list(dict.keys(value)), object()
+    if len(parts) < 2 * len(keys) or not all(map(operator.is_, keys, parts[::2])):
+        dict.clear(value)
     for key, each in zip(parts[::2], parts[1::2], strict=True):
-        dict.__setitem__(value, key, each)
+        if dict.get(value, key, missing) is not each:
+            dict.__setitem__(value, key, each)
 
 
 def _put_ordered(value: Any, _: Any, parts: Sequence[Any]) -> None:
@@ -338,11 +342,7 @@ METHOD = Kind(
 )  # fmt: skip
 CLASS = Kind("class", _class, _put_class)
 MODULE = Kind("module", lambda value: (None, [variables_of_module(value)]))
-CODE = Kind(
-    "code",
-    lambda value: (None, [each for each in value.co_consts if type(each) is types.CodeType]),
-    changes=False,
-)
+CODE = Kind("code", lambda value: (None, value.co_consts), changes=False)
 
 
 # --- what cannot be put back ---------------------------------------------------------------------
@@ -545,9 +545,8 @@ def put(value: Any, content: Content) -> None:
     if shape.kind.put is not None:
         shape.kind.put(value, content.label, parts[:attributes])
     if shape.held is not None:
-        held = shape.held.__get__(value)
-        dict.clear(held)
-        dict.update(held, zip(content.names, parts[attributes:slots], strict=True))
+        entries = zip(content.names, parts[attributes:slots], strict=True)
+        _put_entries(shape.held.__get__(value), None, [*itertools.chain.from_iterable(entries)])
     left = dict(zip(content.slots, parts[slots:], strict=True))
     for number, (_, slot) in enumerate(shape.slots):
         if number in left:

@@ -45,6 +45,7 @@ PROGRAM = """
 
     ITEMS, TABLE, SET, POINTS = [3, 1, 2], {"a": 1}, {1, 2}, set()
     KEPT = {"ending": Ending(), "iterator": iter([1, 2]), "stream": io.StringIO()}
+    MISSING = "nothing was found"
     NUMBERS, CHANCE, VARIABLE = itertools.count(), random.Random(5), contextvars.ContextVar("v")
 
     def step(): return 1
@@ -74,6 +75,7 @@ PROGRAM = """
             return step()
     def walks(): return sum(number for number in range(3))
     def constant(): TABLE["constant"] = True; return True
+    def knows(): step(); return MISSING
 
     # --- cannot
     def prints(): print("printed")
@@ -115,18 +117,19 @@ PROGRAM = """
     made = [run(pure, 5)]
     for function in (
         sorts, stores, sets, counts, adds, slots, closes, draws, writes, catches, walks, constant,
+        knows,
         prints, asks, sees, raises, goes_on, numbers, yields, remembers, ends, takes, keyed,
         defines, imports, sets_variable, changes_environment, limits,
     ):
         made.append(run(function))
     made[7]()
     print(run(last, made[7](), CHANCE.random(), KEPT["stream"].getvalue(), made[3] is None,
-              made[1] is ITEMS, made[2], list(SET)))
+              made[1] is ITEMS, made[2], list(SET), made[13] is MISSING))
 """
 
 FROZEN = (
     "pure", "sorts", "stores", "sets", "counts", "adds", "slots", "closes", "draws", "writes",
-    "catches", "walks", "constant",
+    "catches", "walks", "constant", "knows",
 )  # fmt: skip
 REFUSED = {
     "prints": "it writes text",
