@@ -1,8 +1,8 @@
 """What a call did to the objects that it could reach, as JSON, and doing it in another process.
 
-Objects that were there before are told by paths, atoms by value, objects that the call made by what
-they hold. Nothing is said in the words of a file that could make a reader run code: a class or a
-function is always one that the program itself has made.
+Objects that were there before are told by their places, atoms by value, objects that the call made
+by what they hold. Nothing is said in the words of a file that could make a reader run code: a class
+or a function is always one that the program itself has made.
 
 Invariant: what is played leaves the objects as the call left them, or nothing is done at all.
 """
@@ -19,7 +19,7 @@ from whence.langs.python.freezing.heap import (
     Finder,
     Heap,
     NotThere,
-    Path,
+    Place,
     is_atom,
     type_name,
 )
@@ -59,8 +59,9 @@ class Noted:
 
     def __init__(self, heap: Heap) -> None:
         self._heap = heap
-        self._old: dict[int, tuple[int, Path]] = {}
-        """Of objects that were there, by address: which it is, and how it is found."""
+        self._old: dict[int, int] = {}
+        """Of objects that were there, by address, which they are."""
+        self._places: list[Place] = []
         self._made: dict[int, int] = {}
         self._objects: list[Any] = []
         self._pending: list[tuple[Any, Content]] = []
@@ -79,13 +80,12 @@ class Noted:
         ]  # fmt: skip
         return {
             "changed": changed, "new": new, "result": given, "numbers": numbered,
-            "old": [path for _, path in self._old.values()],
+            "old": self._places,
         }  # fmt: skip
 
     def _reference(self, value: Any) -> Any:
-        path = self._heap.path_of(value)
-        if path is not None:
-            return [_OLD, self._old.setdefault(id(value), (len(self._old), path))[0]]
+        if id(value) in self._old or self._heap.origin(value) is not None:
+            return [_OLD, self._place(value)]
         if is_atom(value):
             return value_text(value)
         number = self._made.get(id(value))
@@ -96,6 +96,25 @@ class Noted:
             if number > MOST_MADE:
                 raise Refused(f"it leaves more than {MOST_MADE:,} new objects")
         return [_NEW, number]
+
+    def _place(self, value: Any) -> int:
+        """Which of the objects that were there one is; what it is found in is one before it."""
+        work = [value]
+        while work:
+            top = work[-1]
+            origin = self._heap.origin(top)
+            assert origin is not None
+            holder, step = origin
+            if id(top) in self._old:
+                work.pop()
+            elif holder is not None and id(holder) not in self._old:
+                work.append(holder)
+            else:
+                above = -1 if holder is None else self._old[id(holder)]
+                self._old[id(top)] = len(self._places)
+                self._places.append([above, step, type_name(top)])
+                work.pop()
+        return self._old[id(value)]
 
     def _all_pending(self) -> Iterator[tuple[Any, Content]]:
         at = 0
@@ -244,9 +263,8 @@ class Played:
         self, told: Mapping[str, Any], frame: types.FrameType,
         give: Callable[[Any, int], object],
     ) -> None:  # fmt: skip
-        finder = Finder(frame)
         self._told = told
-        self._old = [finder.find(path) for path in told["old"]]
+        self._old = Finder(frame).all(told["old"])
         for at, count, *_ in told["changed"]:
             if len(tell(self._old[at[1]]).parts) != count:
                 raise NotThere("other objects are there")

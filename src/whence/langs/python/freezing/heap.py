@@ -2,9 +2,9 @@
 
 What is *near* can be reached from the call's arguments, its function, the frames that it stands on
 and the program's own modules; what else there is, only by way of other modules. Each object is
-found again in another run by a path: from where it is reached, and which part of which it is.
+found again in another run by its place: from where it is reached, and which part of which it is.
 
-Invariant: two runs that went the same way up to a call find the same objects by the same paths.
+Invariant: two runs that went the same way up to a call find the same objects at the same places.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ _FIRST_SMALL, _LAST_SMALL = -5, 256
 """Whole numbers of which there is only one."""
 
 Root = list[Any]
-"""Where a path begins."""
-Path = list[Any]
+"""Where one begins to look."""
+Place = Sequence[Any]
+"""Of an object: which of those before it it is a part of, as which, and its class; or -1, a root,
+and its class."""
 IsUsers = Callable[[types.ModuleType], bool]
 
 
@@ -54,8 +56,16 @@ def is_atom(value: Any) -> bool:
 def type_name(value: Any) -> str:
     """What tells a class, as far as it must be told."""
     kind = type(value)
-    module, name = (type.__dict__[each].__get__(kind) for each in ("__module__", "__name__"))
-    return f"{module}.{name}" if type(module) is str and module != "builtins" else str(name)
+    known = _names.get(id(kind))
+    if known is None:
+        module, name = (type.__dict__[each].__get__(kind) for each in ("__module__", "__name__"))
+        is_named = type(module) is str and module != "builtins"
+        known = _names[id(kind)] = (kind, f"{module}.{name}" if is_named else str(name))
+    return known[1]
+
+
+_names: dict[int, tuple[type, str]] = {}
+"""Of classes by their address, for a class may have a hash of its own."""
 
 
 def _frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
@@ -118,22 +128,12 @@ class _Walk:
                 if not before.is_now(now):
                     yield number, now
 
-    def path(self, number: int) -> Path:
-        """How an object is found again."""
-        return self._path(self._came[number], type_name(self.objects[number]))
-
-    def path_of_atom(self, value: Any) -> Path | None:
-        """The same of an atom, if it is there."""
-        came = self.atoms.get(id(value))
-        return None if came is None else self._path(came, type_name(value))
-
-    def _path(self, came: tuple[int, int] | Root, name: str) -> Path:
-        steps: list[int] = []
-        while isinstance(came, tuple):
-            above, step = came
-            steps.append(step)
-            came = self._came[above]
-        return [came, *reversed(steps), name]
+    def came(self, value: Any) -> tuple[int, int] | Root | None:
+        """Where an object is found first, an atom too if it may matter which it is."""
+        if is_atom(value):
+            return self.atoms.get(id(value))
+        number = self.index.get(id(value))
+        return None if number is None else self._came[number]
 
 
 class Modules:
@@ -255,16 +255,17 @@ class Heap:
         walk, at = self._where(number)
         return walk.objects[at], walk.contents[at]
 
-    def path_of(self, value: Any) -> Path | None:
-        """How an object that was there is found again, an atom too if it may matter which it is."""
-        if is_atom(value):
-            is_one = type(value) is int and _FIRST_SMALL <= value <= _LAST_SMALL
-            return None if is_one else self.near.path_of_atom(value)
-        number = self.number(value)
-        if number is None:
+    def origin(self, value: Any) -> tuple[Any, Any] | None:
+        """What an object that was there is found in, and as which part; or None, and where it is
+        reached from."""
+        if type(value) is int and _FIRST_SMALL <= value <= _LAST_SMALL:
             return None
-        walk, at = self._where(number)
-        return walk.path(at)
+        for walk in (self.near, self._far):
+            came = walk.came(value)
+            if came is not None:
+                is_part = isinstance(came, tuple)
+                return (walk.objects[came[0]], came[1]) if is_part else (None, came)
+        return None
 
     def _where(self, number: int) -> tuple[_Walk, int]:
         return (self._far, -1 - number) if number < 0 else (self.near, number)
@@ -285,29 +286,32 @@ class Heap:
 
 
 class NotThere(Exception):
-    """Nothing, or something else, is found by a path."""
+    """Nothing, or something else, is found at a place."""
 
 
 class Finder:
-    """Finds objects by their paths, as a call begins."""
+    """Finds objects where they were, as a call begins."""
 
     def __init__(self, frame: types.FrameType) -> None:
         self._frames = list(_frames(frame))
         self._told: dict[int, Content] = {}
-        self._variables: dict[int, dict[str, Any]] = {}
 
-    def find(self, path: Sequence[Any]) -> Any:
-        """The object at the end of a path."""
-        root, *steps, name = path
-        value = self._root(root)
-        for step in steps:
-            parts = self._content(value).parts
-            if step > len(parts):
+    def all(self, places: Sequence[Place]) -> list[Any]:
+        """The objects at some places, each of which may be in one before it."""
+        found: list[Any] = []
+        for above, step, name in places:
+            if above < 0:
+                value = self._root(step)
+            else:
+                holder = found[above]
+                parts = self._content(holder).parts
+                if step > len(parts):
+                    raise NotThere("other objects are there")
+                value = type(holder) if step == len(parts) else parts[step]
+            if type_name(value) != name:
                 raise NotThere("other objects are there")
-            value = type(value) if step == len(parts) else parts[step]
-        if type_name(value) != name:
-            raise NotThere("other objects are there")
-        return value
+            found.append(value)
+        return found
 
     def _content(self, value: Any) -> Content:
         told = self._told.get(id(value))

@@ -9,6 +9,7 @@ import _locale
 import _thread
 import atexit
 import contextvars
+import gc
 import importlib
 import sys
 from typing import Any
@@ -23,8 +24,10 @@ def surroundings() -> dict[str, Any]:
     """Each by what a call does that changes it."""
     context = contextvars.copy_context()
     handled = [id(_signal.getsignal(each)) for each in _signal.valid_signals()]
+    recorded = _recorder.state()
     return {
-        "it writes text": _recorder.state()["texts"],
+        "it writes text": recorded["texts"],
+        "garbage is collected in it whose end is noticed": recorded["garbage"],
         "it turns to the world outside": _passages.asked(),
         "it changes the recursion limit": sys.getrecursionlimit(),
         "it changes the switch interval": sys.getswitchinterval(),
@@ -33,6 +36,7 @@ def surroundings() -> dict[str, Any]:
         "it changes what is done on exit": atexit._ncallbacks(),
         "it changes how signals are handled": handled,
         "it changes the context of decimals": _decimals(),
+        "it changes when garbage is collected": gc.get_threshold(),
         "it changes the locale": str(_locale.setlocale(_locale.LC_ALL)),
     }
 

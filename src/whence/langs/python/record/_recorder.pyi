@@ -8,6 +8,7 @@ class _State(TypedDict):
     calls: int
     skipped: int
     texts: int
+    garbage: int
     bytes: int
     problem: int
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.langs.python.replay.frozen_check import difference
+from whence.langs.python.replay.frozen_check import Difference, difference
 from whence.langs.python.replay.process import (
     TIME_LIMIT,
     Conditions,
@@ -158,7 +158,10 @@ class Freezing:
             if how is None and not made:
                 self.frozen = noted
                 return
-            suspects = made or _guilty(noted, how.ordinal if how else 0, str(how))
+            # What comes after the first difference is what comes of it.
+            suspects = {at: why for at, why in made.items() if how is None or at < how.ordinal}
+            if how is not None and not suspects:
+                suspects = _guilty(noted, how)
             self.refused |= suspects
             noted = {at: each for at, each in noted.items() if at not in suspects}
 
@@ -194,12 +197,12 @@ def outermost(calls: Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-def _guilty(noted: Mapping[int, Effects], at: int, how: str) -> dict[int, str]:
+def _guilty(noted: Mapping[int, Effects], how: Difference) -> dict[int, str]:
     """Which frozen calls may be why a run with them differs at a call: some that began before.
 
     Which of these it is nobody knows. The later half goes first; if that does not help, more do.
     """
-    before = sorted(ordinal for ordinal in noted if ordinal <= at) or sorted(noted)
+    before = sorted(at for at in noted if at <= how.ordinal) or sorted(noted)
     return dict.fromkeys(before[len(before) // 2 :], f"with it frozen, {how}")
 
 

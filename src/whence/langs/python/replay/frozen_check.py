@@ -54,19 +54,31 @@ def difference(
     for ordinal, calls in frozen.items():
         inside |= (ours > ordinal) & (ours <= ordinal + calls)
     wanted = ours[~inside]
-    missing = np.setdiff1d(wanted, theirs)
-    if len(missing):
-        why = played.problem or "it was not made"
-        return Difference(int(missing[0]), f"call {missing[0]:,} of the run is missing: {why}")
-    more = np.setdiff1d(theirs, ours)
-    if len(more) and not recorded.columns.implicit.any():
-        return Difference(int(more[0]), f"call {more[0]:,} of the run was not made before")
-    pairs = _Pairs(recorded, again, ours, theirs, wanted)
-    found = pairs.other_callers() or pairs.other_values(frozen)
-    if found is not None:
-        ordinal, how = found
-        return Difference(ordinal, f"call {ordinal:,} of the run is another one: {how}")
-    return None
+    pairs = _Pairs(recorded, again, ours, theirs, np.intersect1d(wanted, theirs))
+    found = [_missing(np.setdiff1d(wanted, theirs), played), pairs.other_callers()]
+    if not recorded.columns.implicit.any():
+        found.append(_more(np.setdiff1d(theirs, ours)))
+    known = [each for each in found if each is not None]
+    if known:
+        return min(known, key=lambda each: each.ordinal)
+    return pairs.other_values(frozen)
+
+
+def _missing(ordinals: Int64s, played: Played) -> Difference | None:
+    if not len(ordinals):
+        return None
+    why = played.problem or "it was not made"
+    return Difference(int(ordinals[0]), f"call {ordinals[0]:,} of the run is missing: {why}")
+
+
+def _more(ordinals: Int64s) -> Difference | None:
+    if not len(ordinals):
+        return None
+    return Difference(int(ordinals[0]), f"call {ordinals[0]:,} of the run was not made before")
+
+
+def _another(ordinal: int, how: str) -> Difference:
+    return Difference(ordinal, f"call {ordinal:,} of the run is another one: {how}")
 
 
 class _Pairs:
@@ -84,7 +96,7 @@ class _Pairs:
             for tree, each in zip(self._trees, numbers, strict=True)
         ]
 
-    def other_callers(self) -> tuple[int, str] | None:
+    def other_callers(self) -> Difference | None:
         """The first call that another function made, or that another one called."""
         numbers = numbered(*(tree.functions for tree in self._trees))
         ours, theirs = (
@@ -102,7 +114,8 @@ class _Pairs:
             function_at(tree, int(each[at])).short()
             for tree, each in zip(self._trees, self._positions, strict=True)
         ]
-        return int(self._wanted[at]), f"{names[1]} was called instead of {names[0]}"
+        how = f"{names[1]} was called instead of {names[0]}"
+        return _another(int(self._wanted[at]), how)
 
     def _callers(self, which: int) -> Int64s:
         tree, positions = self._trees[which], self._positions[which]
@@ -110,7 +123,7 @@ class _Pairs:
         found = self._ordinals[which][all_ids(tree)[np.maximum(parents, 0)]]
         return np.where(parents < 0, -1, found)
 
-    def other_values(self, frozen: Mapping[int, int]) -> tuple[int, str] | None:
+    def other_values(self, frozen: Mapping[int, int]) -> Difference | None:
         """The first call with another equation, of those that are looked at."""
         recorded, again = self._trees
         alike = self._seen_alike()
@@ -121,7 +134,7 @@ class _Pairs:
             if not how and alike[at]:
                 how = other_effects(ours, theirs)
             if how:
-                return int(self._wanted[at]), how
+                return _another(int(self._wanted[at]), how)
         return None
 
     def _seen_alike(self) -> npt.NDArray[np.bool_]:

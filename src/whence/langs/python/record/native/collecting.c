@@ -86,7 +86,9 @@ static void collect_now(int generation)
     if (hooked) {
         PyThreadState_LeaveTracing(tstate);
     }
+    uint64_t before = calls_before();
     PyObject *done = PyObject_CallOneArg(collect, which);
+    recorder.calls_of_garbage += calls_before() - before;
     if (hooked) {
         PyThreadState_EnterTracing(tstate);
     }

@@ -50,6 +50,23 @@ bool freezing_set(PyObject *ordinals, PyObject *entered, PyObject *left)
     return true;
 }
 
+/* What whence makes meanwhile, which is much, does not bring the next collection of garbage nearer.
+ * Takes the first argument over. */
+static PyObject *asked_aside(Thread *thread, PyObject *function, PyObject *first, PyObject *second)
+{
+    if (first == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    int *young = young_objects(PyThreadState_Get()), before = *young;
+    OwnCode own = own_code_begin(thread);
+    PyObject *said = PyObject_CallFunctionObjArgs(function, first, second, NULL);
+    Py_DECREF(first);
+    own_code_end(&own);
+    *young = before;
+    return said;
+}
+
 /* Deep in a recursion on 3.11 frames are not evaluated by us. */
 static bool can_be_given(const PyThreadState *tstate)
 {
@@ -84,10 +101,9 @@ static __attribute__((noinline)) void look_at(Thread *thread, Frame *frame)
     }
     PyThreadState *tstate = PyThreadState_Get();
     BegunFrame begun = frame_begun(tstate, frame);
-    OwnCode own = own_code_begin(thread);
-    PyObject *said = PyObject_CallFunction(looked_at.entered, "KO", (unsigned long long)ordinal,
-                                           can_be_given(tstate) ? Py_True : Py_False);
-    own_code_end(&own);
+    PyObject *can_give = can_be_given(tstate) ? Py_True : Py_False;
+    PyObject *said = asked_aside(thread, looked_at.entered, PyLong_FromUnsignedLongLong(ordinal),
+                                 can_give);
     frame_begins_again(&begun);
     if (said == Py_True) {
         looked_at.open = frame;
@@ -109,10 +125,9 @@ static inline void call_may_be_frozen(Thread *thread, Frame *frame)
 static __attribute__((noinline)) void look_at_end(Thread *thread, PyObject *value)
 {
     looked_at.open = NULL;
-    OwnCode own = own_code_begin(thread);
-    Py_XDECREF(PyObject_CallFunction(looked_at.left, "OO", value != NULL ? value : Py_None,
-                                     value != NULL ? Py_True : Py_False));
-    own_code_end(&own);
+    bool returns = value != NULL;
+    Py_XDECREF(asked_aside(thread, looked_at.left, Py_NewRef(returns ? value : Py_None),
+                           returns ? Py_True : Py_False));
 }
 
 /* A frame returns this; NULL: it raises something. */

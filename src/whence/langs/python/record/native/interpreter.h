@@ -319,6 +319,12 @@ static inline bool collector_is_on(const PyThreadState *tstate)
     return tstate->interp->gc.enabled && tstate->interp->gc.generations[0].threshold != 0;
 }
 
+/* How many objects were made since the last collection: by it the next one comes. */
+static inline int *young_objects(PyThreadState *tstate)
+{
+    return &tstate->interp->gc.generations[0].count;
+}
+
 /* ---- exceptions ---- */
 
 #if !PYTHON_312

@@ -194,10 +194,11 @@ static PyObject *flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
 
 static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return Py_BuildValue("{s:O,s:K,s:K,s:K,s:K,s:i}", "on", recorder.on ? Py_True : Py_False, "calls",
+    return Py_BuildValue("{s:O,s:K,s:K,s:K,s:K,s:K,s:i}", "on", recorder.on ? Py_True : Py_False, "calls",
                          (unsigned long long)recorder.next_call - 1, "skipped",
                          (unsigned long long)recorder.skipped_calls, "texts",
-                         (unsigned long long)recorder.texts, "bytes",
+                         (unsigned long long)recorder.texts, "garbage",
+                         (unsigned long long)recorder.calls_of_garbage, "bytes",
                          (unsigned long long)recorder.bytes_written, "problem", recorder.problem);
 }
 

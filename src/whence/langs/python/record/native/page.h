@@ -93,6 +93,7 @@ typedef struct {
     uint64_t stop_calls, stop_depth;  /* the program is stopped there: limits.c */
     uint64_t freeze_at;               /* the next call that is looked at: freezing.c */
     uint64_t texts;                   /* how many were written, to any stream */
+    uint64_t calls_of_garbage;        /* how many were made because objects were collected */
     uint64_t next_call;
     uint64_t next_value;
     uint64_t bytes_written;
