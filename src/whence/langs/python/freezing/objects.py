@@ -9,6 +9,7 @@ made again says so by having none.
 
 from __future__ import annotations
 
+import _collections  # type: ignore[import-not-found]
 import _random
 import _thread
 import abc
@@ -408,7 +409,8 @@ _EXTENDABLE: dict[type, Kind] = {
     **{kind: _of_value(kind) for kind in _SCALARS},
 }  # fmt: skip
 _FIXED: tuple[Any, ...] = (
-    types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType,
+    types.BuiltinFunctionType, type(re.compile("").match), _collections._tuplegetter,
+    types.MethodWrapperType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.ClassMethodDescriptorType, functools.partial, types.MappingProxyType, slice, property,
     staticmethod, classmethod, types.GenericAlias, types.UnionType, weakref.ref, re.Match,
@@ -438,6 +440,13 @@ _EXACT: dict[type, Kind] = {
                      io.FileIO)
     },
 }  # fmt: skip
+
+
+# By address: who hashes a class of the program gives it a number among those that plain objects get
+# when they are first hashed, which the program would see.
+_exact = {id(kind): known for kind, known in _EXACT.items()}
+_extendable = {id(kind): known for kind, known in _EXACT.items() if known is HOLDER}
+_extendable |= {id(kind): known for kind, known in _EXTENDABLE.items()}
 
 
 # --- any object ----------------------------------------------------------------------------------
@@ -485,14 +494,14 @@ class Content(NamedTuple):
 
 
 _shapes: dict[int, Shape] = {}
-"""Of classes by their address, for a class may have a hash of its own."""
+"""Of classes by their address, likewise."""
 
 
 def shape_of(kind: type) -> Shape:
     """That of a class."""
     found = _shapes.get(id(kind))
     if found is None:
-        exact = _EXACT.get(kind) if type(kind) is type else None
+        exact = _exact.get(id(kind))
         found = _shapes[id(kind)] = Shape(exact, kind) if exact is not None else _shape(kind)
     return found
 
@@ -510,7 +519,7 @@ def _shape(kind: type) -> Shape:
     if name in _VALUES or name in _KEPT:
         return Shape(VALUE if name in _VALUES else HOLDER, kind)
     base, slots = layout(kind)
-    known = _EXTENDABLE.get(base)
+    known = _extendable.get(id(base))
     named = [own_names(each) for each in above(kind)]
     getters = [each["__dict__"] for each in named if "__dict__" in each]
     if known is None or any(type(each) is not types.GetSetDescriptorType for each in getters):

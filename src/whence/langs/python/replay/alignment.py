@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whence.langs.python.trace.effects import UNKNOWN
 from whence.model.call import Call, Function, Location, OutcomeKind
 from whence.model.value import Kind, Limits, Value, show
 from whence.ports import Int32s, Int64s
@@ -179,7 +180,11 @@ def other_effects(recorded: Call, again: Call) -> str | None:
     for name in reads[0].keys() & reads[1].keys():
         if not compared.agrees(reads[0][name], reads[1][name]):
             return f"it read another {name}"
-    effects = [{each.target: each.after for each in call.effects} for call in (recorded, again)]
+    effects = [
+        # What became of a parameter that was bound anew is not known, and no call is told by it.
+        {each.target: each.after for each in call.effects if each.after != UNKNOWN}
+        for call in (recorded, again)
+    ]
     if effects[0].keys() != effects[1].keys():
         return f"it changed {', '.join(effects[1]) or 'nothing'}"
     for target, after in effects[0].items():

@@ -45,7 +45,7 @@ PROGRAM = """
 
     ITEMS, TABLE, SET, POINTS = [3, 1, 2], {"a": 1}, {1, 2}, set()
     KEPT = {"ending": Ending(), "iterator": iter([1, 2]), "stream": io.StringIO()}
-    MISSING = "nothing was found"
+    MISSING, KINDS = "nothing was found", set()
     NUMBERS, CHANCE, VARIABLE = itertools.count(), random.Random(5), contextvars.ContextVar("v")
 
     def step(): return 1
@@ -76,6 +76,7 @@ PROGRAM = """
     def walks(): return sum(number for number in range(3))
     def constant(): TABLE["constant"] = True; return True
     def knows(): step(); return MISSING
+    def classes(): KINDS.update([Slotted, Point])
 
     # --- cannot
     def prints(): print("printed")
@@ -117,19 +118,20 @@ PROGRAM = """
     made = [run(pure, 5)]
     for function in (
         sorts, stores, sets, counts, adds, slots, closes, draws, writes, catches, walks, constant,
-        knows,
+        knows, classes,
         prints, asks, sees, raises, goes_on, numbers, yields, remembers, ends, takes, keyed,
         defines, imports, sets_variable, changes_environment, limits,
     ):
         made.append(run(function))
     made[7]()
     print(run(last, made[7](), CHANCE.random(), KEPT["stream"].getvalue(), made[3] is None,
-              made[1] is ITEMS, made[2], list(SET), made[13] is MISSING))
+              made[1] is ITEMS, made[2], list(SET), made[13] is MISSING,
+              [kind.__name__ for kind in KINDS], hash(Ending)))
 """
 
 FROZEN = (
     "pure", "sorts", "stores", "sets", "counts", "adds", "slots", "closes", "draws", "writes",
-    "catches", "walks", "constant", "knows",
+    "catches", "walks", "constant", "knows", "classes",
 )  # fmt: skip
 REFUSED = {
     "prints": "it writes text",
