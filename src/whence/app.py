@@ -186,6 +186,10 @@ class Debugging:
             self.state, diagnosis, lines=self.marks_lines, may_run=self.may_run or harmless
         )
 
+    def judged_right(self) -> list[int]:
+        """The calls that were said to be right."""
+        return [each.node for each in self.state.facts.answers if each.verdict is Verdict.RIGHT]
+
     def zoom(self, node: int) -> tuple[Debugging, Outcome]:
         """A session inside a call that is wrong. What was said of calls holds there, too."""
         if not isinstance(self.reruns, Zooming):

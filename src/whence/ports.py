@@ -188,6 +188,14 @@ class Following(Protocol):
 
 
 @runtime_checkable
+class Freezing(Protocol):
+    """Reruns that pass over calls that were judged right, where that changes nothing."""
+
+    def frozen(self, node: int) -> str:
+        """Whether a call is frozen, or why it cannot be; nothing if nobody wanted it to be."""
+
+
+@runtime_checkable
 class Zooming(Protocol):
     """Reruns that can also go into one call."""
 

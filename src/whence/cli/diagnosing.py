@@ -16,6 +16,7 @@ from whence.app import Debugging
 from whence.cli import oracles
 from whence.cli.opening import (
     add_budget,
+    freeze_right,
     graph_of,
     reruns_of,
     sources_of,
@@ -164,6 +165,7 @@ def diagnose(
         waiting=waiting,
         keeper=None if inside else oracles.keeper(options, tree, path, screen.note),
     )
+    freeze_right(tree, debugging.judged_right)
     oracles.tell(asked, screen.note)
     try:
         if journal is not None and journal.entries:

@@ -23,7 +23,7 @@ from whence.errors import WhenceError
 
 COMMANDS = (
     "run", "call", "test", "bisect", "record", "debug", "prolog", "zoom", "why", "check", "rerun",
-    "materialize", "answers", "list", "show", "convert", "strategies", "bench", "doctor",
+    "materialize", "freeze", "answers", "list", "show", "convert", "strategies", "bench", "doctor",
 )  # fmt: skip
 # Runs somebody's program in this process: nothing is loaded or changed that it does not need.
 GUEST = "record"

@@ -5,7 +5,7 @@ What a file is, is told by its beginning, never by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,12 @@ def tell_reruns(tree: Tree, show: Callable[[str, int, int], object]) -> None:
     """Let it be shown how far the program is whenever it is run again for a call of the tree."""
     for _, below in _deeper(tree):
         below.windows.tell = show
+
+
+def freeze_right(tree: Tree, right: Callable[[], Iterable[int]]) -> None:
+    """Let calls that were judged right be passed over whenever the program is run again."""
+    for _, below in _deeper(tree):
+        below.windows.right = right
 
 
 def _deeper(tree: Tree) -> Iterator[tuple[TraceSource, Below]]:

@@ -19,8 +19,8 @@ from whence.langs.python.record.journal.choosing import Journal, journal_of, obs
 from whence.langs.python.record.launch import STOPPED, Kind, Target, as_it_is, launch
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
-from whence.langs.python.record.repeatable import directly, pinned
-from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.record.repeatable import aside, directly, pinned
+from whence.langs.python.record.user_code import UserCode, UserCodeRules
 
 if TYPE_CHECKING:
     from whence.langs.python.zoom.watching import Watch
@@ -201,7 +201,7 @@ def _configure_rerun(command: argparse.ArgumentParser) -> None:
     """What whence itself asks for when it starts a program, or runs one again."""
     for option in (
         "--repeatable", "--lines-of", "--lines-to", "--zoom-of", "--zoom-to", "--play", "--sandbox",
-        "--debugger", "--trial",
+        "--debugger", "--trial", "--freezing",
     ):  # fmt: skip
         command.add_argument(option, help=argparse.SUPPRESS)
     for option in ("--whole-calls", "--window"):
@@ -261,6 +261,8 @@ def run(options: argparse.Namespace) -> NoReturn:
             await_call(options, lambda: finished(STOPPED, "it was wanted up to here"), watch)
         elif watch is not None:
             watch.start()
+        if options.freezing:
+            aside(_start_freezing)(options.freezing, rules)
         if journal is not None:
             journal.start()
         if options.call_limit is not None or options.depth_limit is not None:
@@ -281,22 +283,34 @@ def run(options: argparse.Namespace) -> NoReturn:
     launch(target, start, finished, zoom.compiled if zoom is not None else as_it_is)
 
 
+def _start_freezing(order: str, rules: UserCodeRules) -> None:
+    """Some calls are looked at, or not made. What that loads is not there for the program, which
+    will load it itself."""
+    known = set(sys.modules)
+    from whence.langs.python.freezing import in_run
+
+    in_run.start(order, UserCode(rules))
+    for name in set(sys.modules) - known:
+        if name.partition(".")[0] != "whence":
+            del sys.modules[name]
+
+
 def _zoom(options: argparse.Namespace, recording: Recording, journal: Journal | None) -> Watch:
     """One call tells what its statements do; then the program has told enough."""
     from whence.langs.python.zoom.watching import Wish, start
 
-    wish, backend, aside = Wish.from_text(options.zoom_of), recording.backend, directly
+    wish, backend, unnoticed = Wish.from_text(options.zoom_of), recording.backend, directly
     if journal is not None:
         from whence.langs.python.record.journal import playing
 
-        aside = playing.aside
+        unnoticed = playing.aside
 
     def finish() -> None:
         if journal is not None:
             journal.finish()
         recording.finish(STOPPED, "it was gone into far enough")
 
-    return start(wish, options.zoom_to, backend.here, lambda: backend.calls, finish, aside)
+    return start(wish, options.zoom_to, backend.here, lambda: backend.calls, finish, unnoticed)
 
 
 def _check_limits(options: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from whence.model.question import Question
 from whence.model.verdict import PERSON
-from whence.ports import Tree
+from whence.ports import Freezing, Tree
 from whence.report.raising import own_primitive
 from whence.session.state import earlier_answers, expectations
 from whence.tree.reading import function_at, up_from
@@ -35,6 +35,9 @@ def info_lines(debugging: Debugging, node: int, question: Question | None) -> li
         if said.by != PERSON:
             reason = f": {said.reason}" if said.reason else ""
             rows.append(("judged", f"{SAID[said.verdict]}, by {said.by}{reason}"))
+    if isinstance(debugging.reruns, Freezing):
+        frozen = debugging.reruns.frozen(node)
+        rows += [("again", frozen)] if frozen else []
     rows.append(("inside", " > ".join(callers(state.tree, node)) or "nothing: it is the top"))
     if question is not None:
         rows.append(("asked", question.why))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whence.langs.python.trace.effects import UNKNOWN
 from whence.model.call import Call, Function, Location, OutcomeKind
 from whence.model.value import Kind, Limits, Value, show
 from whence.ports import Int32s, Int64s
@@ -40,8 +41,8 @@ class Divergence:
 def first_divergence(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
     """The first call up to number `last` that another function made, or another caller."""
     ours, theirs = _by_number(recorded, last), _by_number(again, last)
-    numbers = _matched(recorded.functions, again.functions)
-    same = (numbers[ours.function] == theirs.function) & (ours.parent == theirs.parent)
+    here, there = numbered(recorded.functions, again.functions)
+    same = (here[ours.function] == there[theirs.function]) & (ours.parent == theirs.parent)
     same[0] = True  # the run as a whole
     different = np.flatnonzero(~same)
     if not len(different):
@@ -115,11 +116,16 @@ def _by_number(tree: ColumnTree, last: int) -> _ByNumber:
     return _ByNumber(function, parent)
 
 
-def _matched(ours: Sequence[Function], theirs: Sequence[Function]) -> Int32s:
-    """For each of our functions the number of theirs; the last entry stands for no function."""
-    found = {_key(function): number for number, function in enumerate(theirs)}
-    matched = [found.get(_key(function), -2) for function in ours]
-    return np.array([*matched, -1], dtype=np.int32)
+def numbered(*runs: Sequence[Function]) -> list[Int32s]:
+    """For the functions of each run numbers that are the same for what is called the same; the last
+    entry stands for no function. Of two on one line nobody can tell which is which."""
+    known: dict[tuple[str, Location | None], int] = {}
+    return [
+        np.array(
+            [*(known.setdefault(_key(each), len(known)) for each in functions), -1], dtype=np.int32
+        )
+        for functions in runs
+    ]
 
 
 def _key(function: Function) -> tuple[str, Location | None]:
@@ -163,6 +169,31 @@ def other_outcome(recorded: Call, again: Call) -> str | None:
     if _Comparison(recorded, again).agrees(ours.value, theirs.value):
         return None
     return f"it gave {show(ours.value, _BRIEF)}, now {show(theirs.value, _BRIEF)}"
+
+
+def other_effects(recorded: Call, again: Call) -> str | None:
+    """How two recordings of one call differ in what else it read and did, likewise."""
+    compared = _Comparison(recorded, again)
+    if recorded.printed != again.printed:
+        return "it printed something else"
+    reads = [{each.name: each.value for each in call.reads} for call in (recorded, again)]
+    for name in reads[0].keys() & reads[1].keys():
+        if not compared.agrees(reads[0][name], reads[1][name]):
+            return f"it read another {name}"
+    effects = [
+        # What became of a parameter that was bound anew is not known, and no call is told by it.
+        {each.target: each.after for each in call.effects if each.after != UNKNOWN}
+        for call in (recorded, again)
+    ]
+    if effects[0].keys() != effects[1].keys():
+        return f"it changed {', '.join(effects[1]) or 'nothing'}"
+    for target, after in effects[0].items():
+        now = effects[1][target]
+        if (after is None) != (now is None):
+            return f"it changed {target} otherwise"
+        if after is not None and now is not None and not compared.agrees(after, now):
+            return f"it changed {target} to {show(now, _BRIEF)}"
+    return None
 
 
 class _Comparison:

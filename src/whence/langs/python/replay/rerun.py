@@ -99,6 +99,16 @@ class ProgramReruns:
         wanted = self._wanted(*self._windows.where(node))
         self._windows.debug(node, wanted, at_end=at_end)
 
+    def frozen(self, node: int) -> str:
+        """Whether a call is passed over when the program is run again, or why it is not."""
+        windows = self._windows
+        ordinal = windows.ordinal(node)
+        effects = windows.freezing.frozen.get(ordinal)
+        if effects is not None:
+            return f"frozen: it is not made again, nor the {effects.calls:,} calls below it"
+        why = windows.freezing.refused.get(ordinal, "")
+        return f"not frozen: {why}" if why else ""
+
     def _need_journal(self, purpose: str) -> None:
         if not self.is_harmless:
             raise CannotRepeat(

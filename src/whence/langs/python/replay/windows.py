@@ -13,13 +13,15 @@ its inputs and its outcome, agree.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import gc
 import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,6 +35,7 @@ import numpy as np
 from whence.langs.python.record.arrival import ARRIVED, BREAKPOINT, END, START, TRIED
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, other_outcome
+from whence.langs.python.replay.freezing import Freezing
 from whence.langs.python.replay.process import (
     TIME_LIMIT,
     CannotRepeat,
@@ -55,6 +58,10 @@ TOP = 1
 MOST_RECORDED = 2_000_000
 """So many calls at most are recorded in a re-run."""
 _A_DAY = 86_400.0
+_RUNS_BEFORE = 2
+"""A program that was run again so often will be run again, which is when freezing pays."""
+_LONG = 2.0
+"""Seconds; of a run that takes less nothing is spared."""
 _HIGH = 700
 _NO_BOUNDS: Mapping[str, Any] = {
     "depth": None,
@@ -99,6 +106,10 @@ class Windows:
     """How many times the program was run again."""
     tell: Callable[[str, int, int], object] = lambda *_: None
     """Is told what is run for, and how many of how many calls are made, while that takes long."""
+    right: Callable[[], Iterable[int]] = lambda: ()
+    """The calls that were judged right."""
+    _seconds: float = 0.0
+    """How long the last run took."""
     _known: list[ReferenceType[Recorded]] = field(default_factory=list)
     """Windows live as long as a tree has calls of theirs."""
 
@@ -111,6 +122,11 @@ class Windows:
     def first_id(self) -> int:
         """What is added to an ordinal to make an id: larger than all ids of the recording."""
         return int(self.tree.columns.weight[0]) + len(self.tree.columns) + 1
+
+    @cached_property
+    def freezing(self) -> Freezing:
+        """The calls that are not made again."""
+        return Freezing(self.recording, self.tree)
 
     def ordinal(self, node: int) -> int:
         """Which of all calls one is, by its id."""
@@ -160,6 +176,7 @@ class Windows:
             self.runs += 1
             place = END if at_end else START
             words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
+            words += self.freezing.words(Path(folder), self.ordinal(node))
             words += ["--debugger", f"{source}:{target}:{place}:{os.environ.get(BREAKPOINT, '')}"]
             given = [source, target]
             _, played = run_again(conditions, Path(folder), words, _A_DAY, given)
@@ -207,16 +224,33 @@ class Windows:
         went, and its folder."""
         conditions = Conditions.of(self.recording, header_of(self.tree))
         conditions = replace(conditions, options={**conditions.options, **_NO_BOUNDS})
+        if self.runs >= _RUNS_BEFORE and self._seconds >= _LONG:
+            self._freeze_before(node)
         limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
             self.runs += 1
             place = Path(folder)
             words = ["--window", f"{self.ordinal(node)}:{budget}", *wishes(place)]
-            words += calls_allowed(self.tree)
+            words += [*calls_allowed(self.tree), *self.freezing.words(place, self.ordinal(node))]
+            began = time.monotonic()
             output, played = run_again(
                 conditions, place, words, limit, progress=self._progress(node)
             )
+            self._seconds = time.monotonic() - began
             yield output, played, place
+
+    def _freeze_before(self, node: int) -> None:
+        """Freeze what was judged right and takes long before a call, if that is worth two runs."""
+        calls = {}
+        for each in self.right():
+            with contextlib.suppress(CannotRepeat):
+                tree, position = self.where(each)
+                calls[self.ordinal(each)] = int(tree.columns.weight[position]) - 1
+        wanted = self.freezing.worthwhile(calls, self.ordinal(node))
+        if wanted:
+            self.runs += 2
+            with contextlib.suppress(CannotRepeat):
+                self.freezing.look(wanted)
 
     def _progress(self, node: int) -> Callable[[int], object]:
         tree, position = self.where(node)

@@ -5,6 +5,7 @@ An entry is found by the position of its record, so that opening a trace reads n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whence.langs.python.trace import format as f
@@ -152,6 +153,17 @@ class Tables:
     def codes(self) -> list[CodeEntry]:
         """All code objects."""
         return [self.code(number) for number in range(len(self._directory.codes))]
+
+    def entries(self) -> tuple[Sequence[object], ...]:
+        """All that numbers stand for: files in which this is the same say the same in the same
+        bytes."""
+        directory = self._directory
+        return (
+            [self.name(number) for number in range(len(directory.names))],
+            [self.type(number) for number in range(len(directory.types))],
+            [self.variable(number) for number in self.variables],
+            self.codes(),
+        )
 
     def _read_code(self, number: int) -> CodeEntry:
         data, place = self._record(self._directory.codes, number, f.CODE)

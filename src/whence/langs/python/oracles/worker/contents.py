@@ -25,14 +25,12 @@ import sys
 import types
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from whence.langs.python.layouts import layout, own_names
 from whence.langs.python.oracles.worker.exchange import Exchange
 
-_HEAP, _IMMUTABLE, _POINTER = 1 << 9, 1 << 8, 8
-_raw_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-_raw_dict: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
 _CODE = (types.FunctionType, types.ModuleType, type, staticmethod, classmethod, property)
 
 
@@ -72,13 +70,13 @@ class Contents:
             return teller(value)
         if issubclass(kind, type):
             return self._class(value)
-        base = _shape(kind)[0]
+        base = layout(kind)[0]
         if base is object or base in _BASES or issubclass(base, BaseException):
             return _instance(value, base)
         return _of_c(value)
 
     def _class(self, value: type) -> Content:
-        held = _raw_dict(value)
+        held = own_names(value)
         module = str(held.get("__module__", ""))
         label = f"class {module}.{value.__qualname__}"
         if module not in self._modules:
@@ -133,35 +131,6 @@ def _is_new(value: types.GeneratorType[Any, Any, Any]) -> bool:
 _BASES: dict[type, Teller] = {}
 
 
-_shapes: dict[int, tuple[type, list[tuple[str, Any]]]] = {}
-"""Of classes by their address, for a class may have a hash of its own."""
-
-
-def _shape(kind: type) -> tuple[type, list[tuple[str, Any]]]:
-    """The class of C that a class stands on, and the slots that it has."""
-    known = _shapes.get(id(kind))
-    if known is None:
-        above = [each for each in _raw_mro(kind) if _is_of_python(each)]
-        base = next(each for each in _raw_mro(kind) if not _is_of_python(each))
-        slots = [
-            (name, each)
-            for held in above
-            for name, each in _raw_dict(held).items()
-            if isinstance(each, types.MemberDescriptorType)
-        ]
-        known = _shapes[id(kind)] = (base, slots)
-    return known
-
-
-def _is_of_python(kind: type) -> bool:
-    """Whether it was made by a class statement: it has slots and a `__dict__`, and nothing else."""
-    if not kind.__flags__ & _HEAP or kind.__flags__ & _IMMUTABLE or kind.__base__ is None:
-        return False
-    added = kind.__basicsize__ - kind.__base__.__basicsize__
-    held = _raw_dict(kind)
-    return not added or "__slots__" in held or ("__dict__" in held and added <= 2 * _POINTER)
-
-
 def _instance(value: Any, base: type) -> Content:
     kind = type(value)
     inner: Content = Content("")
@@ -185,7 +154,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     except AttributeError:
         held = {}
     found = {str(name): each for name, each in dict.items(held)} if type(held) is dict else {}
-    for name, slot in _shape(type(value))[1]:
+    for name, slot in layout(type(value))[1]:
         with contextlib.suppress(AttributeError):
             found[name] = slot.__get__(value)
     return found

@@ -95,21 +95,23 @@ static void make_current(Thread *thread, const Frame *frame)
 
 /* ---- bounds ---- */
 
-/* Counts a call that is not recorded on one that is, by its place on the stack; -1: there is none. */
-static void skip_below(Thread *thread, int32_t owner)
+/* Counts calls that are not recorded on one that is, by its place on the stack; -1: there is none. */
+static void skip_many(Thread *thread, int32_t owner, uint64_t count)
 {
-    recorder.skipped_calls++;
-    recorder.skips_to_write++;
+    recorder.skipped_calls += count;
+    recorder.skips_to_write += count;
     if (recorder.collect_at != NEVER || recorder.stop_calls != NEVER) {
         quick_refresh();
     }
     if (owner >= 0) {
-        thread->stack[owner].skipped++;
+        thread->stack[owner].skipped += count;
     }
     else {
-        recorder.skipped_by_run++;
+        recorder.skipped_by_run += count;
     }
 }
+
+static void skip_below(Thread *thread, int32_t owner) { skip_many(thread, owner, 1); }
 
 /* On the nearest one. */
 static void skip(Thread *thread)

@@ -291,6 +291,7 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
     if (unlikely(beyond_bounds(&parent))) {
         skip(thread);
         push(thread, frame, code, SKIPPED, parent.call, parent.depth + 1);
+        call_may_be_frozen(thread, frame);
         return;
     }
     size_t first_watch = thread->watch_count;
@@ -306,6 +307,7 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
         activation->bound = which;
     }
     window_keeps(call, parent.depth + 1, frame);
+    call_may_be_frozen(thread, frame);
 }
 
 void call_started(Thread *thread, Frame *frame, CodeEntry *code)

@@ -47,6 +47,9 @@ static void quick_refresh(void)
     if (recorder.stop_calls < left) {
         left = recorder.stop_calls;
     }
+    if (recorder.freeze_at != NEVER && recorder.freeze_at <= left) {
+        left = recorder.freeze_at - 1;
+    }
     if (left != NEVER) {
         left -= left < recorder.skipped_calls ? left : recorder.skipped_calls;
     }
@@ -70,15 +73,8 @@ static int generation_due(uint64_t number)
     return number / YOUNG_EVERY % MIDDLE_EVERY == 0;
 }
 
-static __attribute__((noinline)) void collect_garbage(void)
+static void collect_now(int generation)
 {
-    uint64_t number = recorder.collect_at;
-    if (told != NULL) {
-        *told = number;
-    }
-    int generation = generation_due(number);
-    recorder.collect_at = number + YOUNG_EVERY;
-    quick_refresh();
     PyThreadState *tstate = PyThreadState_Get();
     if (!collector_is_on(tstate)) {
         return;
@@ -90,7 +86,9 @@ static __attribute__((noinline)) void collect_garbage(void)
     if (hooked) {
         PyThreadState_LeaveTracing(tstate);
     }
+    uint64_t before = calls_before();
     PyObject *done = PyObject_CallOneArg(collect, which);
+    recorder.calls_of_garbage += calls_before() - before;
     if (hooked) {
         PyThreadState_EnterTracing(tstate);
     }
@@ -100,6 +98,34 @@ static __attribute__((noinline)) void collect_garbage(void)
     Py_XDECREF(done);
     Py_XDECREF(which);
     PyErr_Restore(type, value, traceback);
+}
+
+/* Which generation is due now, at the number of calls that it is due at. */
+static int next_collection(void)
+{
+    uint64_t number = recorder.collect_at;
+    if (told != NULL) {
+        *told = number;
+    }
+    int generation = generation_due(number);
+    recorder.collect_at = number + YOUNG_EVERY;
+    quick_refresh();
+    return generation;
+}
+
+static __attribute__((noinline)) void collect_garbage(void) { collect_now(next_collection()); }
+
+/* Calls were counted and not made: what would have been collected in them is collected after. */
+static void collect_for_skipped(void)
+{
+    int generation = -1;
+    while (recorder.collect_at < calls_before()) {
+        int due = next_collection();
+        generation = due > generation ? due : generation;
+    }
+    if (generation >= 0) {
+        collect_now(generation);
+    }
 }
 
 #else

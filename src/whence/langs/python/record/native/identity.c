@@ -273,9 +273,66 @@ static PyObject *aside(PyObject *Py_UNUSED(module), PyObject *argument)
     return PyBool_FromLong(before);
 }
 
+static PyObject *position(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromUnsignedLongLong(next_number);
+}
+
+static PyObject *go_on(PyObject *Py_UNUSED(module), PyObject *argument)
+{
+    unsigned long long number = PyLong_AsUnsignedLongLong(argument);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    next_number = number;
+    Py_RETURN_NONE;
+}
+
+/* The objects that were first hashed since, by their addresses. */
+static PyObject *numbered(PyObject *Py_UNUSED(module), PyObject *argument)
+{
+    unsigned long long first = PyLong_AsUnsignedLongLong(argument);
+    PyObject *found = PyErr_Occurred() ? NULL : PyDict_New();
+    for (size_t i = 0; found != NULL && i < capacity; i++) {
+        uint64_t number = entries[i].number;
+        if (entries[i].object <= GIVEN_BACK || number < first || number >= next_number) {
+            continue;
+        }
+        PyObject *address = PyLong_FromVoidPtr((void *)entries[i].object);
+        PyObject *value = PyLong_FromUnsignedLongLong(number);
+        if (address == NULL || value == NULL || PyDict_SetItem(found, address, value) < 0) {
+            Py_CLEAR(found);
+        }
+        Py_XDECREF(address);
+        Py_XDECREF(value);
+    }
+    return found;
+}
+
+/* An object that was not hashed yet has this number from here on. */
+static PyObject *give(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *object;
+    unsigned long long number;
+    if (!PyArg_ParseTuple(arguments, "OK", &object, &number)) {
+        return NULL;
+    }
+    if (!is_installed || entry_of((uintptr_t)object) != NULL) {
+        Py_RETURN_FALSE;
+    }
+    if (!know((uintptr_t)object, number)) {
+        return PyErr_NoMemory();
+    }
+    Py_RETURN_TRUE;
+}
+
 static PyMethodDef methods[] = {
     {"install", install, METH_NOARGS, "From here on identity hashes are the same in every run."},
     {"aside", aside, METH_O, "aside(on): whether numbers come from whence's own range; as it was."},
+    {"position", position, METH_NOARGS, "The number of the object that is hashed next."},
+    {"go_on", go_on, METH_O, "go_on(number): it is this one."},
+    {"numbered", numbered, METH_O, "numbered(first): by address, what has a number from there on."},
+    {"give", give, METH_VARARGS, "give(object, number): if it has none yet."},
     {NULL, NULL, 0, NULL},
 };
 

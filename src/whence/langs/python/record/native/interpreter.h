@@ -123,15 +123,26 @@ static inline PyObject *frame_function(const Frame *frame)
 }
 
 #if PYTHON_312
-/* The first unit of the code with this operation, and its argument as far as it stands there; or -1. */
-static inline Py_ssize_t unit_of(PyCodeObject *code, int operation, uint8_t *argument)
+/* A unit of the code that returns what is on the stack; or else one that returns a constant, this one
+ * if there is one; or -1. */
+static inline Py_ssize_t returning_unit(PyCodeObject *code, PyObject *value, bool *from_stack,
+                                        uint8_t *constant)
 {
     PyObject *bytes = PyCode_GetCode(code); /* as it was compiled */
     Py_ssize_t found = -1, count = bytes != NULL ? PyBytes_GET_SIZE(bytes) : 0;
-    for (Py_ssize_t at = 0; at < count && found < 0; at += 2) {
-        if ((uint8_t)PyBytes_AS_STRING(bytes)[at] == operation) {
+    const uint8_t *units = bytes != NULL ? (const uint8_t *)PyBytes_AS_STRING(bytes) : NULL;
+    bool is_this = false;
+    *from_stack = false;
+    for (Py_ssize_t at = 0; at < count && !*from_stack; at += 2) {
+        bool is_extended = at > 0 && units[at - 2] == EXTENDED_ARG;
+        if (units[at] == RETURN_VALUE) {
             found = at / 2;
-            *argument = (uint8_t)PyBytes_AS_STRING(bytes)[at + 1];
+            *from_stack = true;
+        }
+        else if (units[at] == RETURN_CONST && !is_extended && !is_this) {
+            found = at / 2;
+            *constant = units[at + 1];
+            is_this = PyTuple_GET_ITEM(code->co_consts, *constant) == value;
         }
     }
     PyErr_Clear();
@@ -159,17 +170,17 @@ static inline void frame_gave(void)
 static inline void frame_gives(Frame *frame, PyObject *value)
 {
     PyCodeObject *code = frame_code(frame);
-    uint8_t argument = 0;
-    Py_ssize_t end = unit_of(code, RETURN_VALUE, &argument);
-    if (end >= 0) {
+    bool from_stack;
+    uint8_t constant = 0;
+    Py_ssize_t end = returning_unit(code, value, &from_stack, &constant);
+    if (end < 0) {
+        return;
+    }
+    if (from_stack) {
         frame->localsplus[frame->stacktop++] = Py_NewRef(value);
     }
-    else {
-        end = unit_of(code, RETURN_CONST, &argument);
-        if (end < 0) {
-            return;
-        }
-        exchanged.place = &PyTuple_GET_ITEM(code->co_consts, argument);
+    else if (PyTuple_GET_ITEM(code->co_consts, constant) != value) {
+        exchanged.place = &PyTuple_GET_ITEM(code->co_consts, constant);
         exchanged.constant = *exchanged.place;
         *exchanged.place = Py_NewRef(value);
     }
@@ -333,6 +344,12 @@ static inline bool is_thrown_into(const Frame *frame)
 static inline bool collector_is_on(const PyThreadState *tstate)
 {
     return tstate->interp->gc.enabled && tstate->interp->gc.generations[0].threshold != 0;
+}
+
+/* How many objects were made since the last collection: by it the next one comes. */
+static inline int *young_objects(PyThreadState *tstate)
+{
+    return &tstate->interp->gc.generations[0].count;
 }
 
 /* ---- exceptions ---- */

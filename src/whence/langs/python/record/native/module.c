@@ -75,7 +75,8 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
                             "max_calls",    "max_bytes",   "max_depth",   "window",      "describe",
                             "summaries",    "tail",        NULL};
     Recorder fresh = {.next_call = 1, .next_thread = 0, .collect_at = NEVER,
-                      .stop_calls = NEVER, .stop_depth = NEVER, .process = getpid(), .page = recorder.page,
+                      .stop_calls = NEVER, .stop_depth = NEVER,
+                      .freeze_at = NEVER, .process = getpid(), .page = recorder.page,
                       .tables = recorder.tables};
     int detail;
     TailFile tail;
@@ -193,9 +194,11 @@ static PyObject *flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
 
 static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return Py_BuildValue("{s:O,s:K,s:K,s:K,s:i}", "on", recorder.on ? Py_True : Py_False, "calls",
+    return Py_BuildValue("{s:O,s:K,s:K,s:K,s:K,s:K,s:i}", "on", recorder.on ? Py_True : Py_False, "calls",
                          (unsigned long long)recorder.next_call - 1, "skipped",
-                         (unsigned long long)recorder.skipped_calls, "bytes",
+                         (unsigned long long)recorder.skipped_calls, "texts",
+                         (unsigned long long)recorder.texts, "garbage",
+                         (unsigned long long)recorder.calls_of_garbage, "bytes",
                          (unsigned long long)recorder.bytes_written, "problem", recorder.problem);
 }
 
@@ -234,6 +237,25 @@ static PyObject *next_window(PyObject *Py_UNUSED(module), PyObject *wanted)
     }
     window_next(number);
     Py_RETURN_NONE;
+}
+
+static PyObject *freeze(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *ordinals, *entered, *left;
+    if (!PyArg_ParseTuple(arguments, "O!OO", &PyTuple_Type, &ordinals, &entered, &left) ||
+        !freezing_set(ordinals, entered, left)) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *references(PyObject *Py_UNUSED(module), PyObject *objects)
+{
+    if (!PyTuple_CheckExact(objects)) {
+        PyErr_SetString(PyExc_TypeError, "objects are given as a tuple");
+        return NULL;
+    }
+    return PyLong_FromUnsignedLongLong(references_of(objects));
 }
 
 static PyObject *limits(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -303,6 +325,12 @@ static PyMethodDef methods[] = {
      "tell_window(entered, over): after `start`; called as the call begins, and once it ended."},
     {"next_window", next_window, METH_O,
      "next_window(number): which of all calls is told of next; as one begins that was told of."},
+    {"freeze", freeze, METH_VARARGS,
+     "freeze(ordinals, entered, left): after `start`; entered(ordinal, whether it can be given "
+     "something) may say (value, calls) to have the call not made, or True to be told its end: "
+     "left(value, whether it returned)."},
+    {"references", references, METH_O,
+     "references(objects): a number that changes whenever one of them refers to another object."},
     {"limits", limits, METH_VARARGS,
      "limits(calls, depth, function): call it with `calls` or `depth` once there are more."},
     {"processes", processes, METH_VARARGS,

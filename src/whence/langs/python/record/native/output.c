@@ -58,6 +58,7 @@ static void record_output(Thread *thread, uint8_t descriptor, PyObject *text)
 static PyObject *through_write_text(PyObject *stream, PyObject *text)
 {
     PyObject *result = text_write.original(stream, text);
+    recorder.texts++;
     if (result == NULL || recorder.full || !passage_is_watched() || !PyUnicode_Check(text) ||
         PyUnicode_GET_LENGTH(text) == 0) {
         return result;

@@ -91,6 +91,9 @@ typedef struct {
     uint8_t quick_record;             /* which begins with this */
     uint64_t collect_at;              /* before this many calls garbage is collected */
     uint64_t stop_calls, stop_depth;  /* the program is stopped there: limits.c */
+    uint64_t freeze_at;               /* the next call that is looked at: freezing.c */
+    uint64_t texts;                   /* how many were written, to any stream */
+    uint64_t calls_of_garbage;        /* how many were made because objects were collected */
     uint64_t next_call;
     uint64_t next_value;
     uint64_t bytes_written;

@@ -13,6 +13,7 @@
  *   collecting.c  garbage, at fixed numbers of calls
  *   limits.c      programs that do not end
  *   window.c      a recording of one call and what is below it
+ *   freezing.c    calls whose effects are noted, or played instead of making them
  *   activations.c the frames that run, and which calls are only counted
  *   inputs.c      the inputs of a call, and what changed of them
  *   calls.c       how calls begin
@@ -359,6 +360,13 @@ void window_set(uint64_t wanted, uint64_t budget);
 /* What is called as it begins, in its frame, and once it has ended; None: nothing. */
 void window_next(uint64_t wanted);
 void window_tell(PyObject *entered, PyObject *over);
+
+/* ---- freezing.c ---- */
+
+/* Of the calls with these numbers, in ascending order, the first function is told as they begin,
+ * the second as they end. False, with an error set, if that cannot be. */
+bool freezing_set(PyObject *ordinals, PyObject *entered, PyObject *left);
+uint64_t references_of(PyObject *objects);
 
 /* ---- globals.c ---- */
 

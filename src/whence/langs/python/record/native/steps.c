@@ -277,6 +277,7 @@ static inline bool return_quickly(Thread *thread, Frame *frame, PyObject *value)
 
 void call_returned(Thread *thread, Frame *frame, PyObject *value)
 {
+    looked_at_ends(thread, frame, value);
     if (!return_quickly(thread, frame, value)) {
         call_ended(thread, frame, R_RETURN, value);
     }
@@ -284,6 +285,7 @@ void call_returned(Thread *thread, Frame *frame, PyObject *value)
 
 void call_raised(Thread *thread, Frame *frame, PyObject *exception)
 {
+    looked_at_ends(thread, frame, NULL);
     call_ended(thread, frame, R_RAISE, exception);
 }
 

@@ -17,6 +17,7 @@
 #include "limits.c"
 #include "window.c"
 #include "activations.c"
+#include "freezing.c"
 #include "inputs.c"
 #include "calls.c"
 #include "steps.c"

@@ -33,6 +33,7 @@ enum { RETURNED = 1, RAISED = 2 };
 typedef struct {
     int mode;
     uint64_t count; /* entries written or played */
+    uint64_t passed; /* calls of functions that reach the world, be they noted or not */
     PyObject *kinds;  /* a tuple of names; an entry has the number of one */
     PyObject *diverged; /* called with (kind, arguments, recorded kind or None), never returns */
     PyObject *escaped;  /* called with (event, arguments) */

@@ -226,6 +226,11 @@ static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
                          (unsigned long long)entries_left(), threads_known());
 }
 
+static PyObject *asked(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromUnsignedLongLong(journal.count + journal.passed);
+}
+
 static PyMethodDef methods[] = {
     {"begin", begin, METH_VARARGS, "begin(mode, kinds, diverged, escaped, own files, number of the process)"},
     {"stop", stop, METH_NOARGS, "Neither write nor play any further."},
@@ -247,6 +252,7 @@ static PyMethodDef methods[] = {
     {"all_inside", all_inside_now, METH_O, "all_inside(on): whether all threads do whence's work."},
     {"foreign", foreign_file, METH_VARARGS, "foreign(descriptor, on): it is no regular file."},
     {"confine", confined, METH_O, "confine(folder): nothing can be changed elsewhere."},
+    {"asked", asked, METH_NOARGS, "Grows whenever the program turns to the world."},
     {"state", state, METH_NOARGS, "The mode; how many entries were handled, are left; how many threads there were."},
     {NULL, NULL, 0, NULL},
 };

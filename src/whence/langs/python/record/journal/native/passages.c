@@ -131,6 +131,8 @@ static PyObject *through(const Call *call)
         ((how & NOT_IMPORTS) && is_for_import())) {
         return call_original(call);
     }
+    /* What is handled turns to the world only if it needs an entry for it. */
+    journal.passed += (how & HANDLED) == 0;
     if (how & (OF_FILE | OF_DESCRIPTOR)) {
         int descriptor = descriptor_of(call);
         if (is_regular(descriptor)) {

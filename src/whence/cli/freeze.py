@@ -1,0 +1,109 @@
+"""`whence freeze FUNCTION [RECORDING]`: which calls need not be made when it is run again."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.cli.opening import given_or_last
+from whence.errors import UsageError
+from whence.langs.python.replay.freezing import Freezing, outermost
+from whence.langs.python.replay.process import header_of, journal_beside
+from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.trace.opening import open_trace
+from whence.model.value import Limits
+from whence.tree.memory import ColumnTree, all_ids
+from whence.tree.reading import readable_call
+
+_WIDTH = 100
+_SHOWN = 20
+_BRIEF = Limits(depth=2, parts=4, characters=60)
+
+
+def configure(commands: Any) -> None:
+    """The subcommand's options."""
+    command = commands.add_parser(
+        "freeze",
+        help="say which calls of a function need not be made when a program is run again",
+        description="Runs the program of a recording with a journal again, notes what the calls "
+        "of a function do, runs it once more with their effects played in their place, and "
+        "compares all other calls. Says which calls can be frozen so, why others cannot, and what "
+        "that spares. A session does so by itself with calls that were judged right, where it "
+        "pays (docs/running-again.md). Exit codes: 0 some can be frozen, 1 none can.",
+    )
+    command.add_argument(
+        "function", metavar="FUNCTION", help="a name, as `whence show` gives it, or a pattern"
+    )
+    command.add_argument(
+        "recording", type=Path, metavar="RECORDING", nargs="?",
+        help="what to run again (default: the last recording)",
+    )  # fmt: skip
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Freeze what can be frozen, and say what came of it."""
+    path = given_or_last(options.recording)
+    tree = open_trace(path)
+    if journal_beside(path, header_of(tree)) is None:
+        raise UsageError(f"{path}: was recorded without a journal; record it with --journal")
+    nodes = _calls_of(tree, options.function)
+    freezing = Freezing(path, tree)
+    freezing.look({at: calls for at, (_, calls) in nodes.items()})
+    for line in _lines(tree, freezing, {at: node for at, (node, _) in nodes.items()}):
+        print(line)
+    return 0 if freezing.frozen else 1
+
+
+def _calls_of(tree: ColumnTree, pattern: str) -> dict[int, tuple[int, int]]:
+    """By which of all calls it is: the id of each outermost call, and how many calls it made."""
+    known = [
+        fnmatchcase(each.name, pattern) or fnmatchcase(each.short(), pattern)
+        for each in tree.functions
+    ]
+    source = tree.sources[0]
+    assert isinstance(source, TraceSource)
+    columns, ordinals = tree.columns, source.ordinals()
+    positions = np.flatnonzero(np.array(known)[columns.function] & (tree.details > 0))
+    if not len(positions):
+        raise UsageError(f"no call of {pattern} was recorded; `whence show` lists what was")
+    nodes = all_ids(tree)[positions]
+    made = columns.weight[positions].astype(np.int64) - 1
+    places = ordinals[nodes].tolist()
+    kept = outermost(dict(zip(places, made.tolist(), strict=True)))
+    numbered = dict(zip(places, nodes.tolist(), strict=True))
+    return {at: (numbered[at], calls) for at, calls in kept.items()}
+
+
+def _lines(tree: ColumnTree, freezing: Freezing, nodes: dict[int, int]) -> Iterator[str]:
+    for at in sorted(nodes)[:_SHOWN]:
+        call, _ = readable_call(tree, tree.position(nodes[at]))
+        effects = freezing.frozen.get(at)
+        if effects is not None:
+            said = f"frozen, with the {effects.calls:,} calls below it"
+        else:
+            said = f"not frozen: {freezing.refused[at]}"
+        yield from _wrapped(f"call {nodes[at]}, {call.equation(_BRIEF)}: {said}")
+    if len(nodes) > _SHOWN:
+        yield f"… and {len(nodes) - _SHOWN:,} more calls. Of all of them:"
+        for why, count in Counter(freezing.refused.values()).most_common():
+            yield from _wrapped(f"  {count:,} not frozen: {why}")
+    yield f"{len(freezing.frozen):,} of {len(nodes):,} calls can be frozen."
+    if freezing.frozen:
+        spared = sum(1 + each.calls for each in freezing.frozen.values())
+        whole = int(tree.columns.weight[0]) - 1
+        yield from _wrapped(
+            f"Then {spared:,} of {whole:,} calls are not made, and running it again takes "
+            f"{freezing.seconds:.1f} s instead of {freezing.plain_seconds():.1f} s."
+        )
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="    ")
