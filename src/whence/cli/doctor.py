@@ -12,6 +12,8 @@ from typing import Any
 
 import whence
 from whence.langs.python.record.choose import NATIVE, Candidate, candidates
+from whence.langs.python.record.journal.choosing import obstacle as no_journal
+from whence.langs.python.replay.checkpoints import obstacle as no_checkpoints
 from whence.tree import index
 
 _OPTIONAL = {
@@ -57,6 +59,10 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
             if candidate.cure:
                 yield f"  {'':<8} cure: {candidate.cure}"
     yield from (f"  {line}" for line in _weaknesses(usable))
+    yield ""
+    yield "Running again"
+    for name, problem in (("journal", no_journal(None)), ("checkpoints", no_checkpoints())):
+        yield f"  {name:<15} {f'no: {problem}' if problem else 'yes'}"
     yield ""
     yield "Packages"
     for name, without in _OPTIONAL.items():

@@ -43,6 +43,8 @@ def info_lines(debugging: Debugging, node: int, question: Question | None) -> li
     rows.append(("switches", ", ".join(turned)))
     rows.append(("trusted", ", ".join(map(str, facts.trusts)) or "nothing"))
     rows.append(("answers", _answers(debugging)))
+    if debugging.reruns is not None:
+        rows.append(("run again", debugging.reruns.how))
     journal = debugging.journal
     rows.append(("session", f"kept in {journal.path}" if journal else "not kept in a file"))
     return [f"{name:<{_COLUMN}}{text}" for name, text in rows]

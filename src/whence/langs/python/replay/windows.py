@@ -19,11 +19,12 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import ReferenceType, ref
 
 import numpy as np
@@ -31,11 +32,13 @@ import numpy as np
 from whence.langs.python.record.arrival import ARRIVED, END, START, TRIED
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, other_outcome
+from whence.langs.python.replay.checkpoints import Checkpoints, NotRunOn, obstacle
 from whence.langs.python.replay.process import (
     TIME_LIMIT,
     CannotRepeat,
     Conditions,
     Played,
+    WentAnotherWay,
     calls_allowed,
     diverged,
     header_of,
@@ -52,6 +55,7 @@ TOP = 1
 """The call for which a window was recorded is the first in its file."""
 MOST_RECORDED = 2_000_000
 """So many calls at most are recorded in a re-run."""
+NOT_REPLAYED = "the program would have to be run again for it, and --replay=off forbids that"
 _A_DAY = 86_400.0
 _HIGH = 700
 _NO_BOUNDS: Mapping[str, Any] = {
@@ -60,6 +64,8 @@ _NO_BOUNDS: Mapping[str, Any] = {
     "max_calls": MOST_RECORDED,
     "filter": None,
 }
+
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -87,6 +93,14 @@ class Recorded:
         return self.tree.position(number)
 
 
+class Replay(Enum):
+    """How a program is run again."""
+
+    OFF = "off"
+    RERUN = "rerun"
+    CHECKPOINTS = "checkpoints"
+
+
 @dataclass
 class Windows:
     """The windows of one recording, made when they are needed."""
@@ -94,11 +108,13 @@ class Windows:
     recording: Path
     tree: ColumnTree
     runs: int = 0
-    """How many times the program was run again."""
+    """How many times the program was run again, from its start or from a checkpoint."""
+    replay: Replay = Replay.RERUN
     tell: Callable[[str, int, int], object] = lambda *_: None
     """Is told what is run for, and how many of how many calls are made, while that takes long."""
     _known: list[ReferenceType[Recorded]] = field(default_factory=list)
     """Windows live as long as a tree has calls of theirs."""
+    _checkpoints: Checkpoints | None = None
 
     @cached_property
     def first(self) -> Recorded:
@@ -142,32 +158,39 @@ class Windows:
 
         Only in that folder can the run write anything; `wishes` are options, given the folder.
         """
-        with self._run(node, budget, wishes) as (output, played, place):
+
+        def checked(output: Path, played: Played, _: Path) -> ColumnTree:
             tree = open_trace(output)
             self._check(node, tree, played)
+            return tree
+
+        with self._believed(node, budget, wishes, checked) as (tree, place):
             yield tree, place
 
     def debug(self, node: int, wanted: Wanted, *, at_end: bool) -> None:
         """Run the program up to a call, and let a person step from there."""
-        conditions = Conditions.of(self.recording, header_of(self.tree))
-        conditions = replace(conditions, options={**conditions.options, "filter": None})
-        with (
-            tempfile.TemporaryDirectory(prefix="whence-") as folder,
-            _talking() as (source, target),
-        ):
-            self.runs += 1
-            place = END if at_end else START
-            words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
-            words += ["--debugger", f"{source}:{target}:{place}"]
-            given = [source, target]
-            _, played = run_again(conditions, Path(folder), words, _A_DAY, given)
-            if not (Path(folder) / ARRIVED).exists():
+        where = END if at_end else START
+
+        def wishes(_: Path) -> list[str]:
+            talks = f"{source}:{target}:{where}"
+            return ["--lines-of", wanted.text(), "--debugger", talks]
+
+        def arrived(_: Path, played: Played, place: Path) -> None:
+            if not (place / ARRIVED).exists():
                 raise diverged(played.problem or "another call was made in its place")
+
+        with _talking() as given:
+            source, target = given
+            sleeping = self._sleeping()
+            if sleeping is not None:
+                source, target = sleeping.terminal
+            with self._believed(node, 1, wishes, arrived, given):
+                pass
 
     def tried(self, node: int, wanted: Wanted, text: str) -> ColumnTree:
         """The run in which something else comes of a call; it is recorded how that run ends."""
-        wishes = ["--lines-of", wanted.text(), f"--trial={text}"]
-        with self._run(node, 1, lambda _: wishes) as (output, played, place):
+
+        def came_of_it(output: Path, played: Played, place: Path) -> ColumnTree:
             noted = place / TRIED
             if not noted.exists():
                 raise diverged(played.problem or "another call was made in its place")
@@ -178,24 +201,112 @@ class Windows:
                 raise CannotRepeat(f"what comes of it is not known: {played.problem}")
             return open_trace(output)
 
+        wishes = ["--lines-of", wanted.text(), f"--trial={text}"]
+        with self._believed(node, 1, lambda _: wishes, came_of_it) as (tree, _):
+            return tree
+
+    @contextmanager
+    def _believed(
+        self,
+        node: int,
+        budget: int,
+        wishes: Callable[[Path], Sequence[str]],
+        judged: Callable[[Path, Played, Path], _T],
+        descriptors: Sequence[int] = (),
+    ) -> Iterator[tuple[_T, Path]]:
+        """What a run up to the end of a call is judged to tell, and its folder.
+
+        `judged` raises if it is not believed. One that began at a checkpoint is then made once
+        more, from the start.
+        """
+        self.check_allowed()
+        sleeping, ordinal = self._sleeping(), self.ordinal(node)
+        with ExitStack() as stack:
+            while True:
+                again = sleeping is not None and sleeping.is_before(ordinal)
+                try:
+                    run = stack.enter_context(self._run(node, budget, wishes, descriptors))
+                    found = judged(*run)
+                    break
+                except (WentAnotherWay, NotRunOn):
+                    if sleeping is None or not again:
+                        raise
+                    stack.close()
+                    sleeping.drop()
+            yield found, run[2]
+
     @contextmanager
     def _run(
-        self, node: int, budget: int, wishes: Callable[[Path], Sequence[str]]
+        self,
+        node: int,
+        budget: int,
+        wishes: Callable[[Path], Sequence[str]],
+        descriptors: Sequence[int],
     ) -> Iterator[tuple[Path, Played, Path]]:
         """A run up to the end of a call without the bounds of the first: what it recorded, how it
         went, and its folder."""
-        conditions = Conditions.of(self.recording, header_of(self.tree))
-        conditions = replace(conditions, options={**conditions.options, **_NO_BOUNDS})
-        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
+        ordinal, progress = self.ordinal(node), self._progress(node)
+        limit = _A_DAY if descriptors else time_allowed(self.recording, self.tree, TIME_LIMIT)
+
+        def words(place: Path) -> list[str]:
+            return ["--window", f"{ordinal}:{budget}", *wishes(place)]
+
+        self.runs += 1
+        sleeping = self._sleeping()
+        if sleeping is not None:
+            with sleeping.run(ordinal, words, limit, progress) as run:
+                yield run
+            return
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-            self.runs += 1
             place = Path(folder)
-            words = ["--window", f"{self.ordinal(node)}:{budget}", *wishes(place)]
-            words += calls_allowed(self.tree)
+            asked = [*words(place), *calls_allowed(self.tree)]
             output, played = run_again(
-                conditions, place, words, limit, progress=self._progress(node)
+                self._conditions(), place, asked, limit, descriptors, progress
             )
             yield output, played, place
+
+    def _conditions(self) -> Conditions:
+        conditions = Conditions.of(self.recording, header_of(self.tree))
+        return replace(conditions, options={**conditions.options, **_NO_BOUNDS})
+
+    def _sleeping(self) -> Checkpoints | None:
+        """Where the program can be run on from, if that is wished for and possible."""
+        if self.replay is not Replay.CHECKPOINTS or obstacle():
+            return None
+        if self._checkpoints is None:
+            limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
+            limits = calls_allowed(self.tree)
+            self._checkpoints = Checkpoints(self._conditions(), limits, limit)
+        return self._checkpoints
+
+    def check_allowed(self) -> None:
+        """`CannotRepeat` where nothing may be run again."""
+        if self.replay is Replay.OFF:
+            raise CannotRepeat(NOT_REPLAYED)
+
+    def close(self) -> None:
+        """End the processes that sleep."""
+        if self._checkpoints is not None:
+            self._checkpoints.close()
+            self._checkpoints = None
+
+    def told(self) -> str:
+        """How the program is run again, for a person."""
+        if self.replay is Replay.OFF:
+            return NOT_REPLAYED
+        if self.replay is Replay.RERUN:
+            return "from its start (--replay=rerun)"
+        if obstacle():
+            return f"from its start: there are no checkpoints, {obstacle()}"
+        sleeping = self._checkpoints
+        if sleeping is None:
+            return "from its start, and from checkpoints after that"
+        if sleeping.why_not:
+            why = f"; where {sleeping.why_not}, there are none"
+        else:
+            why = ""
+        count, memory = len(sleeping), sleeping.memory / 2**20
+        return f"from {count} checkpoint{'s' if count != 1 else ''}, {memory:,.0f} MB{why}"
 
     def _progress(self, node: int) -> Callable[[int], object]:
         tree, position = self.where(node)

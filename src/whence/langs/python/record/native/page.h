@@ -91,6 +91,7 @@ typedef struct {
     uint8_t quick_record;             /* which begins with this */
     uint64_t collect_at;              /* before this many calls garbage is collected */
     uint64_t stop_calls, stop_depth;  /* the program is stopped there: limits.c */
+    uint64_t checkpoint_at;           /* before this many calls: checkpoint.c */
     uint64_t next_call;
     uint64_t next_value;
     uint64_t bytes_written;
@@ -149,6 +150,7 @@ typedef struct {
 
 /* Before a recording: the page is empty, and in this file if it can be. */
 bool page_reset(const TailFile *tail);
+bool page_moved(const TailFile *tail);
 enum {
     FULL_PAGE = 1 << 20,
     ROOM_OF_PAGE = FULL_PAGE + (FULL_PAGE >> 2), /* most records fit behind a page's last one */

@@ -13,6 +13,7 @@
  *   collecting.c  garbage, at fixed numbers of calls
  *   limits.c      programs that do not end
  *   window.c      a recording of one call and what is below it
+ *   checkpoint.c  sleeping copies of a re-run
  *   activations.c the frames that run, and which calls are only counted
  *   inputs.c      the inputs of a call, and what changed of them
  *   calls.c       how calls begin
@@ -358,6 +359,16 @@ void limits_set(uint64_t calls, uint64_t depth, PyObject *function);
 void window_set(uint64_t wanted, uint64_t budget);
 /* What is called as it begins, in its frame, and once it has ended; None: nothing. */
 void window_tell(PyObject *entered, PyObject *over);
+
+/* ---- checkpoint.c ---- */
+
+/* From here on a copy of the process is made by this function, the first after so many seconds. */
+void checkpoints_set(PyObject *due, double seconds);
+void checkpoint_settle(void);
+int checkpoint_fork(void);
+int checkpoint_wake(void);
+void checkpoint_sleep(int descriptor);
+bool checkpoint_tell(int control, const void *message, size_t length, int descriptor);
 
 /* ---- globals.c ---- */
 
