@@ -160,6 +160,8 @@ STATE = f"""
         used()
         opened = os.open("program.py", os.O_RDONLY)
         os.close(opened)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(ready, print) if number % 2 else loop.remove_reader(ready)
         walked = "".join({{f"{{number}}", "a", "b"}})
         return random.random(), opened, len(heard), walked, id(object())
 
@@ -167,8 +169,6 @@ STATE = f"""
         for number in range({STEPS}):
             await asyncio.sleep(0)
             step(number)
-            loop = asyncio.get_running_loop()
-            (loop.remove_reader if number % 2 else loop.add_reader)(ready, *[print][number % 2:])
 
     asyncio.run(main())
 """
