@@ -20,9 +20,7 @@ MOST_WRITTEN = 16 * 2**20
 """No copy of the process is made while so many bytes would have to be copied with it."""
 _CHUNK = 2**20
 _ONCE = os.O_CREAT | os.O_EXCL | os.O_TRUNC | getattr(os, "O_TMPFILE", 0) & ~os.O_DIRECTORY
-_NUMBERS, _INFO, _MAPS, _TASKS = (
-    f"/proc/self/{name}" for name in ("fd", "fdinfo", "maps", "task")
-)
+_NUMBERS, _INFO, _MAPS, _TASKS = (f"/proc/self/{name}" for name in ("fd", "fdinfo", "maps", "task"))
 _EVENT_LOOP, _NO_FILE = "anon_inode:[eventpoll]", "anon_inode:"
 
 

@@ -1,8 +1,8 @@
 """The sleeping copies of a re-run that a session has, and what they are asked for.
 
 A re-run up to a call leaves copies of its process behind on its way (`record/checkpoints.py`). What
-is asked for later starts from the nearest one before its call. Whence itself never runs the program:
-it keeps a pipe to each of these processes, and when that ends they end.
+is asked for later starts from the nearest one before its call. Whence never runs the program
+itself: it keeps a pipe to each of these processes, and when that ends they end.
 
 There are never more of them, and they never have more memory, than is allowed: then every second
 one is dropped, and from there on they are made half as often.
@@ -217,9 +217,7 @@ class Checkpoints:
 class _Worker:
     """A process that is not our child."""
 
-    def __init__(
-        self, handle: int, control: socket.socket, listen: Callable[[], object]
-    ) -> None:
+    def __init__(self, handle: int, control: socket.socket, listen: Callable[[], object]) -> None:
         self._handle = handle
         self._control = control
         self._listen = listen
@@ -287,7 +285,7 @@ def _high(descriptor: int) -> int:
     """The same under a number that no program sees."""
     with contextlib.suppress(OSError):
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD, _HIGH)
-    with open(os.devnull, "r+b") as nothing:  # we have no terminal
+    with Path(os.devnull).open("r+b") as nothing:  # we have no terminal
         return fcntl.fcntl(nothing.fileno(), fcntl.F_DUPFD, _HIGH)
 
 

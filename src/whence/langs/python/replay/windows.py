@@ -114,7 +114,8 @@ class Windows:
     """Is told what is run for, and how many of how many calls are made, while that takes long."""
     _known: list[ReferenceType[Recorded]] = field(default_factory=list)
     """Windows live as long as a tree has calls of theirs."""
-    _checkpoints: Checkpoints | None = None
+    checkpoints: Checkpoints | None = None
+    """The processes that sleep, once there are any."""
 
     @cached_property
     def first(self) -> Recorded:
@@ -273,11 +274,11 @@ class Windows:
         """Where the program can be run on from, if that is wished for and possible."""
         if self.replay is not Replay.CHECKPOINTS or obstacle():
             return None
-        if self._checkpoints is None:
+        if self.checkpoints is None:
             limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
             limits = calls_allowed(self.tree)
-            self._checkpoints = Checkpoints(self._conditions(), limits, limit)
-        return self._checkpoints
+            self.checkpoints = Checkpoints(self._conditions(), limits, limit)
+        return self.checkpoints
 
     def check_allowed(self) -> None:
         """`CannotRepeat` where nothing may be run again."""
@@ -286,9 +287,9 @@ class Windows:
 
     def close(self) -> None:
         """End the processes that sleep."""
-        if self._checkpoints is not None:
-            self._checkpoints.close()
-            self._checkpoints = None
+        if self.checkpoints is not None:
+            self.checkpoints.close()
+            self.checkpoints = None
 
     def told(self) -> str:
         """How the program is run again, for a person."""
@@ -298,15 +299,14 @@ class Windows:
             return "from its start (--replay=rerun)"
         if obstacle():
             return f"from its start: there are no checkpoints, {obstacle()}"
-        sleeping = self._checkpoints
+        sleeping = self.checkpoints
         if sleeping is None:
             return "from its start, and from checkpoints after that"
-        if sleeping.why_not:
-            why = f"; where {sleeping.why_not}, there are none"
-        else:
-            why = ""
-        count, memory = len(sleeping), sleeping.memory / 2**20
-        return f"from {count} checkpoint{'s' if count != 1 else ''}, {memory:,.0f} MB{why}"
+        count, why = len(sleeping), sleeping.why_not
+        if not count:
+            return f"from its start: there is no checkpoint{f', {why}' if why else ''}"
+        told = f"from {count} checkpoint{'s' if count != 1 else ''}, {sleeping.memory >> 20:,} MB"
+        return f"{told}; none where {why}" if why else told
 
     def _progress(self, node: int) -> Callable[[int], object]:
         tree, position = self.where(node)

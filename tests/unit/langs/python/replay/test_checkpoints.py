@@ -60,7 +60,7 @@ class Run:
 
     @property
     def sleeping(self) -> checkpoints.Checkpoints:
-        found = self.windows._checkpoints
+        found = self.windows.checkpoints
         assert found is not None
         return found
 
