@@ -61,8 +61,7 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
     yield from (f"  {line}" for line in _weaknesses(usable))
     yield ""
     yield "Running again"
-    for name, problem in (("journal", no_journal(None)), ("checkpoints", no_checkpoints())):
-        yield f"  {name:<15} {f'no: {problem}' if problem else 'yes'}"
+    yield from _running_again(bool(usable))
     yield ""
     yield "Packages"
     for name, without in _OPTIONAL.items():
@@ -70,6 +69,13 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
     yield ""
     folder = index.folder()
     yield f"Indexes of large trees are kept in {folder}{_trouble(str(folder))}"
+
+
+def _running_again(can_record: bool) -> Iterator[str]:
+    missing = no_journal(None) if can_record else "nothing records here"
+    yield f"  {'journal':<15} {f'no: {missing}' if missing else 'yes'}"
+    missing = "they need a journal" if missing else no_checkpoints()
+    yield f"  {'checkpoints':<15} {f'no: {missing}' if missing else 'yes'}"
 
 
 def _weaknesses(usable: list[Candidate]) -> Iterator[str]:

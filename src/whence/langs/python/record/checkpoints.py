@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,6 +35,7 @@ Begin = Callable[[Sequence[str], str], None]
 _COSTS_AT_MOST = 20
 """The program runs so many times as long as it takes to make a copy of it."""
 _LONGEST = 2**16
+_LOOPS_HAVE_PROCESSES = sys.version_info < (3, 12)
 _NEVER = -1.0
 # A program may put something else in their place.
 _read, _write, _close, _fstat, _exit = os.read, os.write, os.close, os.fstat, os._exit
@@ -120,6 +122,7 @@ class Checkpoints:
         except OSError as problem:
             return self._without(str(problem))
         calls, length = self._calls(), self._length()
+        loop = _running_loop()
         source, target = os.pipe()
         made = _recorder.fork_sleeper()
         if made == 0:
@@ -128,6 +131,8 @@ class Checkpoints:
             self._announce(calls, target)
             _close(target)
             self._sleep(high, files, length)
+            if loop is not None:
+                sys.modules["_asyncio"]._set_running_loop(loop)
             return self._spacing
         _close(source)
         _close(target)
@@ -175,3 +180,10 @@ class Checkpoints:
         """How long the file of the recording is, with all that was recorded."""
         _recorder.flush()
         return _fstat(self._recording.descriptor).st_size
+
+
+def _running_loop() -> Any:
+    """The event loop that runs here, where it would not be known to run in another process."""
+    if _LOOPS_HAVE_PROCESSES and "_asyncio" in sys.modules:
+        return sys.modules["_asyncio"]._get_running_loop()
+    return None
