@@ -28,12 +28,11 @@ from whence.langs.python.record.held_files import CannotCopy, Held, held, let_go
 from whence.langs.python.record.journal import _passages
 from whence.langs.python.record.journal.playing import JournalPlayer
 from whence.langs.python.record.recording import Recording, moved_up
+from whence.langs.python.record.repeatable import aside
 
 Begin = Callable[[Sequence[str], str], None]
 """Is given the options of an order and its folder, and does as if they had been the command's."""
 
-_COSTS_AT_MOST = 20
-"""The program runs so many times as long as it takes to make a copy of it."""
 _LONGEST = 2**16
 _LOOPS_HAVE_PROCESSES = sys.version_info < (3, 12)
 _NEVER = -1.0
@@ -54,13 +53,15 @@ class Checkpoints:
         self._begin = begin
         self._folder = journal.folder
         self._spacing = _NEVER
+        self._costs = 0.0
+        """The program runs so many times as long as it takes to make a copy of it."""
         self._made = 0
         self._said = ""
 
     def wait(self) -> None:
         """Sleep before the program's first line; it is a child of this process that returns."""
         _recorder.settle()
-        _passages.aside(self._sleep, self._orders, [], self._length())
+        _passages.aside(aside(self._sleep), self._orders, [], self._length())
         _recorder.checkpoints(self._copy, self._spacing)
 
     # --- asleep --------------------------------------------------------------------------------
@@ -98,13 +99,13 @@ class Checkpoints:
             self._begin(order["words"], order["folder"])
         except (OSError, ValueError, KeyError, WhenceError):
             _exit(1)  # there is no recording then, and the program is run from further up
-        self._spacing, self._made = float(order["spacing"]), 0
+        self._spacing, self._costs, self._made = float(order["spacing"]), float(order["costs"]), 0
 
     # --- on the way ----------------------------------------------------------------------------
 
     def _copy(self) -> float:
         """Leave a copy of this process behind; the seconds until the next one."""
-        return float(_passages.aside(self._copied))
+        return float(_passages.aside(aside(self._copied)))
 
     def _copied(self) -> float:
         try:
@@ -140,7 +141,7 @@ class Checkpoints:
         if made < 0:
             return self._without("no process can be made")
         answer = self._answer()
-        return answer if answer < 0 else max(answer, _COSTS_AT_MOST * (_time_used() - began))
+        return answer if answer < 0 else max(answer, self._costs * (_time_used() - began))
 
     def _announce(self, calls: int, orders: int) -> None:
         """In a copy: where it sleeps, and the way to ask it."""

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 MOST_WRITTEN = 16 * 2**20
 """No copy of the process is made while so many bytes would have to be copied with it."""
 _CHUNK = 2**20
-_ONCE = os.O_CREAT | os.O_EXCL | os.O_TRUNC | getattr(os, "O_TMPFILE", 0) & ~os.O_DIRECTORY
+_LASTING = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
+"""What was said when a file was opened and goes on to matter."""
 _NUMBERS, _INFO, _MAPS, _TASKS = (f"/proc/self/{name}" for name in ("fd", "fdinfo", "maps", "task"))
 _EVENT_LOOP, _NO_FILE = "anon_inode:[eventpoll]", "anon_inode:"
 
@@ -146,7 +147,7 @@ def take_up(every: Collection[Held], before: str, sandbox: str) -> None:
         place = sandbox + name.removeprefix(before) if inside else f"{sandbox}.{each.number}"
         os.makedirs(os.path.dirname(place), exist_ok=True)
         _copy(each.copy, place, each.size)
-        _put(each, os.open(place, each.flags & ~_ONCE | os.O_CLOEXEC))
+        _put(each, os.open(place, each.flags & _LASTING | os.O_CLOEXEC))
         if not inside:
             os.unlink(place)
     for each in every:
@@ -160,7 +161,7 @@ def take_up(every: Collection[Held], before: str, sandbox: str) -> None:
 
 def _reopen(each: Held) -> None:
     """What is only read may have been written to since, by another descriptor."""
-    opened = os.open(f"{_NUMBERS}/{each.number}", each.flags & ~_ONCE | os.O_CLOEXEC)
+    opened = os.open(f"{_NUMBERS}/{each.number}", each.flags & _LASTING | os.O_CLOEXEC)
     status = os.fstat(opened)
     if (status.st_size, status.st_mtime_ns) != (each.size, each.changed):
         os.close(opened)

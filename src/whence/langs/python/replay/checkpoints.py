@@ -49,6 +49,8 @@ MOST_MEMORY = 256 * 2**20
 """So many bytes they have at most, together; what they share is counted once."""
 FIRST_SPACING = 0.1
 """Seconds of the program between two of them, at first."""
+COSTS = 20
+"""The program runs at least so many times as long as it takes to make one."""
 _LONGEST = 2**16
 _PATIENCE = 30.0
 _GRACE = 3.0
@@ -149,7 +151,7 @@ class Checkpoints:
             output = folder / OUTPUT
             order = {
                 "words": [*wishes(folder)], "folder": name, "output": str(output),
-                "spacing": self._spacing,
+                "spacing": self._spacing, "costs": COSTS,
             }  # fmt: skip
             self._asked_now = self._nearest(ordinal)
             worker = self._asked(self._asked_now, order)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from worldly_programs import PROGRAMS, World
 
 from whence.cli.main import main
 from whence.errors import WhenceError
@@ -28,22 +29,14 @@ pytestmark = [
     pytest.mark.skipif(bool(checkpoints.obstacle()), reason=checkpoints.obstacle()),
 ]
 
-STEPS = 40
-USES_TIME = """
-    def used():
-        total = 0
-        for number in range(60_000):
-            total += number * number
-        return total
-"""
+STEPS = 12
 
 
 class Run:
     """A recording, and its program, which is run again from checkpoints."""
 
     def __init__(self, folder: Path, source: str, *options: str) -> None:
-        text = textwrap.dedent(USES_TIME) + textwrap.dedent(source)
-        (folder / "program.py").write_text(text)
+        (folder / "program.py").write_text(textwrap.dedent(source))
         self.folder, self.path = folder, folder / "run.whence"
         words = ["record", "--journal", *options, "-o", str(self.path), "program.py"]
         command = [sys.executable, "-m", "whence", *words]
@@ -80,7 +73,9 @@ class Run:
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "FIRST_SPACING", 0.01)
+    """A checkpoint at every call, as long as there are not too many."""
+    monkeypatch.setattr(checkpoints, "FIRST_SPACING", 1e-9)
+    monkeypatch.setattr(checkpoints, "COSTS", 0)
 
 
 @pytest.fixture
@@ -119,7 +114,6 @@ FILES = f"""
     more = open("more.txt", "a")
 
     def step(number):
-        used()
         log.write(f"{{number}}\\n")
         more.write(f"{{number}}\\n")
         line, piece = read.readline(), os.read(below, 5)
@@ -157,7 +151,6 @@ STATE = f"""
     ready, told = os.pipe()
 
     def step(number):
-        used()
         opened = os.open("program.py", os.O_RDONLY)
         os.close(opened)
         loop = asyncio.get_running_loop()
@@ -187,24 +180,24 @@ UNLIKE = """
     import mmap, threading
 
     def step(number):
-        return used(), number
+        return number
 
     held = threading.Event()
     thread = threading.Thread(target=held.wait)
     thread.start()
-    [step(number) for number in range(8)]
+    [step(number) for number in range(3)]
     held.set()
     thread.join()
     files = [open("program.py"), open("program.py")]
-    [step(number) for number in range(8)]
+    [step(number) for number in range(3)]
     [file.close() for file in files]
     memory = mmap.mmap(-1, 4096)
-    [step(number) for number in range(8)]
+    [step(number) for number in range(3)]
     memory.close()
     file = open("large", "w+")
     file.write("x" * (17 * 2**20))
     file.flush()
-    [step(number) for number in range(8)]
+    [step(number) for number in range(3)]
 """
 
 
@@ -216,10 +209,10 @@ def test_where_no_copy_would_be_the_same_there_is_none_and_it_is_said(
     ended.append(run)
     nodes = run.nodes("step")
     for node, why in (
-        (nodes[7], "threads are active"),
-        (nodes[15], "program.py is open twice"),
-        (nodes[23], "memory that is shared"),
-        (nodes[31], "open for writing, and large"),
+        (nodes[2], "threads are active"),
+        (nodes[5], "program.py is open twice"),
+        (nodes[8], "memory that is shared"),
+        (nodes[11], "open for writing, and large"),
     ):
         recorded = run.tree.call(run.tree.position(node))
         assert run.reruns.whole(node).outcome == recorded.outcome
@@ -230,7 +223,7 @@ def test_where_no_copy_would_be_the_same_there_is_none_and_it_is_said(
 
 STEADY = f"""
     def step(number):
-        return used() + number
+        return number * number
 
     def all_steps():
         return [step(number) for number in range({STEPS})]
@@ -248,7 +241,7 @@ def test_never_more_sleep_than_are_allowed(
     monkeypatch.setattr(checkpoints, "MOST", 3)
     run.looks_again_at("step")
     assert 1 <= len(run.sleeping) <= 3
-    assert run.sleeping._spacing > 0.01
+    assert run.sleeping._spacing > checkpoints.FIRST_SPACING
     monkeypatch.setattr(checkpoints, "MOST_MEMORY", 0)
     run.reruns.lines(run.nodes("step")[STEPS // 4])
     assert len(run.sleeping) <= 1, "one that is asked is not dropped"
@@ -290,7 +283,7 @@ def test_a_program_that_closes_all_its_descriptors_is_run_again_all_the_same(
         import os
 
         def step(number):
-            return used() + number
+            return number * number
 
         step(1)
         os.closerange(600, 900)
@@ -312,8 +305,9 @@ def test_a_session_that_ends_leaves_no_process_behind(tmp_path: Path) -> None:
 
 
 KILLED = """
-import sys, threading, time
+import sys, time
 from pathlib import Path
+from whence.langs.python.replay import checkpoints
 from whence.langs.python.replay.materializing import materializable
 from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.replay.windows import Replay
@@ -321,6 +315,7 @@ from whence.langs.python.trace.opening import open_trace
 path, *nodes = sys.argv[1:]
 reruns = ProgramReruns(Path(path), materializable(Path(path), open_trace(Path(path))))
 reruns.windows.replay = Replay.CHECKPOINTS
+checkpoints.FIRST_SPACING, checkpoints.COSTS = 1e-9, 0
 for node in nodes:
     print(node, flush=True)
     reruns.lines(int(node))
@@ -329,17 +324,20 @@ time.sleep(100)
 
 
 def test_a_session_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
-    endless = STEADY + "\n    while True:\n        step(1)\n"
-    (tmp_path / "program.py").write_text(textwrap.dedent(USES_TIME) + textwrap.dedent(endless))
-    words = ["record", "--journal", "--call-limit", "500", "-o", "run.whence", "program.py"]
-    command = [sys.executable, "-m", "whence", *words]
-    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=60)
-    nodes = ["20", "490"]
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "run.whence"), *nodes]
+    lasting = """
+    def last():
+        for _ in range(20_000_000):
+            pass
+
+    last()
+    """
+    run = Run(tmp_path, STEADY + lasting)
+    nodes = [str(each) for each in (run.nodes("step")[3], *run.nodes("last"))]
+    command = [sys.executable, "-c", KILLED, str(run.path), *nodes]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as session:
         assert session.stdout is not None
         assert [session.stdout.readline().strip() for _ in nodes] == nodes
-        while len(processes_in(tmp_path)) < 3:  # one that sleeps, one that runs, one that it left
+        while len(processes_in(tmp_path)) < STEPS:
             time.sleep(0.01)
         session.send_signal(signal.SIGKILL)
     assert gone(tmp_path)
@@ -361,3 +359,25 @@ def test_replay_off_never_runs_the_program_and_says_so(
         with pytest.raises(WhenceError, match="--replay=off"):
             wish(top)
     assert run.windows.runs == 0
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("name", [each for each in PROGRAMS if PROGRAMS[each].refused is None])
+def test_programs_that_depend_on_the_world_go_on_from_every_call_as_they_did(
+    name: str, tmp_path: Path
+) -> None:
+    world = World(tmp_path, PROGRAMS[name])
+    tree = open_trace(world.recording)
+    reruns = ProgramReruns(world.recording, tree)
+    windows = reruns.windows
+    windows.replay = Replay.CHECKPOINTS
+    nodes = [tree.id(each) for each in np.flatnonzero(tree.details > 0).tolist()][:40]
+    try:
+        for count, node in enumerate([nodes[-1], *nodes, *reversed(nodes)], 1):
+            with windows.run(node, 1):
+                assert windows.runs == count, windows.told()
+    except WhenceError as problem:
+        assert PROGRAMS[name].if_refused, problem
+    finally:
+        windows.close()
