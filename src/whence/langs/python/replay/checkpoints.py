@@ -16,6 +16,7 @@ import contextlib
 import fcntl
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -54,7 +55,7 @@ COSTS = 20
 _LONGEST = 2**16
 _PATIENCE = 30.0
 _GRACE = 3.0
-_HIGH = 700
+_HIGH, _ROOM = 700, 24
 _NO_CALL = 2**64 - 2
 
 
@@ -197,6 +198,7 @@ class Checkpoints:
         if "without" in told:
             self.why_not = str(told["without"])
         if "calls" in told and descriptors:
+            os.set_inheritable(descriptors[0], False)
             self._others.append(_Sleeper(told["calls"], told["process"], descriptors[0]))
             self._keep_within_budget()
             with contextlib.suppress(OSError):
@@ -284,11 +286,13 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _high(descriptor: int) -> int:
-    """The same under a number that no program sees."""
+    """The same under a number that programs hardly come to."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    high = _HIGH if most == resource.RLIM_INFINITY else max(3, min(_HIGH, most - _ROOM))
     with contextlib.suppress(OSError):
-        return fcntl.fcntl(descriptor, fcntl.F_DUPFD, _HIGH)
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD, high)
     with Path(os.devnull).open("r+b") as nothing:  # we have no terminal
-        return fcntl.fcntl(nothing.fileno(), fcntl.F_DUPFD, _HIGH)
+        return fcntl.fcntl(nothing.fileno(), fcntl.F_DUPFD, high)
 
 
 def _memory(process: int) -> int:

@@ -304,7 +304,7 @@ def test_a_session_that_ends_leaves_no_process_behind(tmp_path: Path) -> None:
     assert not processes_in(tmp_path)
 
 
-KILLED = """
+SESSION = """
 import sys, time
 from pathlib import Path
 from whence.langs.python.replay import checkpoints
@@ -312,15 +312,33 @@ from whence.langs.python.replay.materializing import materializable
 from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.replay.windows import Replay
 from whence.langs.python.trace.opening import open_trace
-path, *nodes = sys.argv[1:]
+what, path, *nodes = sys.argv[1:]
 reruns = ProgramReruns(Path(path), materializable(Path(path), open_trace(Path(path))))
 reruns.windows.replay = Replay.CHECKPOINTS
 checkpoints.FIRST_SPACING, checkpoints.COSTS = 1e-9, 0
 for node in nodes:
     print(node, flush=True)
-    reruns.lines(int(node))
-time.sleep(100)
+    getattr(reruns, what)(int(node))
+print(reruns.windows.runs, "runs", reruns.how, flush=True)
+time.sleep(100 if what == "lines" else 0)
 """
+
+
+def test_a_call_is_stepped_through_from_a_checkpoint(tmp_path: Path) -> None:
+    pexpect = pytest.importorskip("pexpect")
+    run = Run(tmp_path, STEADY)
+    nodes = [str(run.nodes("step")[place]) for place in (9, 4)]
+    command = ["-c", SESSION, "debug", str(run.path), *nodes]
+    child = pexpect.spawn(sys.executable, command, encoding="utf-8", timeout=30)
+    for number in ("9", "4"):
+        child.expect_exact("step()")
+        child.expect_exact("(pdb) ")
+        child.sendline("p f'number {number}'")
+        child.expect_exact(f"'number {number}'")
+        child.sendline("quit")
+    child.expect(r"2 runs from \d+ checkpoints")
+    child.expect(pexpect.EOF)
+    assert gone(tmp_path)
 
 
 def test_a_session_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
@@ -333,7 +351,7 @@ def test_a_session_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> No
     """
     run = Run(tmp_path, STEADY + lasting)
     nodes = [str(each) for each in (run.nodes("step")[3], *run.nodes("last"))]
-    command = [sys.executable, "-c", KILLED, str(run.path), *nodes]
+    command = [sys.executable, "-c", SESSION, "lines", str(run.path), *nodes]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as session:
         assert session.stdout is not None
         assert [session.stdout.readline().strip() for _ in nodes] == nodes
