@@ -76,7 +76,7 @@ class Checkpoints:
                 _close(orders)
                 self._go_on(order, files, length)
                 return
-            self._say({"worker": process})
+            self._say({"worker": process, "order": order["number"]})
 
     def _order(self, orders: int, files: Sequence[Held]) -> dict[str, Any]:
         text = b""

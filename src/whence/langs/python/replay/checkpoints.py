@@ -152,7 +152,7 @@ class Checkpoints:
             output = folder / OUTPUT
             order = {
                 "words": [*wishes(folder)], "folder": name, "output": str(output),
-                "spacing": self._spacing, "costs": COSTS,
+                "number": self._count, "spacing": self._spacing, "costs": COSTS,
             }  # fmt: skip
             self._asked_now = self._nearest(ordinal)
             worker = self._asked(self._asked_now, order)
@@ -179,14 +179,18 @@ class Checkpoints:
                 raise NotRunOn("the program was started again, and did not come to run")
             if not _readable([self._control], min(left, 1.0)):
                 continue
-            number = self._listen().get("worker")
-            if number is not None and number <= 0:
-                break
-            if number is not None:
+            told = self._listen()
+            number = told.get("worker", 0)
+            if number > 0 and told["order"] == order["number"]:
                 try:
                     return _Worker(os.pidfd_open(number), self._control, self._listen)
                 except ProcessLookupError:
                     return None
+            if number > 0:  # nobody waits for it any more
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+            elif number < 0:
+                break
         raise NotRunOn("no process could be made to run the program on")
 
     # --- what they say -------------------------------------------------------------------------

@@ -221,20 +221,27 @@ class Windows:
         more, from the start.
         """
         self.check_allowed()
-        sleeping, ordinal = self._sleeping(), self.ordinal(node)
         with ExitStack() as stack:
             while True:
-                again = sleeping is not None and sleeping.is_before(ordinal)
+                sleeping = self._sleeping()
+                again = sleeping is not None and sleeping.is_before(self.ordinal(node))
                 try:
                     run = stack.enter_context(self._run(node, budget, wishes, descriptors))
                     found = judged(*run)
                     break
-                except (WentAnotherWay, NotRunOn):
-                    if sleeping is None or not again:
-                        raise
+                except (WentAnotherWay, NotRunOn) as problem:
                     stack.close()
-                    sleeping.drop()
+                    self._give_up(problem)
+                    if not again:
+                        raise
             yield found, run[2]
+
+    def _give_up(self, problem: CannotRepeat) -> None:
+        """Nothing that such a run has left behind is believed."""
+        if isinstance(problem, NotRunOn):
+            self.close()
+        elif self.checkpoints is not None:
+            self.checkpoints.drop()
 
     @contextmanager
     def _run(

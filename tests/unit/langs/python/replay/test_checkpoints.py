@@ -296,6 +296,21 @@ def test_a_program_that_closes_all_its_descriptors_is_run_again_all_the_same(
     assert run.windows.runs == 2
 
 
+@pytest.mark.usefixtures("often")
+def test_where_the_processes_are_gone_the_program_is_started_anew(
+    tmp_path: Path, ended: list[Run]
+) -> None:
+    run = Run(tmp_path, STEADY)
+    ended.append(run)
+    first, *_, last = run.nodes("step")
+    assert run.reruns.lines(last)
+    for process in processes_in(tmp_path):
+        os.kill(process, signal.SIGKILL)
+    assert gone(tmp_path)
+    assert run.reruns.lines(first)
+    assert run.windows.runs == 3
+
+
 def test_a_session_that_ends_leaves_no_process_behind(tmp_path: Path) -> None:
     run = Run(tmp_path, STEADY)
     run.reruns.lines(run.nodes("step")[-1])
