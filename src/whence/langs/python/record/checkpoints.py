@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from whence.errors import WhenceError
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.held_files import CannotCopy, Held, held, let_go, take_up
 from whence.langs.python.record.journal import _passages
@@ -37,6 +36,7 @@ _LONGEST = 2**16
 _LOOPS_HAVE_PROCESSES = sys.version_info < (3, 12)
 _NEVER = -1.0
 _WAITS = 4
+"""By the clock a copy may take so many times as long as by its own time."""
 # A program may put something else in their place.
 _read, _write, _close, _fstat, _exit = os.read, os.write, os.close, os.fstat, os._exit
 _time_used, _clock = time.process_time, time.monotonic
@@ -68,15 +68,22 @@ class Checkpoints:
     # --- asleep --------------------------------------------------------------------------------
 
     def _sleep(self, orders: int, files: Sequence[Held], length: int) -> None:
-        """Wait for orders, each of which a child goes on with."""
-        while True:
-            order = self._order(orders, files)
-            process = _recorder.fork_worker()
-            if process == 0:
-                _close(orders)
-                self._go_on(order, files, length)
-                return
-            self._say({"worker": process, "order": order["number"]})
+        """Wait for orders, each of which a child goes on with.
+
+        Whatever is in the way of that, the program does not go on: then there is no recording, and
+        it is run from further up.
+        """
+        try:
+            while True:
+                order = self._order(orders, files)
+                process = _recorder.fork_worker()
+                if process == 0:
+                    _close(orders)
+                    self._go_on(order, files, length)
+                    return
+                self._say({"worker": process, "order": order["number"]})
+        except BaseException:
+            _exit(1)
 
     def _order(self, orders: int, files: Sequence[Held]) -> dict[str, Any]:
         text = b""
@@ -87,19 +94,15 @@ class Checkpoints:
                 let_go(files)
                 _exit(0)
             text += piece
-        order = json.loads(text)
-        assert isinstance(order, dict)
+        order: dict[str, Any] = json.loads(text)
         return order
 
     def _go_on(self, order: dict[str, Any], files: Sequence[Held], length: int) -> None:
         """As the process that the order is for."""
-        try:
-            before, after = self._journal.moved(order["folder"])
-            take_up(files, before, after)
-            self._recording.moved(order["output"], length)
-            self._begin(order["words"], order["folder"])
-        except (OSError, ValueError, KeyError, WhenceError):
-            _exit(1)  # there is no recording then, and the program is run from further up
+        before, after = self._journal.moved(order["folder"])
+        take_up(files, before, after)
+        self._recording.moved(order["output"], length)
+        self._begin(order["words"], order["folder"])
         self._spacing, self._costs, self._made = float(order["spacing"]), float(order["costs"]), 0
 
     # --- on the way ----------------------------------------------------------------------------
@@ -144,7 +147,6 @@ class Checkpoints:
         answer = self._answer()
         if answer < 0:
             return _NEVER
-        # Where others keep the machine busy, it takes longer than its time.
         taken = max(_time_used() - used, (_clock() - began) / _WAITS)
         return max(answer, self._costs * taken)
 
