@@ -173,20 +173,16 @@ class Windows:
         where = END if at_end else START
 
         def wishes(_: Path) -> list[str]:
-            talks = f"{source}:{target}:{where}"
-            return ["--lines-of", wanted.text(), "--debugger", talks]
+            sleeping = self._sleeping()
+            source, target = given if sleeping is None else sleeping.terminal
+            return ["--lines-of", wanted.text(), "--debugger", f"{source}:{target}:{where}"]
 
         def arrived(_: Path, played: Played, place: Path) -> None:
             if not (place / ARRIVED).exists():
                 raise diverged(played.problem or "another call was made in its place")
 
-        with _talking() as given:
-            source, target = given
-            sleeping = self._sleeping()
-            if sleeping is not None:
-                source, target = sleeping.terminal
-            with self._believed(node, 1, wishes, arrived, given):
-                pass
+        with _talking() as given, self._believed(node, 1, wishes, arrived, given):
+            pass
 
     def tried(self, node: int, wanted: Wanted, text: str) -> ColumnTree:
         """The run in which something else comes of a call; it is recorded how that run ends."""
@@ -253,8 +249,10 @@ class Windows:
     ) -> Iterator[tuple[Path, Played, Path]]:
         """A run up to the end of a call without the bounds of the first: what it recorded, how it
         went, and its folder."""
-        ordinal, progress = self.ordinal(node), self._progress(node)
-        limit = _A_DAY if descriptors else time_allowed(self.recording, self.tree, TIME_LIMIT)
+        ordinal = self.ordinal(node)
+        limit, progress = time_allowed(self.recording, self.tree, TIME_LIMIT), self._progress(node)
+        if descriptors:  # a person talks to it
+            limit, progress = _A_DAY, lambda calls: None
 
         def words(place: Path) -> list[str]:
             return ["--window", f"{ordinal}:{budget}", *wishes(place)]
