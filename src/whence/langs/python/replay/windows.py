@@ -309,7 +309,7 @@ class Windows:
             return "from its start, and from checkpoints after that"
         count, why = len(sleeping), sleeping.why_not
         if not count:
-            return f"from its start: there is no checkpoint{f', {why}' if why else ''}"
+            return f"from its start: there is no checkpoint{f', {why}' if why else ' yet'}"
         told = f"from {count} checkpoint{'s' if count != 1 else ''}, {sleeping.memory >> 20:,} MB"
         return f"{told}; none where {why}" if why else told
 

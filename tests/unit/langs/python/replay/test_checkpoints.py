@@ -386,6 +386,8 @@ def test_replay_off_never_runs_the_program_and_says_so(
     assert main(["debug", str(run.path), *words, "--replay", "off"]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert said.count("--replay=off forbids that") >= 3
+    assert main(["zoom", str(run.path), "all_steps", "--replay", "off"]) == 2
+    assert "--replay=off forbids that" in capsys.readouterr().err
     run.windows.replay = Replay.OFF
     (top,) = run.nodes("all_steps")
     for wish in (run.reruns.whole, run.reruns.lines):
