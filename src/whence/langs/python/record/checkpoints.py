@@ -39,6 +39,7 @@ _WAITS = 4
 """By the clock a copy may take so many times as long as by its own time."""
 # A program may put something else in their place.
 _read, _write, _close, _fstat, _exit = os.read, os.write, os.close, os.fstat, os._exit
+_pipe, _getpid, _dumps, _loads = os.pipe, os.getpid, json.dumps, json.loads
 _time_used, _clock = time.process_time, time.monotonic
 
 
@@ -94,7 +95,7 @@ class Checkpoints:
                 let_go(files)
                 _exit(0)
             text += piece
-        order: dict[str, Any] = json.loads(text)
+        order: dict[str, Any] = _loads(text)
         return order
 
     def _go_on(self, order: dict[str, Any], files: Sequence[Held], length: int) -> None:
@@ -119,7 +120,7 @@ class Checkpoints:
             return _NEVER
         used, began = _time_used(), _clock()
         self._made += 1
-        place = os.path.join(self._folder, f"held-{os.getpid()}-{self._made}")
+        place = os.path.join(self._folder, f"held-{_getpid()}-{self._made}")
         try:
             files = held(place, self._journal.sandbox, self._own)
         except CannotCopy as why:
@@ -128,7 +129,7 @@ class Checkpoints:
             return self._without(str(problem))
         calls, length = self._calls(), self._length()
         loop = _running_loop()
-        source, target = os.pipe()
+        source, target = _pipe()
         made = _recorder.fork_sleeper()
         if made == 0:
             high = moved_up(source)
@@ -152,8 +153,8 @@ class Checkpoints:
 
     def _announce(self, calls: int, orders: int) -> None:
         """In a copy: where it sleeps, and the way to ask it."""
-        told = {"calls": calls, "process": os.getpid()}
-        if not _recorder.send_descriptor(self._control, json.dumps(told).encode(), orders):
+        told = {"calls": calls, "process": _getpid()}
+        if not _recorder.send_descriptor(self._control, _dumps(told).encode(), orders):
             _exit(1)
 
     def _answer(self) -> float:
@@ -176,7 +177,7 @@ class Checkpoints:
 
     def _say(self, told: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
-            _write(self._control, json.dumps(told).encode())
+            _write(self._control, _dumps(told).encode())
 
     # --- where it stands -----------------------------------------------------------------------
 

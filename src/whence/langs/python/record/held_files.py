@@ -14,11 +14,16 @@ import os
 import stat
 import sys
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MOST_WRITTEN = 16 * 2**20
 """No copy of the process is made while so many bytes would have to be copied with it."""
 _CHUNK = 2**20
+# A program may put something else in their place.
+_open, _open_number, _close, _dup2, _fstat, _lseek = (
+    open, os.open, os.close, os.dup2, os.fstat, os.lseek
+)  # fmt: skip
+_listdir, _makedirs, _readlink, _unlink = os.listdir, os.makedirs, os.readlink, os.unlink
 _LASTING = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 """What was said when a file was opened and goes on to matter."""
 _NUMBERS, _INFO, _MAPS, _TASKS = (f"/proc/self/{name}" for name in ("fd", "fdinfo", "maps", "task"))
@@ -42,32 +47,37 @@ class Held:
     size: int = 0
     changed: int = 0
     copy: str = ""
-    """Where the content is, if the program writes to it."""
+    """Where its content was copied to, if it is written."""
     watched: tuple[tuple[int, int], ...] = ()
     """Of an event loop: descriptors, and what is waited for."""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is a file, and the program may write to it."""
+        return self.name != _EVENT_LOOP and self.flags & os.O_ACCMODE != os.O_RDONLY
 
 
 def held(folder: str, sandbox: str, own: Collection[int]) -> list[Held]:
     """All that has to be opened anew, what is written copied to a folder; `own` are whence's."""
-    if len(os.listdir(_TASKS)) > 1:
+    if len(_listdir(_TASKS)) > 1:
         raise CannotCopy("threads are active")
     _check_memory(os.path.dirname(folder), sandbox)
     found: list[Held] = []
     seen: set[tuple[int, int]] = set()
     room = MOST_WRITTEN
-    for number in sorted(map(int, os.listdir(_NUMBERS))):
+    for number in sorted(map(int, _listdir(_NUMBERS))):
         try:
-            status = os.fstat(number)
+            status = _fstat(number)
         except OSError:  # that of the listing itself
             continue
         each = None if number in own else _held(number, status)
         if each is None:
             continue
-        if (status.st_dev, status.st_ino) in seen:
-            raise CannotCopy(f"{each.name} is open twice")
-        if not each.watched and stat.S_ISREG(status.st_mode):
+        if stat.S_ISREG(status.st_mode):
+            if (status.st_dev, status.st_ino) in seen:  # they may share the place in it
+                raise CannotCopy(f"{each.name} is open twice")
             seen.add((status.st_dev, status.st_ino))
-        if each.copy:
+        if each.is_written:
             room -= each.size
             if room < 0:
                 raise CannotCopy(f"{each.name} is open for writing, and large")
@@ -77,7 +87,7 @@ def held(folder: str, sandbox: str, own: Collection[int]) -> list[Held]:
 
 def _held(number: int, status: os.stat_result) -> Held | None:
     """What is known of a descriptor; None if nothing has to be done about it."""
-    name = os.readlink(f"{_NUMBERS}/{number}")
+    name = _readlink(f"{_NUMBERS}/{number}")
     inherited = not fcntl.fcntl(number, fcntl.F_GETFD) & fcntl.FD_CLOEXEC
     flags = fcntl.fcntl(number, fcntl.F_GETFL)
     if name == _EVENT_LOOP:
@@ -86,14 +96,12 @@ def _held(number: int, status: os.stat_result) -> Held | None:
         raise CannotCopy(f"it holds {name.removeprefix(_NO_FILE)}")
     if not stat.S_ISREG(status.st_mode):
         return None  # nothing comes from it, and nothing gets there: that is the journal's
-    writes = flags & os.O_ACCMODE != os.O_RDONLY
-    place = os.lseek(number, 0, os.SEEK_CUR)
-    known = status.st_size, status.st_mtime_ns
-    return Held(number, flags, inherited, name, place, *known, copy="written" if writes else "")
+    place = _lseek(number, 0, os.SEEK_CUR)
+    return Held(number, flags, inherited, name, place, status.st_size, status.st_mtime_ns)
 
 
 def _watched(number: int) -> Iterator[tuple[int, int]]:
-    with open(f"{_INFO}/{number}", encoding="ascii") as file:
+    with _open(f"{_INFO}/{number}", encoding="ascii") as file:
         for line in file:
             words = line.split()
             if words[:1] == ["tfd:"]:
@@ -102,7 +110,7 @@ def _watched(number: int) -> Iterator[tuple[int, int]]:
 
 def _check_memory(folder: str, sandbox: str) -> None:
     """Memory that a copy would share with this process, other than whence's own."""
-    with open(_MAPS, "rb") as file:
+    with _open(_MAPS, "rb") as file:
         for line in file:
             words = line.split(maxsplit=5)
             if words[1][1:2] == b"w" and words[1].endswith(b"s"):
@@ -112,17 +120,16 @@ def _check_memory(folder: str, sandbox: str) -> None:
 
 
 def _copied(each: Held, folder: str) -> Held:
-    if not each.copy:
+    if not each.is_written:
         return each
-    os.makedirs(folder, exist_ok=True)
+    _makedirs(folder, exist_ok=True)
     copy = os.path.join(folder, str(each.number))
     _copy(f"{_NUMBERS}/{each.number}", copy, each.size)
-    return Held(each.number, each.flags, each.inherited, each.name, each.place, each.size,
-                each.changed, copy)  # fmt: skip
+    return replace(each, copy=copy)
 
 
 def _copy(source: str, target: str, size: int) -> None:
-    with open(source, "rb") as file, open(target, "wb") as copy:
+    with _open(source, "rb") as file, _open(target, "wb") as copy:
         while size > 0:
             piece = file.read(min(size, _CHUNK))
             if not piece:
@@ -137,7 +144,7 @@ def take_up(every: Collection[Held], before: str, sandbox: str) -> None:
     `before` is the folder that these had. An `OSError` says that it cannot be.
     """
     for each in every:
-        if each.watched or each.name == _EVENT_LOOP:
+        if each.name == _EVENT_LOOP:
             continue
         if not each.copy:
             _reopen(each)
@@ -145,34 +152,34 @@ def take_up(every: Collection[Held], before: str, sandbox: str) -> None:
         name = each.name.removesuffix(" (deleted)")
         inside = name.startswith(before + os.sep) and name == each.name
         place = sandbox + name.removeprefix(before) if inside else f"{sandbox}.{each.number}"
-        os.makedirs(os.path.dirname(place), exist_ok=True)
+        _makedirs(os.path.dirname(place), exist_ok=True)
         _copy(each.copy, place, each.size)
-        _put(each, os.open(place, each.flags & _LASTING | os.O_CLOEXEC))
+        _put(each, _open_number(place, each.flags & _LASTING | os.O_CLOEXEC))
         if not inside:
-            os.unlink(place)
+            _unlink(place)
     for each in every:
         if each.name == _EVENT_LOOP:
             loop = sys.modules["select"].epoll()
             for number, events in each.watched:
                 loop.register(number, events)
-            os.dup2(loop.fileno(), each.number, inheritable=each.inherited)
+            _dup2(loop.fileno(), each.number, inheritable=each.inherited)
             loop.close()
 
 
 def _reopen(each: Held) -> None:
     """What is only read may have been written to since, by another descriptor."""
-    opened = os.open(f"{_NUMBERS}/{each.number}", each.flags & _LASTING | os.O_CLOEXEC)
-    status = os.fstat(opened)
+    opened = _open_number(f"{_NUMBERS}/{each.number}", each.flags & _LASTING | os.O_CLOEXEC)
+    status = _fstat(opened)
     if (status.st_size, status.st_mtime_ns) != (each.size, each.changed):
-        os.close(opened)
+        _close(opened)
         raise OSError(f"{each.name} has changed")
     _put(each, opened)
 
 
 def _put(each: Held, opened: int) -> None:
-    os.lseek(opened, each.place, os.SEEK_SET)
-    os.dup2(opened, each.number, inheritable=each.inherited)
-    os.close(opened)
+    _lseek(opened, each.place, os.SEEK_SET)
+    _dup2(opened, each.number, inheritable=each.inherited)
+    _close(opened)
 
 
 def let_go(every: Collection[Held]) -> None:
@@ -180,4 +187,4 @@ def let_go(every: Collection[Held]) -> None:
     for each in every:
         if each.copy:
             with contextlib.suppress(OSError):
-                os.unlink(each.copy)
+                _unlink(each.copy)
