@@ -3,26 +3,27 @@
     python bench/replay.py [--seconds 1 2 5 10] [--repeat 3]
 
 For each length a program of about so many seconds is run plain, recorded with a journal down to a
-few levels, and then one call after nine tenths of it is looked into, whose callees were only
-counted. Told are the seconds of CPU time (the median; others may use the machine meanwhile), what
-they are of those of the plain run, and the memory of the largest process. Times are of this
-machine; what can be compared are the ratios.
+few levels, and then calls after nine tenths of it are looked into, whose callees were only
+counted: by runs from the start, and by runs from checkpoints, of which the first makes these.
+Told are seconds by the clock (medians), what they are of those of the plain run, how many
+checkpoints there are in the end, and the memory that they have together. Times are of this machine,
+and of what else it does; what can be compared are the ratios.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from whence.langs.python.replay.materializing import materializable, windows_of
+from whence.langs.python.replay.windows import Replay
 from whence.langs.python.trace.opening import open_trace
 from whence.tree.memory import ColumnTree
 
@@ -53,29 +54,44 @@ def work(rounds):
 print(sum(work(int(sys.argv[1]))))
 """
 LEVELS = 3
-SHARE = 0.9
+LATE = 0.9
+LATER = 7
+"""So many calls are looked into after the first one, between nine tenths of the run and its end."""
 ROUNDS = 60
-
-
-def spent() -> float:
-    """The seconds of CPU time of this process and of those that it waited for."""
-    return sum(os.times()[:4])
 
 
 def timed(words: list[str], folder: Path) -> float:
     """The seconds that a command takes."""
-    began = spent()
+    began = time.perf_counter()
     subprocess.run(
         [sys.executable, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=3600
     )
-    return spent() - began
+    return time.perf_counter() - began
 
 
-def late_call(tree: ColumnTree) -> int:
-    """The position of a call that was only counted into, nine tenths into the run."""
+def late_calls(tree: ColumnTree) -> list[int]:
+    """The positions of calls that were only counted into, late in the run, not in their order."""
     hidden = np.flatnonzero(tree.columns.implicit)
     calls = hidden[tree.details[hidden] >= 0]
-    return int(calls[int(len(calls) * SHARE)])
+    shares = [LATE + (1 - LATE) * (number * 3 % LATER) / LATER for number in range(LATER + 1)]
+    return [int(calls[int(len(calls) * share)]) for share in shares]
+
+
+def looked_into(path: Path, replay: Replay, count: int) -> tuple[list[float], int, int]:
+    """The seconds for each of so many late calls; the checkpoints in the end, and their bytes."""
+    tree = materializable(path, open_trace(path))
+    windows = windows_of(path, tree)
+    windows.replay = replay
+    taken = []
+    for position in late_calls(tree)[:count]:
+        began = time.perf_counter()
+        tree.expand(position, 1)
+        taken.append(time.perf_counter() - began)
+    assert windows.runs == count, windows.told()
+    sleeping = windows.checkpoints
+    number, memory = (0, 0) if sleeping is None else (len(sleeping), sleeping.memory)
+    windows.close()
+    return taken, number, memory
 
 
 def measured(rounds: int, repeat: int, folder: Path) -> str:
@@ -86,23 +102,13 @@ def measured(rounds: int, repeat: int, folder: Path) -> str:
     record += ["-o", "run.whence", *words]
     recorded = median(timed(record, folder) for _ in range(repeat))
     path = folder / "run.whence"
-    taken, tree = [], open_trace(path)
-    for _ in range(repeat):
-        tree = materializable(path, open_trace(path))
-        began = spent()
-        tree.expand(late_call(tree), 1)
-        taken.append(spent() - began)
-    windows = windows_of(path, tree)
-    assert windows.runs == 1
-    calls, again = int(tree.columns.weight[0]), median(taken)
-    largest = max(
-        resource.getrusage(who).ru_maxrss
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return (
-        f"| {calls:,} | {plain:.1f} | {recorded:.1f} ({recorded / plain:.1f}) "
-        f"| {again:.1f} ({again / plain:.1f}) | {largest // 1024} |"
-    )
+    again = median(looked_into(path, Replay.RERUN, repeat)[0])
+    (first, *later), number, memory = looked_into(path, Replay.CHECKPOINTS, LATER + 1)
+    calls = int(open_trace(path).columns.weight[0])
+    cells = [f"{calls:,}", f"{plain:.1f}"]
+    cells += [f"{each:.2f} ({each / plain:.2f})" for each in (recorded, again, first)]
+    cells += [f"{median(later):.2f} ({median(later) / plain:.2f})", f"{again / median(later):.0f}"]
+    return f"| {' | '.join([*cells, str(number), str(memory >> 20)])} |"
 
 
 def main() -> None:
@@ -117,8 +123,9 @@ def main() -> None:
         empty = min(timed(["program.py", "0"], folder) for _ in range(3))
         few = min(timed(["program.py", str(ROUNDS)], folder) for _ in range(3))
         each = (few - empty) / ROUNDS
-        print("| calls | plain, s | recorded (× plain) | a late call (× plain) | MB |")
-        print("|---|---|---|---|---|")
+        print("seconds (× plain); the last columns: re-run ÷ later, checkpoints, their MB")
+        print("| calls | plain | recorded | re-run | first | later | ÷ | number | MB |")
+        print("|---|---|---|---|---|---|---|---|---|")
         for seconds in options.seconds:
             rounds = max(20, int(seconds / each))
             print(measured(rounds, options.repeat, folder), flush=True)

@@ -153,6 +153,10 @@ class Reruns(Protocol):
     def command(self) -> str:
         """What is run and where, for a person who has to allow it."""
 
+    @property
+    def how(self) -> str:
+        """From where it is run again, for a person."""
+
     def whole(self, node: int) -> Call:
         """The call with all that its values hold."""
 

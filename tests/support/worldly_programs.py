@@ -6,7 +6,17 @@ of the reason for which it is not run again as it was; None if it is.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import textwrap
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from whence.langs.python.replay.checking import Checked, check
+from whence.langs.python.trace.opening import open_trace
+
+USE = "def use(*values):\n    return values\n"
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,41 @@ class Program:
     def joins(self) -> bool:
         """Whether it can be one of several programs that run in one process."""
         return not (self.alone or self.refused or self.if_refused or self.stdin)
+
+
+class World:
+    """A home with a program in it that was recorded, and the recording elsewhere."""
+
+    def __init__(self, folder: Path, program: Program, *options: str):
+        self.home, self.recording = folder / "home", folder / "kept" / "run.whence"
+        (self.home / "tmp").mkdir(parents=True)
+        self.recording.parent.mkdir()
+        self.script = folder / "program.py"
+        self.script.write_text(USE + textwrap.dedent(program.source))
+        for name, content in program.files.items():
+            (self.home / name).parent.mkdir(exist_ok=True)
+            (self.home / name).write_text(content)
+        moved = {"HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), **program.variables}
+        words = ["record", "--journal", *options, "-o", str(self.recording), str(self.script)]
+        self.ran = subprocess.run(
+            [sys.executable, "-m", "whence", *words], cwd=self.home, env={**os.environ, **moved},
+            input=program.stdin, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        for name, changed in program.after.items():
+            if changed is None:
+                (self.home / name).unlink()
+            else:
+                (self.home / name).write_text(changed)
+
+    def state(self) -> dict[str, tuple[int, bytes | None]]:
+        """All that is in the home, with its content and the time of its last change."""
+        return {
+            str(path): (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else None)
+            for path in sorted(self.home.rglob("*"))
+        }
+
+    def check(self) -> Checked:
+        return check(self.recording, open_trace(self.recording), time_limit=30)
 
 
 PROGRAMS = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
@@ -16,8 +17,10 @@ from whence.app import Debugging
 from whence.cli import oracles
 from whence.cli.opening import (
     add_budget,
+    add_replay,
     freeze_right,
     graph_of,
+    replayed,
     reruns_of,
     sources_of,
     tell_reruns,
@@ -63,6 +66,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         search.add_argument(f"--{name}", action="store_true", help=words)
 
     add_budget(search)
+    add_replay(search)
 
     without = command.add_argument_group("without a person")
     without.add_argument(
@@ -167,6 +171,8 @@ def diagnose(
     )
     freeze_right(tree, debugging.judged_right)
     oracles.tell(asked, screen.note)
+    kept = ExitStack()
+    kept.enter_context(replayed(tree, provenance, options.replay))
     try:
         if journal is not None and journal.entries:
             screen.note(
@@ -186,12 +192,13 @@ def diagnose(
             else:
                 outcome, left = converse(debugging, screen, debugging.start([*wishes, *said]))
                 diagnosis = debugging.diagnosis(outcome, left)
+        write_report(options, debugging, diagnosis, screen.note)
     finally:
         if journal is not None:
             journal.close()
         if opened:
             opened.close()
-    write_report(options, debugging, diagnosis, screen.note)
+        kept.close()
     if debugging.failures and diagnosis.status is not Status.FOUND:
         raise WhenceError("; ".join(debugging.failures))
     return exit_code(diagnosis)

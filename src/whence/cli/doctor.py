@@ -12,6 +12,8 @@ from typing import Any
 
 import whence
 from whence.langs.python.record.choose import NATIVE, Candidate, candidates
+from whence.langs.python.record.journal.choosing import obstacle as no_journal
+from whence.langs.python.replay.checkpoints import obstacle as no_checkpoints
 from whence.tree import index
 
 _OPTIONAL = {
@@ -58,12 +60,22 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
                 yield f"  {'':<8} cure: {candidate.cure}"
     yield from (f"  {line}" for line in _weaknesses(usable))
     yield ""
+    yield "Running again"
+    yield from _running_again(bool(usable))
+    yield ""
     yield "Packages"
     for name, without in _OPTIONAL.items():
         yield f"  {name:<15} {_found(name) or f'no: {without}'}"
     yield ""
     folder = index.folder()
     yield f"Indexes of large trees are kept in {folder}{_trouble(str(folder))}"
+
+
+def _running_again(can_record: bool) -> Iterator[str]:
+    missing = no_journal(None) if can_record else "nothing records here"
+    yield f"  {'journal':<15} {f'no: {missing}' if missing else 'yes'}"
+    missing = "they need a journal" if missing else no_checkpoints()
+    yield f"  {'checkpoints':<15} {f'no: {missing}' if missing else 'yes'}"
 
 
 def _weaknesses(usable: list[Candidate]) -> Iterator[str]:

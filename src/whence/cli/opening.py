@@ -6,6 +6,7 @@ What a file is, is told by its beginning, never by its name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from whence.langs.python.recordings import latest
 from whence.langs.python.replay.following import FollowedProvenance
 from whence.langs.python.replay.materializing import NODE_BUDGET, Below, materializable
 from whence.langs.python.replay.shadowing import ShadowedProvenance, Watch, unwatched
+from whence.langs.python.replay.windows import Replay
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import is_trace
@@ -62,6 +64,31 @@ def with_budget(tree: Tree, budget: int) -> None:
     """Let so many calls come to light at once, where those that were only counted can be had."""
     for source, below in _deeper(tree):
         source.deeper = replace(below, budget=budget)
+
+
+def add_replay(group: Any) -> None:
+    """The option of all commands that hold a session."""
+    group.add_argument(
+        "--replay", choices=[each.value for each in Replay], default=Replay.CHECKPOINTS.value,
+        help="how the program of a recording is run again where a question needs it: off: never; "
+        "rerun: from its start; checkpoints: from the nearest of the sleeping copies of it that "
+        "the runs before have left, where there can be any (default: checkpoints)",
+    )  # fmt: skip
+
+
+@contextmanager
+def replayed(tree: Tree, provenance: Provenance | None, how: str) -> Iterator[None]:
+    """While a session is held: let the program be run again in this way, and in no other."""
+    every = [below.windows for _, below in _deeper(tree)]
+    if isinstance(provenance, FollowedProvenance):
+        every.append(provenance.reruns.windows)
+    for windows in every:
+        windows.replay = Replay(how)
+    try:
+        yield
+    finally:
+        for windows in every:
+            windows.close()
 
 
 def tell_reruns(tree: Tree, show: Callable[[str, int, int], object]) -> None:

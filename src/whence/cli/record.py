@@ -23,6 +23,7 @@ from whence.langs.python.record.repeatable import aside, directly, pinned
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 
 if TYPE_CHECKING:
+    from whence.langs.python.record.checkpoints import Checkpoints
     from whence.langs.python.zoom.watching import Watch
 
 _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNCTION) [ARGS]"
@@ -201,7 +202,7 @@ def _configure_rerun(command: argparse.ArgumentParser) -> None:
     """What whence itself asks for when it starts a program, or runs one again."""
     for option in (
         "--repeatable", "--lines-of", "--lines-to", "--zoom-of", "--zoom-to", "--play", "--sandbox",
-        "--debugger", "--trial", "--freezing",
+        "--debugger", "--trial", "--freezing", "--checkpoints",
     ):  # fmt: skip
         command.add_argument(option, help=argparse.SUPPRESS)
     for option in ("--whole-calls", "--window"):
@@ -246,19 +247,14 @@ def run(options: argparse.Namespace) -> NoReturn:
     under_way.append(recording)
     verbose, quiet = options.verbose, options.quiet
 
-    watch = None
-    if options.lines_to:
-        watch = LineWatch(Wanted.from_text(options.lines_of), options.lines_to)
-
+    watch = _line_watch(options)
     journal = journal_of(options, settings.output, recording)
     zoom = _zoom(options, recording, journal) if options.zoom_of else None
 
     def start() -> None:
         recording.start()
         if options.window:
-            from whence.langs.python.record.arrival import await_call
-
-            await_call(options, lambda: finished(STOPPED, "it was wanted up to here"), watch)
+            await_window(options)
         elif watch is not None:
             watch.start()
         if options.freezing:
@@ -267,6 +263,22 @@ def run(options: argparse.Namespace) -> NoReturn:
             journal.start()
         if options.call_limit is not None or options.depth_limit is not None:
             _set_limits(options, finished)
+        if checkpoints is not None:
+            checkpoints.wait()
+
+    def await_window(wishes: argparse.Namespace) -> None:
+        from whence.langs.python.record.arrival import await_call
+
+        await_call(wishes, lambda: finished(STOPPED, "it was wanted up to here"), watch)
+
+    def asked_for(wishes: argparse.Namespace) -> None:
+        nonlocal watch
+        watch = _line_watch(wishes)
+        await_window(wishes)
+
+    checkpoints = None
+    if options.checkpoints:
+        checkpoints = _checkpoints(options, recording, journal, asked_for)
 
     def finished(how: int, value: object) -> None:
         if journal is not None:
@@ -293,6 +305,38 @@ def _start_freezing(order: str, rules: UserCodeRules) -> None:
     for name in set(sys.modules) - known:
         if name.partition(".")[0] != "whence":
             del sys.modules[name]
+
+
+def _line_watch(options: argparse.Namespace) -> LineWatch | None:
+    if not options.lines_to:
+        return None
+    return LineWatch(Wanted.from_text(options.lines_of), options.lines_to)
+
+
+def _checkpoints(
+    options: argparse.Namespace,
+    recording: Recording,
+    journal: Journal | None,
+    asked_for: Callable[[argparse.Namespace], None],
+) -> Checkpoints:
+    """The program begins when it is known what for; that is said with the options of a re-run."""
+    from whence.langs.python.record.checkpoints import Checkpoints
+    from whence.langs.python.record.journal.playing import JournalPlayer
+    from whence.langs.python.record.native_backend import NativeBackend
+
+    backend = recording.backend
+    assert isinstance(backend, NativeBackend)
+    assert isinstance(journal, JournalPlayer)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    _configure_rerun(parser)
+
+    def begin(words: Sequence[str], folder: str) -> None:
+        wishes = parser.parse_args(words)
+        wishes.sandbox = folder
+        backend.go_on(wishes.window, wishes.whole_calls)
+        asked_for(wishes)
+
+    return Checkpoints(options.checkpoints, recording, journal, begin)
 
 
 def _zoom(options: argparse.Namespace, recording: Recording, journal: Journal | None) -> Watch:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.cli import diagnosing
-from whence.cli.opening import open_any, reruns_of, sources_of
+from whence.cli.opening import open_any, replayed, reruns_of, sources_of
 from whence.cli.waiting import Waiting
 from whence.cli.why import find_call
 from whence.errors import UsageError
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"{options.recording}: only calls of recorded Python programs are gone into"
         )
-    with Waiting()("running it again"):
+    with replayed(tree, provenance, options.replay), Waiting()("running it again"):
         steps = reruns.zoom(node)
     return diagnosing.diagnose(
         options, steps, None, options.recording, top_is_wrong=True, about=f"call {node}",

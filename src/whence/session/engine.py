@@ -42,7 +42,7 @@ from whence.session.events import (
 )
 from whence.session.reaction import react
 from whence.session.state import Clash, Facts, State, covered_functions, earlier_answers
-from whence.tree.dropping import without
+from whence.tree.dropping import with_at_most
 from whence.tree.memory import ColumnTree
 
 
@@ -62,7 +62,8 @@ def expansion(state: State, request: Expand) -> Event:
 
 
 def _made_room(state: State, node: int) -> Tree:
-    """The tree, if it is large without what can come to light again and cannot be at fault."""
+    """The tree, if it is large without what can come to light again and cannot be at fault: what
+    was not used for the longest time goes first."""
     tree = state.tree
     is_marked = any(answer.mark is not None for answer in state.facts.answers)
     # Where a marked part came from may be anywhere.
@@ -70,7 +71,16 @@ def _made_room(state: State, node: int) -> Tree:
         return tree
     needed = state.space().can_matter()
     needed[tree.positions([node, *state.mentioned()])] = True
-    return without(tree, needed)
+    return with_at_most(tree, state.options.held // 2, needed, _by_use(state, tree))
+
+
+def _by_use(state: State, tree: ColumnTree) -> list[int]:
+    """The sources of the calls: those of which nothing was said, in the order in which they came to
+    light; then the others, by when something was last said of a call of theirs."""
+    nodes = [answer.node for answer in state.facts.answers]
+    said = tree.source_of[tree.positions(nodes)].tolist()
+    last = {source: place for place, source in enumerate(said)}
+    return sorted(range(len(tree.sources)), key=lambda source: last.get(source, -1))
 
 
 # --- taking in events --------------------------------------------------------------------------

@@ -7,6 +7,8 @@ Invariant: weights stay what they are, and so do the ids of all calls that are l
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
@@ -36,6 +38,23 @@ def without(tree: ColumnTree, needed: Mask) -> ColumnTree:
     again = np.array([isinstance(each, Repeating) and each.gives_again for each in tree.sources])
     # A negative detail is no call, but the number of those that were not recorded.
     return collapsed(tree, nothing_below & again[tree.source_of] & (tree.details >= 0))
+
+
+def with_at_most(tree: ColumnTree, most: int, needed: Mask, used: Sequence[int]) -> ColumnTree:
+    """The tree with so many calls, if it can be, by giving up what was not used for the longest.
+
+    `used` are the sources of its calls, those that were used last at the end; what is needed stays.
+    """
+    place = np.zeros(len(tree.sources), dtype=np.int64)
+    place[used] = np.arange(len(used))
+    last_used = place[tree.source_of]
+
+    def given_up(count: int) -> ColumnTree:
+        return without(tree, needed | (last_used >= count))
+
+    # The more sources are given up, the less is left.
+    fewest = bisect_left(range(len(used)), True, key=lambda n: len(given_up(n).columns) <= most)
+    return given_up(fewest)
 
 
 def collapsed(tree: ColumnTree, at: Mask) -> ColumnTree:

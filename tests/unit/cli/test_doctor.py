@@ -66,10 +66,22 @@ def test_if_nothing_can_record_the_exit_code_says_so(
     code, text = said(capsys)
     assert code == 1
     assert "pure     no: no ctypes\n" in text
+    assert "journal         no: nothing records here\n" in text
+    assert "checkpoints     no: they need a journal\n" in text
     with pytest.raises(WhenceError, match="nothing can record here") as problem:
         choose.chosen()
     assert "install a compiler" in str(problem.value)
     assert "no ctypes" in str(problem.value)
+
+
+def test_why_programs_are_run_again_from_their_start_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(doctor, "no_journal", lambda _: None)
+    monkeypatch.setattr(doctor, "no_checkpoints", lambda: "they are made on Linux only")
+    assert "checkpoints     no: they are made on Linux only\n" in said(capsys)[1]
+    monkeypatch.setattr(doctor, "no_checkpoints", lambda: "")
+    assert "checkpoints     yes\n" in said(capsys)[1]
 
 
 def test_the_python_and_the_packages_are_named(capsys: Any) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
-from whence.tree.dropping import collapsed, without
+from whence.tree.dropping import collapsed, with_at_most, without
 from whence.tree.memory import ColumnTree, all_ids
 
 
@@ -69,3 +70,22 @@ def test_sources_that_nothing_is_left_of_are_let_go() -> None:
     at = np.array([False, True, False, False, False])
     assert len(collapsed(mixed, at).sources) == 1
     assert len(collapsed(mixed, np.zeros(5, dtype=bool)).sources) == 2
+
+
+@pytest.mark.parametrize(("used", "left"), [([0, 1, 2], [5, 6]), ([0, 2, 1], [2, 3])])
+def test_what_was_not_used_for_the_longest_time_is_given_up_first_and_no_more(
+    used: list[int], left: list[int]
+) -> None:
+    whole = tree_from_parents([-1, 0, 1, 1, 0, 4, 4])
+    sources = [partly_implicit(whole, 9).sources[0] for _ in range(3)]
+    tree = replace(
+        partly_implicit(whole, 9),
+        sources=tuple(sources),
+        source_of=np.array([0, 1, 1, 1, 2, 2, 2], dtype=np.uint8),
+    )
+    nothing = np.zeros(7, dtype=bool)
+    assert all_ids(with_at_most(tree, 5, nothing, used)).tolist() == sorted([0, 1, 4, *left])
+    assert len(with_at_most(tree, 7, nothing, used).columns) == 7
+    needed = nothing.copy()
+    needed[left] = True
+    assert set(left) <= set(all_ids(with_at_most(tree, 0, needed, used)).tolist())

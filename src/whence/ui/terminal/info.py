@@ -50,6 +50,8 @@ def info_lines(debugging: Debugging, node: int, question: Question | None) -> li
     rows.append(("switches", ", ".join(turned)))
     rows.append(("trusted", ", ".join(map(str, facts.trusts)) or "nothing"))
     rows.append(("answers", _answers(debugging)))
+    if debugging.reruns is not None:
+        rows.append(("run again", debugging.reruns.how))
     journal = debugging.journal
     path = None if journal is None else journal.path
     rows.append(("session", f"kept in {path}" if path else "not kept in a file"))

@@ -28,6 +28,7 @@ class Again:
 
     command = "python job.py 7, in somewhere"
     is_harmless = False
+    how = "from 3 checkpoints"
 
     def __init__(self, whole: Call | None = None, lines: frozenset[int] | None = None):
         self._whole, self._lines = whole, lines
@@ -73,6 +74,11 @@ def test_nothing_is_run_before_it_is_allowed(small: State, session: Session, cal
     assert again.asked == []
     assert "This runs again: python job.py 7, in somewhere" in seen
     assert seen.count("Not run.") == 2
+
+
+def test_info_says_from_where_the_program_is_run_again(small: State, session: Session) -> None:
+    assert "run again from 3 checkpoints" in session(small, "info", reruns=Again())[0]
+    assert "run again" not in session(small, "info")[0]
 
 
 def test_what_changes_nothing_needs_no_permission(

@@ -98,6 +98,13 @@ class NativeBackend:
             raise WhenceError(f"the C recorder cannot record here: {problem}") from None
         self._started = True
 
+    def go_on(self, window: tuple[int, int], whole_calls: tuple[int, int] | None) -> None:
+        """In a copy of the process, whose file is another: record this call, and no other."""
+        try:
+            _recorder.go_on(window, whole_calls or (_NO_LIMIT, 0), self._tail)
+        except RuntimeError as problem:
+            raise WhenceError(f"the C recorder cannot go on here: {problem}") from None
+
     def stop(self) -> None:
         """Record no further, and write what is left in memory. Calls that are open stay open."""
         if self._started:

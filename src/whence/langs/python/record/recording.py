@@ -49,6 +49,7 @@ PROCESSES = (
 )
 _LONG_COMMAND = 80
 """More of a child's command is not made part of the name of its node."""
+_PIECE = 2**20
 
 
 # A program may put something else in their place, and what runs after it has to work all the same.
@@ -130,7 +131,7 @@ class Recording:
         self._family, low = family.new_child(call)
         try:
             self._output = self._shown = os.path.join(family.folder, self._family.name)
-            self._descriptor = _moved_up(low)
+            self._descriptor = moved_up(low)
         finally:
             os.close(low)
         self._prepare()
@@ -161,7 +162,7 @@ class Recording:
         if made is not None:
             path, low = made
             try:
-                self._backend.tail(path, _moved_up(low), self._check)
+                self._backend.tail(path, moved_up(low), self._check)
             finally:
                 os.close(low)
 
@@ -200,6 +201,11 @@ class Recording:
         return _getpid() == self._process
 
     @property
+    def descriptor(self) -> int:
+        """Of the file."""
+        return self._descriptor
+
+    @property
     def run(self) -> str:
         """Tells this recording from every other one."""
         return self._run
@@ -216,7 +222,7 @@ class Recording:
 
     def start(self) -> None:
         """Record from here on."""
-        self._processes = _processes()
+        self.own_processes()
         self._begin()
         if self._family is not None:
             os.register_at_fork(after_in_child=self._forked)
@@ -239,6 +245,23 @@ class Recording:
             self._backend.stop()
             self._open_child(family, call)
             self._begin()
+
+    def moved(self, output: str, length: int) -> None:
+        """In a copy of the process: go on in a copy of the file, as it was when it was so long."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        low = os.open(output, flags, 0o600)
+        for place in range(0, length, _PIECE):
+            _write(low, os.pread(self._descriptor, min(_PIECE, length - place), place))
+        os.dup2(low, self._descriptor, inheritable=False)
+        os.close(low)
+        self._output = self._shown = output
+        self._process = os.getpid()
+        self.own_processes()
+        self._keep_tail()
+
+    def own_processes(self) -> None:
+        """Those that were started so far are whence's."""
+        self._processes = _processes()
 
     def stop(self) -> None:
         """Record no further; `finish` closes the file."""
@@ -355,12 +378,12 @@ def _opened(output: str) -> int:
                     f"{output}: is no trace, so it is not overwritten; name another place with -o"
                 )
             os.ftruncate(low, 0)
-        return _moved_up(low)
+        return moved_up(low)
     finally:
         os.close(low)
 
 
-def _moved_up(low: int) -> int:
+def moved_up(low: int) -> int:
     """The same file under a high number: the low ones go to the program, as without us."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:

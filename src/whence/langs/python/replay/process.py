@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from whence.errors import WhenceError
 from whence.langs.python.record.arrival import CALLS
@@ -36,6 +36,8 @@ from whence.tree.memory import ColumnTree
 
 TIME_LIMIT = 600.0
 REPORT = "report.json"
+OUTPUT = "again.whence"
+"""In the folder of a re-run: what it recorded."""
 _GRACE = 3.0
 _LOOKS_EVERY = 0.25
 _SHORTEST = 5.0
@@ -46,15 +48,19 @@ class CannotRepeat(WhenceError):
     """The program cannot be run again, or went another way; the text says why."""
 
 
+class WentAnotherWay(CannotRepeat):
+    """It was run again, and nothing of that run is believed."""
+
+
 def another_way(how: str) -> str:
     """What is said of a run that is not believed."""
     return f"the program went another way when it was run again: {how}"
 
 
-def diverged(how: str, why: str = "") -> CannotRepeat:
+def diverged(how: str, why: str = "") -> WentAnotherWay:
     """The same for a person, who may go on with what there is; `why` is a sentence."""
     also = f" {why}" if why else ""
-    return CannotRepeat(f"{another_way(how)}.{also} What is recorded still holds.")
+    return WentAnotherWay(f"{another_way(how)}.{also} What is recorded still holds.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,23 +152,30 @@ def run_again(
 
     `descriptors` stay open in it. `progress` is told how many calls it has made, if it says so.
     """
-    output = folder / "again.whence"
+    command = command_of(conditions, folder, wishes, time_limit)
+    in_time = ends_in_time(
+        conditions, command, time_limit, lambda: progress(calls_in(folder)), descriptors
+    )
+    output = folder / OUTPUT
+    if not output.exists() or not output.stat().st_size:
+        raise CannotRepeat("the program was started again, and did not come to run")
+    return output, Played(report_in(folder), in_time)
+
+
+def command_of(
+    conditions: Conditions, folder: Path, wishes: Sequence[str], time_limit: float
+) -> list[str]:
+    """What runs the program once more, with all that it writes in a folder."""
     command = [
         *launcher(),
-        *record_options(conditions.options, output),
+        *record_options(conditions.options, folder / OUTPUT),
         "--repeatable", str(conditions.repeatable.get("hash_seed_by", OWN)),
         f"--stopped-by={int(STOP)}:it was stopped after {time_limit:g} seconds",
         *wishes,
     ]  # fmt: skip
     if conditions.journal is not None:
         command += ["--play", str(conditions.journal.absolute()), "--sandbox", str(folder)]
-    command += program_words(conditions.command)
-    in_time = ends_in_time(
-        conditions, command, time_limit, lambda: progress(_calls_in(folder)), descriptors
-    )
-    if not output.exists() or not output.stat().st_size:
-        raise CannotRepeat("the program was started again, and did not come to run")
-    return output, Played(report_in(folder), in_time)
+    return command + program_words(conditions.command)
 
 
 def ends_in_time(
@@ -177,23 +190,47 @@ def ends_in_time(
 
     `look` is called now and then meanwhile.
     """
+    return waited(started(conditions, command, descriptors, stdout), time_limit, look)
+
+
+def started(
+    conditions: Conditions,
+    command: Sequence[str],
+    descriptors: Sequence[int] = (),
+    stdout: int = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:
+    """A process under the conditions of the recorded run."""
     with contextlib.ExitStack() as opened:
         stdin: Any = subprocess.DEVNULL
         if conditions.stdin is not None and conditions.journal is None:
             stdin = opened.enter_context(conditions.stdin.open("rb"))
         try:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin, stdout=stdout,
                 stderr=subprocess.DEVNULL, pass_fds=descriptors,
             )  # fmt: skip
         except OSError as problem:
             raise CannotRepeat(f"the program cannot be started again: {problem}") from problem
-        return _waited(process, time_limit, look)
 
 
-def _waited(
-    process: subprocess.Popen[bytes], time_limit: float, look: Callable[[], object]
-) -> bool:
+class Waited(Protocol):
+    """A process, as far as one waits for it."""
+
+    @property
+    def returncode(self) -> int | None:
+        """Not None once it has ended."""
+
+    def wait(self, timeout: float, /) -> int:
+        """Until it has ended; else `TimeoutExpired`."""
+
+    def poll(self) -> int | None:
+        """Look whether it has ended."""
+
+    def send_signal(self, number: int, /) -> None:
+        """If it has not."""
+
+
+def waited(process: Waited, time_limit: float, look: Callable[[], object]) -> bool:
     """Whether it ended by itself. What it did up to then may be all that is needed."""
     end = time.monotonic() + time_limit
     try:
@@ -213,7 +250,8 @@ def _waited(
     return False
 
 
-def _calls_in(folder: Path) -> int:
+def calls_in(folder: Path) -> int:
+    """How many calls a re-run has made so far, as far as it tells."""
     with contextlib.suppress(OSError):
         return int.from_bytes((folder / CALLS).read_bytes(), sys.byteorder)
     return 0

@@ -31,7 +31,7 @@ from whence.langs.python.replay.process import (
     time_allowed,
 )
 from whence.langs.python.replay.single_call import lines_of_call
-from whence.langs.python.replay.windows import TOP
+from whence.langs.python.replay.windows import TOP, Replay
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.pages import Header
@@ -52,11 +52,13 @@ class ProgramReruns:
         self._time_limit = time_limit
         self._whole: dict[int, Call] = {}
         self._lines: dict[int, frozenset[int]] = {}
-        self._windows = windows_of(recording, tree)
+        self.windows = windows_of(recording, tree)
 
     @property
     def is_harmless(self) -> bool:
         """Whether what the program does to the world is not done again."""
+        if self.windows.replay is Replay.OFF:
+            return True
         try:
             return journal_beside(self._recording, self._header()) is not None
         except CannotRepeat:
@@ -67,6 +69,13 @@ class ProgramReruns:
         """What is run and where."""
         header = self._header()
         return f"python {shlex.join(header.command)}, in {header.cwd}"
+
+    @property
+    def how(self) -> str:
+        """How it is run again."""
+        if not self.is_harmless:
+            return "from its start, with all that it does (there is no journal)"
+        return self.windows.told()
 
     def whole(self, node: int) -> Call:
         """The call with all that its values hold."""
@@ -89,19 +98,19 @@ class ProgramReruns:
     def tried(self, expected: Mapping[int, str]) -> Trial:
         """What becomes of the run if calls give what they should have."""
         self._need_journal("to try a value")
-        where = {node: self._wanted(*self._windows.where(node)) for node in expected}
-        after = self._windows.tried({node: (where[node], expected[node]) for node in expected})
+        where = {node: self._wanted(*self.windows.where(node)) for node in expected}
+        after = self.windows.tried({node: (where[node], expected[node]) for node in expected})
         return compared(self._tree.call(0), after.call(0))
 
     def debug(self, node: int, *, at_end: bool = False) -> None:
         """Step through a call, from its start or from its end."""
         self._need_journal("to step through a call")
-        wanted = self._wanted(*self._windows.where(node))
-        self._windows.debug(node, wanted, at_end=at_end)
+        wanted = self._wanted(*self.windows.where(node))
+        self.windows.debug(node, wanted, at_end=at_end)
 
     def frozen(self, node: int) -> str:
         """Whether a call is passed over when the program is run again, or why it is not."""
-        windows = self._windows
+        windows = self.windows
         ordinal = windows.ordinal(node)
         effects = windows.freezing.frozen.get(ordinal)
         if effects is not None:
@@ -118,7 +127,7 @@ class ProgramReruns:
     def _whole_call(self, node: int) -> Call:
         if self.is_harmless:
             whole = ["--whole-calls", f"{TOP}:{TOP}"]
-            with self._windows.run(node, 1, lambda _: whole) as (tree, _):
+            with self.windows.run(node, 1, lambda _: whole) as (tree, _):
                 return tree.call(TOP)
         with self._again(node, lambda _: ["--whole-calls", f"{node}:{node}"]) as (tree, _):
             recorded = self._tree.call(self._tree.position(node))
@@ -130,8 +139,8 @@ class ProgramReruns:
 
     def _lines_of(self, node: int) -> frozenset[int]:
         if self.is_harmless:
-            wanted = self._wanted(*self._windows.where(node))
-            with self._windows.run(node, 1, lambda place: _line_options(wanted, place)) as (_, at):
+            wanted = self._wanted(*self.windows.where(node))
+            with self.windows.run(node, 1, lambda place: _line_options(wanted, place)) as (_, at):
                 return _lines_in(at)
         wanted = self._wanted_of_all(node)
         with self._again(node, lambda place: _line_options(wanted, place)) as (_, place):
@@ -171,6 +180,7 @@ class ProgramReruns:
 
         Only in that folder can the run write anything; `wishes` are options, given the folder.
         """
+        self.windows.check_allowed()
         conditions = Conditions.of(self._recording, self._header())
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
             limit = time_allowed(self._recording, self._tree, self._time_limit)

@@ -291,6 +291,7 @@ class ShadowedProvenance(ZoomingReruns):
 
     def _answer(self, shadowed: int, node: int, part: MarkedPart, progress: Progress) -> _Answer:
         """What a run tells of the part."""
+        self.windows.check_allowed()
         if self._tree.columns.implicit.any():
             raise CannotRepeat("some calls were only counted, not recorded")
         try:

@@ -22,12 +22,13 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import ReferenceType, ref
 
 import numpy as np
@@ -35,12 +36,14 @@ import numpy as np
 from whence.langs.python.record.arrival import ARRIVED, BREAKPOINT, END, START, TRIED
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, other_outcome
+from whence.langs.python.replay.checkpoints import Checkpoints, NotRunOn, obstacle
 from whence.langs.python.replay.freezing import Freezing
 from whence.langs.python.replay.process import (
     TIME_LIMIT,
     CannotRepeat,
     Conditions,
     Played,
+    WentAnotherWay,
     calls_allowed,
     diverged,
     header_of,
@@ -57,6 +60,7 @@ TOP = 1
 """The call for which a window was recorded is the first in its file."""
 MOST_RECORDED = 2_000_000
 """So many calls at most are recorded in a re-run."""
+NOT_REPLAYED = "the program would have to be run again for it, and --replay=off forbids that"
 _A_DAY = 86_400.0
 _RUNS_BEFORE = 2
 """A program that was run again so often will be run again, which is when freezing pays."""
@@ -69,6 +73,8 @@ _NO_BOUNDS: Mapping[str, Any] = {
     "max_calls": MOST_RECORDED,
     "filter": None,
 }
+
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -96,6 +102,14 @@ class Recorded:
         return self.tree.position(number)
 
 
+class Replay(Enum):
+    """How a program is run again."""
+
+    OFF = "off"
+    RERUN = "rerun"
+    CHECKPOINTS = "checkpoints"
+
+
 @dataclass
 class Windows:
     """The windows of one recording, made when they are needed."""
@@ -103,7 +117,8 @@ class Windows:
     recording: Path
     tree: ColumnTree
     runs: int = 0
-    """How many times the program was run again."""
+    """How many times the program was run again, from its start or from a checkpoint."""
+    replay: Replay = Replay.RERUN
     tell: Callable[[str, int, int], object] = lambda *_: None
     """Is told what is run for, and how many of how many calls are made, while that takes long."""
     right: Callable[[], Iterable[int]] = lambda: ()
@@ -112,6 +127,8 @@ class Windows:
     """How long the last run took."""
     _known: list[ReferenceType[Recorded]] = field(default_factory=list)
     """Windows live as long as a tree has calls of theirs."""
+    checkpoints: Checkpoints | None = None
+    """The processes that sleep, once there are any."""
 
     @cached_property
     def first(self) -> Recorded:
@@ -160,35 +177,39 @@ class Windows:
 
         Only in that folder can the run write anything; `wishes` are options, given the folder.
         """
-        with self._run(node, budget, wishes) as (output, played, place):
+
+        def checked(output: Path, played: Played, _: Path) -> ColumnTree:
             tree = open_trace(output)
             self._check(node, tree, played)
+            return tree
+
+        with self._believed(node, budget, wishes, checked) as (tree, place):
             yield tree, place
 
     def debug(self, node: int, wanted: Wanted, *, at_end: bool) -> None:
         """Run the program up to a call, and let a person step from there."""
-        conditions = Conditions.of(self.recording, header_of(self.tree))
-        conditions = replace(conditions, options={**conditions.options, "filter": None})
-        with (
-            tempfile.TemporaryDirectory(prefix="whence-") as folder,
-            _talking() as (source, target),
-        ):
-            self.runs += 1
-            place = END if at_end else START
-            words = ["--window", f"{self.ordinal(node)}:1", "--lines-of", wanted.text()]
-            words += self.freezing.words(Path(folder), self.ordinal(node))
-            words += ["--debugger", f"{source}:{target}:{place}:{os.environ.get(BREAKPOINT, '')}"]
-            given = [source, target]
-            _, played = run_again(conditions, Path(folder), words, _A_DAY, given)
-            if not (Path(folder) / ARRIVED).exists():
+        where = END if at_end else START
+        named = os.environ.get(BREAKPOINT, "")
+
+        def wishes(_: Path) -> list[str]:
+            sleeping = self._sleeping()
+            source, target = given if sleeping is None else sleeping.terminal
+            told = f"{source}:{target}:{where}:{named}"
+            return ["--lines-of", wanted.text(), "--debugger", told]
+
+        def arrived(_: Path, played: Played, place: Path) -> None:
+            if not (place / ARRIVED).exists():
                 raise diverged(played.problem or "another call was made in its place")
+
+        with _talking() as given, self._believed(node, 1, wishes, arrived, given):
+            pass
 
     def tried(self, values: Mapping[int, tuple[Wanted, str]]) -> ColumnTree:
         """The run in which something else comes of some calls; it is recorded how that run ends."""
         nodes = sorted(values, key=self.ordinal)
         told = [(self.ordinal(each), values[each][0].text(), values[each][1]) for each in nodes]
-        wishes = [f"--trial={json.dumps(told)}"]
-        with self._run(nodes[0], 1, lambda _: wishes) as (output, played, place):
+
+        def came_of_it(output: Path, played: Played, place: Path) -> ColumnTree:
             noted = place / TRIED
             if not noted.exists():
                 raise diverged(played.problem or "another call was made in its place")
@@ -206,6 +227,10 @@ class Windows:
                     )
             return tree
 
+        wishes = [f"--trial={json.dumps(told)}"]
+        with self._believed(nodes[0], 1, lambda _: wishes, came_of_it) as (tree, _):
+            return tree
+
     def _has_same_inputs(self, node: int, theirs: ColumnTree, number: int) -> bool:
         ours, position = self.where(node)
         recorded, again = ours.call(position), theirs.call(theirs.position(number))
@@ -217,24 +242,75 @@ class Windows:
         return contradiction(*both) is None
 
     @contextmanager
+    def _believed(
+        self,
+        node: int,
+        budget: int,
+        wishes: Callable[[Path], Sequence[str]],
+        judged: Callable[[Path, Played, Path], _T],
+        descriptors: Sequence[int] = (),
+    ) -> Iterator[tuple[_T, Path]]:
+        """What a run up to the end of a call is judged to tell, and its folder.
+
+        `judged` raises if it is not believed. One that began at a checkpoint is then made once
+        more, from the start.
+        """
+        self.check_allowed()
+        with ExitStack() as stack:
+            while True:
+                sleeping = self._sleeping()
+                again = sleeping is not None and sleeping.is_before(self.ordinal(node))
+                try:
+                    run = stack.enter_context(self._run(node, budget, wishes, descriptors))
+                    found = judged(*run)
+                    break
+                except (WentAnotherWay, NotRunOn) as problem:
+                    stack.close()
+                    self._give_up(problem)
+                    if not again:
+                        raise
+            yield found, run[2]
+
+    def _give_up(self, problem: CannotRepeat) -> None:
+        """Nothing that such a run has left behind is believed."""
+        if isinstance(problem, NotRunOn):
+            self.close()
+        elif self.checkpoints is not None:
+            self.checkpoints.drop()
+
+    @contextmanager
     def _run(
-        self, node: int, budget: int, wishes: Callable[[Path], Sequence[str]]
+        self,
+        node: int,
+        budget: int,
+        wishes: Callable[[Path], Sequence[str]],
+        descriptors: Sequence[int],
     ) -> Iterator[tuple[Path, Played, Path]]:
         """A run up to the end of a call without the bounds of the first: what it recorded, how it
         went, and its folder."""
-        conditions = Conditions.of(self.recording, header_of(self.tree))
-        conditions = replace(conditions, options={**conditions.options, **_NO_BOUNDS})
-        if self.runs >= _RUNS_BEFORE and self._seconds >= _LONG:
-            self._freeze_before(node)
-        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
+        ordinal = self.ordinal(node)
+        limit, progress = time_allowed(self.recording, self.tree, TIME_LIMIT), self._progress(node)
+        if descriptors:  # a person talks to it
+            limit, progress = _A_DAY, lambda calls: None
+
+        def words(place: Path) -> list[str]:
+            return ["--window", f"{ordinal}:{budget}", *wishes(place)]
+
+        sleeping = self._sleeping()
+        if sleeping is None and self.runs >= _RUNS_BEFORE and self._seconds >= _LONG:
+            self._freeze_before(node)  # a copy has made these calls already
+        self.runs += 1
+        if sleeping is not None:
+            with sleeping.run(ordinal, words, limit, progress) as run:
+                yield run
+            return
         with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-            self.runs += 1
             place = Path(folder)
-            words = ["--window", f"{self.ordinal(node)}:{budget}", *wishes(place)]
-            words += [*calls_allowed(self.tree), *self.freezing.words(place, self.ordinal(node))]
+            asked = [*words(place), *calls_allowed(self.tree)]
+            asked += self.freezing.words(place, ordinal)
             began = time.monotonic()
             output, played = run_again(
-                conditions, place, words, limit, progress=self._progress(node)
+                self._conditions(), place, asked, limit, descriptors, progress
             )
             self._seconds = time.monotonic() - began
             yield output, played, place
@@ -251,6 +327,48 @@ class Windows:
             self.runs += 2
             with contextlib.suppress(CannotRepeat):
                 self.freezing.look(wanted)
+
+    def _conditions(self) -> Conditions:
+        conditions = Conditions.of(self.recording, header_of(self.tree))
+        return replace(conditions, options={**conditions.options, **_NO_BOUNDS})
+
+    def _sleeping(self) -> Checkpoints | None:
+        """Where the program can be run on from, if that is wished for and possible."""
+        if self.replay is not Replay.CHECKPOINTS or obstacle():
+            return None
+        if self.checkpoints is None:
+            limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
+            limits = calls_allowed(self.tree)
+            self.checkpoints = Checkpoints(self._conditions(), limits, limit)
+        return self.checkpoints
+
+    def check_allowed(self) -> None:
+        """`CannotRepeat` where nothing may be run again."""
+        if self.replay is Replay.OFF:
+            raise CannotRepeat(NOT_REPLAYED)
+
+    def close(self) -> None:
+        """End the processes that sleep."""
+        if self.checkpoints is not None:
+            self.checkpoints.close()
+            self.checkpoints = None
+
+    def told(self) -> str:
+        """How the program is run again, for a person."""
+        if self.replay is Replay.OFF:
+            return NOT_REPLAYED
+        if self.replay is Replay.RERUN:
+            return "from its start (--replay=rerun)"
+        if obstacle():
+            return f"from its start: there are no checkpoints, {obstacle()}"
+        sleeping = self.checkpoints
+        if sleeping is None:
+            return "from its start, and from checkpoints after that"
+        count, why = len(sleeping), sleeping.why_not
+        if not count:
+            return f"from its start: there is no checkpoint{f', {why}' if why else ' yet'}"
+        told = f"from {count} checkpoint{'s' if count != 1 else ''}, {sleeping.memory >> 20:,} MB"
+        return f"{told}; none where {why}" if why else told
 
     def _progress(self, node: int) -> Callable[[int], object]:
         tree, position = self.where(node)

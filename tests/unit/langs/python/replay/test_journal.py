@@ -3,62 +3,23 @@
 from __future__ import annotations
 
 import marshal
-import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
-from worldly_programs import PROGRAMS, Program
+from worldly_programs import PROGRAMS, USE, Program, World
 
 from whence.cli.main import main
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.recordings import beside
-from whence.langs.python.replay.checking import Checked, check
 from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.opening import open_trace
 from whence.model.value import show
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
-
-_USE = "def use(*values):\n    return values\n"
-
-
-class World:
-    """A home with a program in it that was recorded, and the recording elsewhere."""
-
-    def __init__(self, folder: Path, program: Program, *options: str):
-        self.home, self.recording = folder / "home", folder / "kept" / "run.whence"
-        (self.home / "tmp").mkdir(parents=True)
-        self.recording.parent.mkdir()
-        self.script = folder / "program.py"
-        self.script.write_text(_USE + textwrap.dedent(program.source))
-        for name, content in program.files.items():
-            (self.home / name).parent.mkdir(exist_ok=True)
-            (self.home / name).write_text(content)
-        moved = {"HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), **program.variables}
-        words = ["record", "--journal", *options, "-o", str(self.recording), str(self.script)]
-        self.ran = subprocess.run(
-            [sys.executable, "-m", "whence", *words], cwd=self.home, env={**os.environ, **moved},
-            input=program.stdin, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        for name, changed in program.after.items():
-            if changed is None:
-                (self.home / name).unlink()
-            else:
-                (self.home / name).write_text(changed)
-
-    def state(self) -> dict[str, tuple[int, bytes | None]]:
-        """All that is in the home, with its content and the time of its last change."""
-        return {
-            str(path): (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else None)
-            for path in sorted(self.home.rglob("*"))
-        }
-
-    def check(self) -> Checked:
-        return check(self.recording, open_trace(self.recording), time_limit=30)
 
 
 def as_expected(world: World, program: Program) -> None:
@@ -80,7 +41,7 @@ def joined(programs: dict[str, Program], folder: Path) -> Program:
     files, after, variables = {}, {}, {}
     source = "import os\nhome = os.getcwd()\n"
     for number, program in enumerate(programs.values()):
-        (folder / f"part_{number}.py").write_text(_USE + textwrap.dedent(program.source))
+        (folder / f"part_{number}.py").write_text(USE + textwrap.dedent(program.source))
         source += f"os.chdir(os.path.join(home, '{number}'))\nimport part_{number}\n"
         files |= {f"{number}/{name}": text for name, text in program.files.items()}
         files[f"{number}/there"] = ""

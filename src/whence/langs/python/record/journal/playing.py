@@ -138,6 +138,27 @@ class JournalPlayer:
         _compile_again(self._began)
         _passages.begin(PLAYING, KINDS, self._diverged, self._escaped, self._own, self._process)
 
+    @property
+    def folder(self) -> str:
+        """Where alone something can be changed."""
+        return self._folder
+
+    @property
+    def sandbox(self) -> str:
+        """Where the files of the program are."""
+        return self._sandbox.folder
+
+    def moved(self, folder: str) -> tuple[str, str]:
+        """In a copy of the process: have other files, in a folder below; where they were and are.
+
+        What is not open is given its content anew when it is opened.
+        """
+        before = self._sandbox.folder
+        self._report = os.path.join(folder, REPORT)
+        self._sandbox.folder = os.path.join(folder, FILES)
+        os.makedirs(self._sandbox.folder, exist_ok=True)
+        return before, self._sandbox.folder
+
     def finish(self) -> None:
         """What became of it, once the program has ended."""
         _passages.inside(True)

@@ -268,6 +268,9 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
     if (unlikely(calls_before() >= recorder.collect_at) && !of_generator && is_call) {
         collect_garbage();
     }
+    if (unlikely(calls_before() >= recorder.checkpoint_at) && !of_generator && is_call) {
+        look_for_checkpoint(thread);
+    }
     make_current(thread, frame);
     if (unlikely(of_generator)) {
         call_resumed(thread, frame, code, NULL);

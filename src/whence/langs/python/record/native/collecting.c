@@ -36,6 +36,9 @@ bool collecting_tells(const char *path)
     if (descriptor >= 0) {
         close(descriptor);
     }
+    if (told != NULL) {
+        munmap(told, sizeof *told);
+    }
     told = place != MAP_FAILED ? place : NULL;
     return told != NULL;
 }

@@ -75,8 +75,8 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
                             "max_calls",    "max_bytes",   "max_depth",   "window",      "describe",
                             "summaries",    "tail",        NULL};
     Recorder fresh = {.next_call = 1, .next_thread = 0, .collect_at = NEVER,
-                      .stop_calls = NEVER, .stop_depth = NEVER,
-                      .freeze_at = NEVER, .process = getpid(), .page = recorder.page,
+                      .stop_calls = NEVER, .stop_depth = NEVER, .freeze_at = NEVER,
+                      .checkpoint_at = NEVER, .process = getpid(), .page = recorder.page,
                       .tables = recorder.tables};
     int detail;
     TailFile tail;
@@ -140,6 +140,75 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
         return NULL;
     }
     Py_RETURN_NONE;
+}
+
+/* In a copy of a process that was recorded: goes on, for another call, where the file was moved. */
+static PyObject *go_on(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    TailFile tail;
+    unsigned long long wanted, budget, first_whole, last_whole;
+    if (!PyArg_ParseTuple(arguments, "(KK)(KK)(siK)", &wanted, &budget, &first_whole, &last_whole,
+                          &tail.path, &tail.descriptor, &tail.check)) {
+        return NULL;
+    }
+    if (!page_moved(&tail)) {
+        PyErr_SetString(PyExc_RuntimeError, "no memory, or no such file descriptor");
+        return NULL;
+    }
+    window_set(wanted, budget);
+    recorder.first_whole = first_whole;
+    recorder.last_whole = last_whole;
+    recorder.process = getpid();
+    recorder.on = true;
+    Py_RETURN_NONE;
+}
+
+static PyObject *checkpoints_from(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *due;
+    double seconds;
+    if (!PyArg_ParseTuple(arguments, "Od", &due, &seconds)) {
+        return NULL;
+    }
+    checkpoints_set(due, seconds);
+    Py_RETURN_NONE;
+}
+
+static PyObject *fork_sleeper(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLong(checkpoint_fork());
+}
+
+static PyObject *fork_worker(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLong(checkpoint_wake());
+}
+
+static PyObject *settle(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    checkpoint_settle();
+    Py_RETURN_NONE;
+}
+
+static PyObject *sleep_until(PyObject *Py_UNUSED(module), PyObject *descriptor)
+{
+    int number = (int)PyLong_AsLong(descriptor);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    checkpoint_sleep(number);
+    Py_RETURN_NONE;
+}
+
+static PyObject *send_descriptor(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    int control, descriptor;
+    const char *message;
+    Py_ssize_t length;
+    if (!PyArg_ParseTuple(arguments, "iy#i", &control, &message, &length, &descriptor)) {
+        return NULL;
+    }
+    return PyBool_FromLong(checkpoint_tell(control, message, (size_t)length, descriptor));
 }
 
 /* Ends the recording; what is in memory is written. What was learned is kept for `end`. */
@@ -331,6 +400,17 @@ static PyMethodDef methods[] = {
      "left(value, whether it returned)."},
     {"references", references, METH_O,
      "references(objects): a number that changes whenever one of them refers to another object."},
+    {"go_on", go_on, METH_VARARGS,
+     "go_on(window, whole_calls, tail): in a copy of the process; its descriptor is a new file's."},
+    {"checkpoints", checkpoints_from, METH_VARARGS,
+     "checkpoints(due, seconds): call it after so many seconds, and after those that it gives."},
+    {"fork_sleeper", fork_sleeper, METH_NOARGS,
+     "A copy that is no child: 0 in it, 1 here, -1 if there is none."},
+    {"fork_worker", fork_worker, METH_NOARGS, "A child that ends with this process; as fork."},
+    {"settle", settle, METH_NOARGS, "Hear no signals, and wait for what others leave behind."},
+    {"sleep", sleep_until, METH_O, "sleep(descriptor): until there is something to read."},
+    {"send_descriptor", send_descriptor, METH_VARARGS,
+     "send_descriptor(socket, message, descriptor): whether it was sent."},
     {"limits", limits, METH_VARARGS,
      "limits(calls, depth, function): call it with `calls` or `depth` once there are more."},
     {"processes", processes, METH_VARARGS,

@@ -114,6 +114,21 @@ bool page_reset(const TailFile *tail)
            buffer_room(&recorder.tables, 4096);
 }
 
+/* In a copy of the process: the file is another one, with all that was written so far. */
+bool page_moved(const TailFile *tail)
+{
+    struct stat file;
+    tail_close();
+    if (fstat(recorder.descriptor, &file) != 0) {
+        return false;
+    }
+    device = file.st_dev;
+    inode = file.st_ino;
+    header_size = (uint64_t)file.st_size - recorder.bytes_written;
+    tail_open(tail, (uint64_t)file.st_size);
+    return buffer_room(&recorder.page, ROOM_OF_PAGE);
+}
+
 static void put_fixed(uint8_t *to, uint64_t number)
 {
     for (int i = 0; i < 4; i++) {

@@ -94,6 +94,7 @@ typedef struct {
     uint64_t freeze_at;               /* the next call that is looked at: freezing.c */
     uint64_t texts;                   /* how many were written, to any stream */
     uint64_t calls_of_garbage;        /* how many were made because objects were collected */
+    uint64_t checkpoint_at;           /* before this many calls: checkpoint.c */
     uint64_t next_call;
     uint64_t next_value;
     uint64_t bytes_written;
@@ -152,6 +153,7 @@ typedef struct {
 
 /* Before a recording: the page is empty, and in this file if it can be. */
 bool page_reset(const TailFile *tail);
+bool page_moved(const TailFile *tail);
 enum {
     FULL_PAGE = 1 << 20,
     ROOM_OF_PAGE = FULL_PAGE + (FULL_PAGE >> 2), /* most records fit behind a page's last one */

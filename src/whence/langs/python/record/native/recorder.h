@@ -14,6 +14,7 @@
  *   limits.c      programs that do not end
  *   window.c      a recording of one call and what is below it
  *   freezing.c    calls whose effects are noted, or played instead of making them
+ *   checkpoint.c  sleeping copies of a re-run
  *   activations.c the frames that run, and which calls are only counted
  *   inputs.c      the inputs of a call, and what changed of them
  *   calls.c       how calls begin
@@ -367,6 +368,16 @@ void window_tell(PyObject *entered, PyObject *over);
  * the second as they end. False, with an error set, if that cannot be. */
 bool freezing_set(PyObject *ordinals, PyObject *entered, PyObject *left);
 uint64_t references_of(PyObject *objects);
+
+/* ---- checkpoint.c ---- */
+
+/* From here on a copy of the process is made by this function, the first after so many seconds. */
+void checkpoints_set(PyObject *due, double seconds);
+void checkpoint_settle(void);
+int checkpoint_fork(void);
+int checkpoint_wake(void);
+void checkpoint_sleep(int descriptor);
+bool checkpoint_tell(int control, const void *message, size_t length, int descriptor);
 
 /* ---- globals.c ---- */
 

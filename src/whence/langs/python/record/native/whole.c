@@ -16,6 +16,7 @@
 #include "collecting.c"
 #include "limits.c"
 #include "window.c"
+#include "checkpoint.c"
 #include "activations.c"
 #include "freezing.c"
 #include "inputs.c"

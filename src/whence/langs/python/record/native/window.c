@@ -47,6 +47,9 @@ void window_tell(PyObject *entered, PyObject *over)
     Py_XSETREF(window.over, Py_NewRef(over));
 }
 
+/* How many calls come before it. */
+static uint64_t window_begins_after(void) { return window.wanted - 1; }
+
 /* What it gives back, if that is more than None. */
 static PyObject *tell(PyObject *function)
 {

@@ -1,0 +1,194 @@
+/* Sleeping copies of a re-run, from which later ones start instead of from the beginning.
+ *
+ * A copy is made by fork where a call begins, when the program has run for a while since the last
+ * one. What a copy does then is in Python (record/checkpoints.py).
+ *
+ * The interpreter is not told of these forks: what it, or the program, does after one (`random`
+ * seeds itself anew) is not what the program did. That is sound while there is one thread only.
+ *
+ * Invariant: the process that goes on sees nothing of it, no child and no signal. */
+#include "recorder.h"
+
+#ifndef WHENCE_UNSUPPORTED
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOKS_EVERY ((uint64_t)2 * 1000 * 1000) /* nanoseconds, about */
+enum {
+    MOST_CALLS = 1 << 16,   /* between two looks at the clock */
+    NEAR = 8,               /* right before the wanted call a copy is made after such a part of */
+                            /* the usual time: the next question may well be about this call */
+    REAPS_EVERY = 2 * 1000, /* milliseconds */
+};
+
+static struct {
+    PyObject *due; /* makes a copy, and gives the seconds until the next; less than 0: never */
+    uint64_t spacing, last, looked; /* nanoseconds of this process */
+    uint64_t calls;                 /* between two looks */
+} checkpoints;
+
+static sigset_t program_mask;
+
+static uint64_t time_used(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Not beyond the call that is wanted: from there on the program may go another way. */
+static void next_look(void)
+{
+    uint64_t before = calls_before(), at = before + checkpoints.calls;
+    uint64_t wanted = window_begins_after();
+    recorder.checkpoint_at = before > wanted ? NEVER : at < wanted ? at : wanted;
+}
+
+static void next_after(double seconds)
+{
+    checkpoints.spacing = (uint64_t)(seconds * 1e9);
+    checkpoints.last = checkpoints.looked = time_used();
+    checkpoints.calls = 1;
+    next_look();
+    if (seconds < 0) {
+        recorder.checkpoint_at = NEVER;
+    }
+}
+
+void checkpoints_set(PyObject *due, double seconds)
+{
+    Py_XSETREF(checkpoints.due, Py_NewRef(due));
+    next_after(seconds);
+}
+
+static void make_checkpoint(Thread *thread)
+{
+    double seconds = -1;
+    OwnCode own = own_code_begin(thread);
+    PyObject *said = PyObject_CallNoArgs(checkpoints.due);
+    if (said != NULL && PyFloat_Check(said)) {
+        seconds = PyFloat_AS_DOUBLE(said);
+    }
+    Py_XDECREF(said);
+    own_code_end(&own);
+    next_after(seconds);
+}
+
+/* As often as it takes to be in time, and no oftener. */
+static __attribute__((noinline)) void look_for_checkpoint(Thread *thread)
+{
+    uint64_t now = time_used(), since = now - checkpoints.looked;
+    checkpoints.looked = now;
+    if (since < LOOKS_EVERY / 2 && checkpoints.calls < MOST_CALLS) {
+        checkpoints.calls *= 2;
+    }
+    else if (since > LOOKS_EVERY && checkpoints.calls > 1) {
+        checkpoints.calls /= 2;
+    }
+    uint64_t wanted = window_begins_after();
+    uint64_t spacing = checkpoints.spacing / (calls_before() == wanted ? NEAR : 1);
+    if (calls_before() <= wanted && now - checkpoints.last >= spacing) {
+        make_checkpoint(thread);
+    }
+    else {
+        next_look();
+    }
+}
+
+/* ---- copies ---- */
+
+/* In a process that is to sleep: it hears no signal, so that no handler of the program runs. Who is
+ * left behind by a process that it has started becomes its child, and is waited for. */
+void checkpoint_settle(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &program_mask);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+/* A copy of this process, which is not its child: 0 in the copy, 1 here, -1 if there is none. */
+int checkpoint_fork(void)
+{
+    int saved_errno = errno, status = 0;
+    sigset_t all, child, pending;
+    page_flush();
+    sigfillset(&all);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    pthread_sigmask(SIG_SETMASK, &all, &program_mask);
+    bool was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGCHLD) == 1;
+    pid_t between = fork();
+    if (between == 0) {
+        pid_t copy = fork();
+        if (copy != 0) {
+            _exit(copy < 0);
+        }
+        return 0;
+    }
+    if (between > 0 && waitpid(between, &status, 0) < 0) {
+        status = errno != ECHILD; /* where nobody has to be waited for, it has ended all the same */
+    }
+    if (!was_pending) {
+        sigtimedwait(&child, NULL, &(struct timespec){0, 0});
+    }
+    pthread_sigmask(SIG_SETMASK, &program_mask, NULL);
+    errno = saved_errno;
+    return between > 0 && status == 0 ? 1 : -1;
+}
+
+/* A child that goes on where this process sleeps, and ends with it. */
+int checkpoint_wake(void)
+{
+    pid_t sleeper = getpid(), worker = fork();
+    if (worker == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (getppid() != sleeper) {
+            _exit(1);
+        }
+        pthread_sigmask(SIG_SETMASK, &program_mask, NULL);
+    }
+    return worker;
+}
+
+/* Until there is something to read. */
+void checkpoint_sleep(int descriptor)
+{
+    struct pollfd orders = {descriptor, POLLIN, 0};
+    while (orders.revents == 0) {
+        if (poll(&orders, 1, REAPS_EVERY) < 0 && errno != EINTR) {
+            return;
+        }
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+    }
+}
+
+/* Sends a message, and with it a descriptor. */
+bool checkpoint_tell(int control, const void *message, size_t length, int descriptor)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr aligned;
+    } room = {{0}};
+    struct iovec parts = {(void *)(uintptr_t)message, length};
+    struct msghdr sent = {.msg_iov = &parts, .msg_iovlen = 1, .msg_control = room.bytes,
+                          .msg_controllen = sizeof room.bytes};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&sent);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
+    return sendmsg(control, &sent, MSG_NOSIGNAL) == (ssize_t)length;
+}
+
+#else
+typedef int not_empty;
+#endif
