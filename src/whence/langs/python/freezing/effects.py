@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from whence.langs.python.freezing.atoms import value_of, value_text
 from whence.langs.python.freezing.heap import (
     Finder,
     Heap,
@@ -23,7 +24,7 @@ from whence.langs.python.freezing.heap import (
     is_atom,
     type_name,
 )
-from whence.langs.python.freezing.objects import (
+from whence.langs.python.freezing.kinds import (
     CLASS,
     DEFAULTING,
     DICT,
@@ -31,15 +32,9 @@ from whence.langs.python.freezing.objects import (
     ORDERED,
     SET,
     TUPLE,
-    Content,
-    Shape,
-    put,
-    shape_of,
-    tell,
-    value_of,
-    value_text,
     whole_function,
 )
+from whence.langs.python.freezing.objects import Content, Shape, put, shape_of, tell
 from whence.langs.python.layouts import above, own_names
 
 MOST_MADE = 300_000

@@ -19,21 +19,15 @@ import sys
 import time
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from whence.langs.python import layouts
 from whence.langs.python.freezing import effects, heap, objects
 from whence.langs.python.freezing.effects import Noted, Played, Refused, as_line
 from whence.langs.python.freezing.heap import Heap, Modules, NotThere, TooLarge
-from whence.langs.python.freezing.objects import (
-    CLASS,
-    CODE,
-    FUNCTION,
-    MODULE,
-    Content,
-    variables_of_module,
-)
+from whence.langs.python.freezing.kinds import CLASS, CODE, FUNCTION, MODULE, variables_of_module
+from whence.langs.python.freezing.objects import Content
 from whence.langs.python.freezing.surroundings import difference, surroundings
 from whence.langs.python.layouts import above, own_names
 from whence.langs.python.record import _identity, _recorder
@@ -250,12 +244,8 @@ def _can_give(code: types.CodeType, value: Any) -> bool:
     return any(
         each.opname == "RETURN_VALUE"
         or (each.opname == "RETURN_CONST" and each.argval is value and (each.arg or 0) < 256)
-        for each in _instructions(code)
+        for each in dis.get_instructions(code)
     )
-
-
-def _instructions(code: types.CodeType) -> Iterator[dis.Instruction]:
-    return dis.get_instructions(code)
 
 
 class Playing:

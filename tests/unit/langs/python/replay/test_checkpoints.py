@@ -268,8 +268,8 @@ def test_all_that_is_asked_of_a_call_is_the_same_from_a_checkpoint(
                 run.reruns.whole(node).equation(),
                 run.reruns.lines(node),
                 run.reruns.lines(steps[3]),
-                run.reruns.tried(node, "-1"),
-                run.reruns.tried(top, "[1, 2]"),
+                run.reruns.tried({node: "-1"}),
+                run.reruns.tried({top: "[1, 2]"}),
             ]
         )
     assert known[0] == known[1]

@@ -289,8 +289,8 @@ def test_what_was_judged_right_is_frozen_once_a_program_is_run_again_and_again(
     assert reruns.frozen(first) == ""
     assert seen[1] == seen[2]
     assert seen[2].outcome == tree.call(tree.position(second)).outcome
-    trial = reruns.tried(first, "5")
-    assert trial == ProgramReruns(slow, open_trace(slow)).tried(first, "5")
+    trial = reruns.tried({first: "5"})
+    assert trial == ProgramReruns(slow, open_trace(slow)).tried({first: "5"})
 
 
 def test_what_is_frozen_and_what_it_spares_is_said(
