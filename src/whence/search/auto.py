@@ -119,12 +119,12 @@ class Auto:
     def choose(self, suspects: Suspects) -> Choice | None:
         """The question that tells most for its effort."""
         marked = last_mark(suspects)
+        made = origin_of_mark(suspects)
         if marked is not None and marked.influence is None:
             # Nothing is known of it but the way that it came.
             followed = following_chain(suspects, ChainSearch.BISECT)
-            if followed is not None and _is_a_part(suspects, followed.position):
+            if followed is not None and (made is None or _is_a_part(suspects, made)):
                 return followed
-        made = origin_of_mark(suspects)
         if made is not None and marked is not None and _leads_on(suspects, marked, made):
             return Choice(made, MADE_IT)
         for position in possible_origins(suspects):

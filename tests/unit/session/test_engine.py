@@ -484,3 +484,19 @@ def test_auto_follows_a_mark_to_its_origin() -> None:
     _, outcome = after(marking(complete=False, strategy="auto"), marked)
     assert asked(outcome) == 2
     assert outcome.question.why == "it made the part that you marked"
+
+
+def test_auto_does_not_ask_who_made_what_lacks_something() -> None:
+    _, outcome = after(
+        marking(complete=False, strategy="auto"), said(1, Verdict.WRONG, Mark("result"))
+    )
+    assert outcome.question.why != "it made the part that you marked"
+
+
+def test_auto_does_not_ask_about_an_origin_that_is_most_of_what_is_left() -> None:
+    nodes = [Node(1, None, call("main", LISTING)), Node(2, 1, call("make", LISTING))]
+    nodes += [Node(number, 2, call(f"part {number}")) for number in range(3, 9)]
+    provenance: Any = Marked(frozenset(range(1, 9)), False)
+    start = State(tree_of(nodes), provenance, facts=Facts(strategy="auto"))
+    _, outcome = after(start, said(1, Verdict.WRONG, Mark("result", ("[0]",))))
+    assert outcome.question.why != "it made the part that you marked"
