@@ -2,9 +2,9 @@
 
     python bench/journal.py [--repeat 5]
 
-Each question is asked in a loop, in a program that is recorded without a journal and with one; the
-least of several runs counts for either, since whatever else the machine does only adds to them.
-Told is the difference.
+Each question is asked in a loop, in a program that is recorded without a journal and with one. Told
+is the difference in its CPU time; the least of several runs counts for either, since whatever else
+the machine does only adds to them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ PROGRAM = """
 import os, random, sys, time
 
 def asked(question, count):
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(count):
         question()
-    return (time.perf_counter() - began) / count
+    return (time.process_time() - began) / count
 
 print(asked(eval("lambda: " + sys.argv[1]), int(sys.argv[2])))
 """
