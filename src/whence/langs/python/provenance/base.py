@@ -134,7 +134,7 @@ def _module_names(tree: ast.Module) -> tuple[set[str], set[str]]:
             counts.update(dict.fromkeys(node.names, 2))
     for statement in tree.body:
         once = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        once |= isinstance(statement, (ast.Import, ast.ImportFrom))
+        once |= isinstance(statement, ast.Import)
         for name in assigned([statement]):
             counts[name] += 1 if once else 2
     for node in walk(tree):

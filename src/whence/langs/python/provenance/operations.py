@@ -10,6 +10,7 @@ import operator
 import sys
 from collections.abc import Callable
 from functools import partial
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from whence.langs.python.provenance.shadows import (
@@ -325,15 +326,22 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
     """A variable of a module."""
     shadow = RUN.modules.get(module)
     if shadow is None or name not in shadow.attributes:
-        for number, other in RUN.modules.items():  # `from module import *`
-            if other.attribute_values.get(name, _NONE) is value:
-                return value, (LOAD, site, control, other.attributes[name], (), RUN.time,
-                               ("module", number), name)  # fmt: skip
-        return value, None
+        return value, imported(site, control, name, value)  # perhaps `from module import *`
     if shadow.attribute_values[name] is not value:  # set by code out of sight
         return value, (OP, site, control, None, (RUN.passed, RUN.loose))
     return value, (LOAD, site, control, shadow.attributes[name], (), RUN.time, ("module", module),
                    name)  # fmt: skip
+
+
+def imported(site: int, control: Control, name: str, value: Any) -> Tag:
+    """What a variable is in the module that it was imported from, if that is in sight."""
+    if isinstance(value, (type, FunctionType, ModuleType, BuiltinFunctionType)):
+        return None
+    for number, module in RUN.modules.items():
+        if module.attribute_values.get(name, _NONE) is value:
+            return (LOAD, site, control, module.attributes[name], (), RUN.time, ("module", number),
+                    name)  # fmt: skip
+    return None
 
 
 def store_global(site: int, control: Control, module: int, name: str, given: Pair) -> Any:

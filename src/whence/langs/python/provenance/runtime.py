@@ -30,7 +30,7 @@ from whence.langs.python.provenance.tags import Activation
 _PARTS = {
     operations: (
         "unary test test_and_note select shortcut choose first last opaque opaque_in_frame "
-        "load_global store_global join_global load_cell store_cell"
+        "imported load_global store_global join_global load_cell store_cell"
     ),
     places: ("attribute set_attribute delete_attribute subscript set_item delete_item"),
     making: "make_slice make_list make_tuple make_set formatted joined",

@@ -288,7 +288,7 @@ def _told(found: Criterion, top: Activation) -> dict[str, Any]:
     origins = origin(found)
     return {
         "marked": places[found.activation],
-        "is_complete": RUN.is_scanned,
+        "is_complete": RUN.is_scanned and not RUN.has_hidden and not RUN.lost,
         "calls": [_call(each, places) for each in calls],
         "origin": _origin(origins, places),
         "chain": numbers(origins.chain),

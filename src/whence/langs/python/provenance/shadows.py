@@ -147,6 +147,7 @@ def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> N
 
     So may any other object of that kind that it was given: a writer writes to its file.
     """
+    RUN.has_hidden = True
     operands = tuple(operands)
     needs = everything(operands)
     for each, _ in operands:

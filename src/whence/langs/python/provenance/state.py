@@ -120,6 +120,8 @@ class ShadowRun:
         """The variables of rewritten modules, by their number."""
         self.namespaces: dict[int, int] = {}
         """The numbers of modules, by the address of their dictionary."""
+        self.has_hidden = False
+        """Whether something was left with an object whose insides cannot be seen."""
         self.hiding: dict[int, tuple[type, bool]] = {}
         """Types, with whether what their instances hold may be out of sight."""
         self.behind: dict[int, tuple[Any, dict[int, Any]]] = {}

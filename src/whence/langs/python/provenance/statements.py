@@ -53,6 +53,16 @@ class Statements(Definitions):
 
     # --- assignments ---------------------------------------------------------------------------
 
+    def on_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:  # noqa: N802
+        out = self.as_it_is(node)
+        for each in node.names if node.module != "__future__" else ():
+            name = each.asname or each.name
+            if name != "*":
+                found = call("imported", self.site(node), self.control, constant(each.name),
+                             read(name))  # fmt: skip
+                out += self.keep_tag(name, node, found)
+        return out
+
     def store(self, target: ast.expr, given: ast.expr, node: ast.AST) -> list[ast.stmt]:
         """Statements that assign a pair."""
         if isinstance(target, ast.Starred):

@@ -472,3 +472,18 @@ def test_calls_that_others_make_later_or_elsewhere_are_known_again(tmp_path: Pat
     influence = recorded.influence(recorded.nodes("main")[0], "result[0]")
     assert influence is not None
     assert set(recorded.nodes("parse")) <= influence.nodes
+
+
+@pytest.mark.parametrize("line", [
+    "from shop import RATE", "from shop import RATE as tax\nRATE = tax", "from shop import *",
+    "import shop\nRATE = shop.RATE",
+])  # fmt: skip
+def test_what_a_module_worked_out_is_followed_into_who_imports_it(
+    tmp_path: Path, line: str
+) -> None:
+    (tmp_path / "shop.py").write_text("def tax(n): return n * 7\nRATE = tax(1)\n")
+    run = Recorded(tmp_path, f"{line}\ndef price(x): return x + RATE\nprint(price(3))\n")
+    printed = MarkedPart(Mark("printed", ("[0]",)), atom("''"), is_input=False)
+    influence = run.provenance.influence(0, printed)
+    assert influence is not None
+    assert run.nodes("tax")[0] in influence.nodes
