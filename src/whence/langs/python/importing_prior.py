@@ -27,10 +27,14 @@ class ImportingPrior:
     def factors(self, tree: Tree) -> Floats:
         """1 for all other calls, or what `further` says of them."""
         columns = tree.columns
+        # What is made of a text (`exec`, an example in a docstring) is no import.
         bodies = [
             number
             for number, function in enumerate(tree.functions)
-            if function.qualname == _BODY and function.module != "__main__"
+            if function.qualname == _BODY
+            and function.module != "__main__"
+            and function.location is not None
+            and not function.location.file.startswith("<")
         ]
         factors: Floats = np.ones(len(columns))
         if self.further is not None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.langs.python.importing_prior import ImportingPrior
-from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
+from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
 from whence.ports import Floats, Tree
 from whence.search.auto import Auto
 from whence.search.space import SearchSpace, Switches
@@ -20,7 +20,7 @@ def program() -> ColumnTree:
     nodes = []
     for number, (parent, qualname, module) in enumerate(CALLS):
         name = f"{module}.{qualname}"
-        function, rule = Function(name, qualname, module), Rule(name, name)
+        function, rule = Function(name, qualname, module, Location("p.py", 1)), Rule(name, name)
         nodes.append(Node(number, parent, Call(function, rule, Outcome(OutcomeKind.RETURNED))))
     return tree_of(nodes)
 

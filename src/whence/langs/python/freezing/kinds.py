@@ -232,7 +232,8 @@ def _put_cell(value: types.CellType, told: Any, parts: Sequence[Any]) -> None:
 
 def _function(value: types.FunctionType) -> Told:
     """Without asking it for what is not there yet, which would be made."""
-    builtins = value.__builtins__  # type: ignore[attr-defined]
+    function: Any = value  # not every description of functions knows of it
+    builtins = function.__builtins__
     return None, [each for each in gc.get_referents(value) if each is not builtins]
 
 

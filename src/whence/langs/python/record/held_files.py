@@ -8,22 +8,26 @@ Invariant: nothing is taken up that is not as it was when the copy was made.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import fcntl
 import os
 import stat
 import sys
+import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 MOST_WRITTEN = 16 * 2**20
 """No copy of the process is made while so many bytes would have to be copied with it."""
 _CHUNK = 2**20
+_WAITS = 100
 # A program may put something else in their place.
 _open, _open_number, _close, _dup2, _fstat, _lseek = (
     open, os.open, os.close, os.dup2, os.fstat, os.lseek
 )  # fmt: skip
 _listdir, _makedirs, _readlink, _unlink = os.listdir, os.makedirs, os.readlink, os.unlink
+_count, _sleep = _thread._count, time.sleep
 _LASTING = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 """What was said when a file was opened and goes on to matter."""
 _NUMBERS, _INFO, _MAPS, _TASKS = (f"/proc/self/{name}" for name in ("fd", "fdinfo", "maps", "task"))
@@ -57,9 +61,20 @@ class Held:
         return self.name != _EVENT_LOOP and self.flags & os.O_ACCMODE != os.O_RDONLY
 
 
+def _is_alone() -> bool:
+    """Whether there is no other thread; one that was joined may be listed for a moment more."""
+    for _ in range(_WAITS):
+        if len(_listdir(_TASKS)) == 1:
+            return True
+        if _count():
+            return False
+        _sleep(0.001)
+    return False
+
+
 def held(folder: str, sandbox: str, own: Collection[int]) -> list[Held]:
     """All that has to be opened anew, what is written copied to a folder; `own` are whence's."""
-    if len(_listdir(_TASKS)) > 1:
+    if not _is_alone():
         raise CannotCopy("threads are active")
     _check_memory(os.path.dirname(folder), sandbox)
     found: list[Held] = []
