@@ -38,15 +38,15 @@ class Judged:
 
 def judged(tree: ColumnTree, oracle: ReferenceOracle) -> list[Judged]:
     """All calls."""
-    found = []
-    for position in range(len(tree.columns)):
-        call = tree.call(position)
-        said = oracle.judge(Question(tree.id(position), call, "", "", 1, 1.0, 1))
-        verdict = None if said is None else said.verdict
-        found.append(
-            Judged(position, call.function.qualname, call.equation(), verdict, oracle.last)
-        )
-    return found
+    return [asked_of(tree, oracle, position) for position in range(len(tree.columns))]
+
+
+def asked_of(tree: ColumnTree, oracle: ReferenceOracle, position: int) -> Judged:
+    """One call."""
+    call = tree.call(position)
+    said = oracle.judge(Question(tree.id(position), call, "", "", 1, 1.0, 1))
+    verdict = None if said is None else said.verdict
+    return Judged(position, call.function.qualname, call.equation(), verdict, oracle.last)
 
 
 def blamed(tree: ColumnTree, oracle: ReferenceOracle) -> str:
