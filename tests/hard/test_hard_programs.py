@@ -112,7 +112,14 @@ def check_the_test(folder: Path) -> None:
     assert "1 passed" in run()
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+SLOW = {"huge values"}
+"""With a reference they take more than ten seconds."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each, marks=pytest.mark.soak) if each in SLOW else each for each in PROGRAMS],
+)
 def test_the_reference_finds_the_fault_or_says_why_it_cannot(
     name: str, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
