@@ -259,10 +259,10 @@ def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> T
             return source.tag(site, control, value)
         source.told = operation.callbacks
         tag = source.tag(site, control, value)
-    elif operation.callbacks and _gave_out(operation, iterator):
-        return told(operation, value, (owner[1],))
     elif operation.callbacks:
         tag = told(operation, value, (owner[1],))
+        if _gave_out(operation, iterator):
+            return tag
     elif type(owner[0]) in SCALARS:
         return (OP, site, control, None, (owner[1],))
     else:
