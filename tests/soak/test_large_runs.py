@@ -41,6 +41,22 @@ print(total(Series(list(range(1_250_000))), "x" * 10_000_000))
 """
 """A million calls, each with a list of 10 MB and a text of 10 MB."""
 
+MANY_CALLS = """
+def one(place):
+    return 1 + (place == 20_000_001)
+
+
+def count(first, places):
+    if places == 1:
+        return one(first)
+    half = places // 2
+    return count(first, half) + count(first + half, places - half)
+
+
+print(count(0, 2**25))
+"""
+"""Just over a hundred million calls."""
+
 DEBUGS = """
 import resource, sys
 from pathlib import Path
@@ -54,10 +70,14 @@ from whence.session.state import Options, State
 
 def judged(call):
     given = {each.name: each.value.text for each in call.arguments}
-    if call.function.short() != "block":
-        return Verdict.WRONG if call.function.short() == "total" else Verdict.RIGHT
-    first = int(given["first"])
-    true = sum(range(first, first + 1000)) + 10_000_000_000
+    name = call.function.short()
+    if name == "block":
+        first = int(given["first"])
+        true = sum(range(first, first + 1000)) + 10_000_000_000
+    elif name in ("one", "count"):
+        true = int(given.get("places", 1))
+    else:
+        return Verdict.WRONG if name == "total" else Verdict.RIGHT
     return Verdict.RIGHT if int(call.outcome.value.text) == true else Verdict.WRONG
 
 path = Path(sys.argv[1])
@@ -77,23 +97,35 @@ call = state.tree.call(state.tree.position(outcome.diagnosis.node))
 asleep = windows.checkpoints.memory >> 20
 windows.close()
 here, there = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-print(call.function.short(), call.arguments[-2].value.text, windows.runs,
+name = call.function.short()
+place = {each.name: each.value.text for each in call.arguments}[sys.argv[2]]
+print(name, place, windows.runs,
       *(resource.getrusage(who).ru_maxrss // 1024 for who in (here, there)), asleep)
 """
 
 
-def test_a_million_calls_with_values_of_ten_megabytes(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(LARGE_VALUES)
+@pytest.mark.parametrize(
+    "program, depth, named, fault, runs",
+    [
+        pytest.param(LARGE_VALUES, "3", "first", ("block", "333000"), 3, id="values of 10 MB"),
+        pytest.param(MANY_CALLS, "8", "place", ("one", "20000001"), 3, id="a hundred million"),
+    ],
+)
+def test_what_is_too_large_to_keep_is_debugged_all_the_same(
+    program: str, depth: str, named: str, fault: tuple[str, str], runs: int, tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text(program)
     (tmp_path / "debugs.py").write_text(DEBUGS)
-    words = ["record", "--journal", "--depth", "3", "-o", "run.whence", "program.py"]
-    subprocess.run([sys.executable, "-m", "whence", *words], cwd=tmp_path, check=True, timeout=600)
+    words = ["record", "--journal", "--depth", depth, "-o", "run.whence", "program.py"]
+    subprocess.run([sys.executable, "-m", "whence", *words], cwd=tmp_path, check=True, timeout=1200)
     disk = sum(each.stat().st_size for each in tmp_path.rglob("run.whence*") if each.is_file())
     done = subprocess.run(
-        [sys.executable, "debugs.py", "run.whence"], cwd=tmp_path, check=True, timeout=600,
+        [sys.executable, "debugs.py", "run.whence", named], cwd=tmp_path, check=True, timeout=1200,
         capture_output=True, text=True,
     )  # fmt: skip
-    name, place, runs, here, there, asleep = done.stdout.split()
-    assert (name, place) == ("block", "333000")
-    assert int(runs) <= 3
+    name, place, made, here, there, asleep = done.stdout.split()
+    print(f"{name}({place}): {made} runs, {here} + {there} + {asleep} MB, {disk >> 10} KB on disk")
+    assert (name, place) == fault
+    assert int(made) <= runs
     assert int(here) + int(there) + int(asleep) <= 500
     assert disk <= 2**30
