@@ -5,10 +5,12 @@
 Every program of `tests/corpus` is recorded, and debugged by a simulated person who answers each
 question as the repaired twin does (`tests/support/intention.py`), and knows that the run as a whole
 is wrong. Printed for each strategy: in how many programs the function at fault was named, how many
-questions that took, how many characters were shown with them, and the seconds that whence took to
-choose them. All oracles are off, except in two rows, where the person is asked only what they do
-not know. In the last row the person marks the first line of the output that is wrong, and in each
-wrong call the first part that is. `--write` puts the tables between the markers of a document.
+questions that took, how many of these were about the call that was blamed or what it called (who
+knew the fault would have to ask them, too), how many characters were shown, and the seconds that
+whence took to choose them. All oracles are off, except in two rows, where the person is asked only
+what they do not know. In the last row the person marks the first word of the output that is wrong,
+and in each wrong call the first part that is. `--write` puts the tables between the markers of a
+document.
 """
 
 from __future__ import annotations
@@ -56,6 +58,8 @@ class Session:
     blamed: str
     located: bool
     questions: int
+    needed: int
+    """Those about the call that was blamed, and about what it called."""
     characters: int
     seconds: float
     by_oracles: int = 0
@@ -96,8 +100,10 @@ def debug(
     started = time.perf_counter()
     outcome = debugging.start([StrategyChosen(strategy), wrong])
     spent += time.perf_counter() - started
+    asked: list[int] = []
     while isinstance(outcome, Ask):
         question = outcome.question
+        asked.append(tree.position(question.node))
         lines = question_lines(question, debugging.counts.person + 1, WIDTH_IN_PIPES)
         debugging.shown("\n".join(line.text for line in lines))
         answer = Answer(question.node, case.truth[question.node])
@@ -106,15 +112,17 @@ def debug(
         started = time.perf_counter()
         outcome = debugging.send(Answered((answer,)))
         spent += time.perf_counter() - started
-    blamed = ""
+    blamed, needed = "", 0
     if isinstance(outcome, Found) and outcome.diagnosis.status is Status.FOUND:
         assert outcome.diagnosis.node is not None
         position = tree.position(outcome.diagnosis.node)
         blamed = tree.functions[int(tree.columns.function[position])].short()
+        needed = sum(position in (each, int(tree.columns.parent[each])) for each in asked)
     counts = debugging.counts
     return Session(
-        blamed, case.bug.is_at_fault(blamed), counts.person, counts.characters, spent, counts.oracle
-    )
+        blamed, case.bug.is_at_fault(blamed), counts.person, needed, counts.characters, spent,
+        counts.oracle,
+    )  # fmt: skip
 
 
 def recorded(bug: twins.Bug, folder: Path) -> Case:
@@ -186,13 +194,14 @@ class Row:
             self.name,
             f"{sum(each.located for each in self.sessions)} of {count}",
             f"{questions:,}",
+            f"{sum(each.needed for each in self.sessions):,}",
             f"{questions / count:.1f}",
             f"{characters:,}",
             f"{sum(each.seconds for each in self.sessions):.2f}",
         ]
 
 
-HEADER = ["strategy", "located", "questions", "a session", "characters", "seconds"]
+HEADER = ["strategy", "located", "questions", "needed", "a session", "characters", "seconds"]
 
 
 def table(rows: list[list[str]], header: list[str]) -> str:

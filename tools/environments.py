@@ -162,7 +162,7 @@ def clean_environ() -> dict[str, str]:
 
 def prepare(interpreter: Interpreter, extras: Iterable[str]) -> None:
     """Bring the interpreter's environment up to date; Unavailable or InstallFailed if it fails."""
-    with lock():
+    with lock(interpreter.minor):
         stamp = interpreter.environment / "whence-stamp.json"
         # The place of the checkout too: a copied environment still refers to the original.
         base = str(Path(interpreter.executable).resolve())
@@ -183,10 +183,10 @@ def prepare(interpreter: Interpreter, extras: Iterable[str]) -> None:
 
 
 @contextmanager
-def lock() -> Iterator[None]:
+def lock(name: str) -> Iterator[None]:
     """One set-up at a time: `make demo` may be typed while `make test` is still installing."""
     VENVS.mkdir(exist_ok=True)
-    with (VENVS / "lock").open("w") as file:
+    with (VENVS / f"{name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -226,7 +226,8 @@ def install(interpreter: Interpreter, extras: Sequence[str]) -> None:
         raise Unavailable(
             f"the packages that whence needs do not install on {interpreter.version}\n" + failure
         )
-    failure = run([*pip, "--no-deps", "--editable", f"{ROOT}[{','.join(extras)}]"])
+    with lock("build"):  # every installation writes the same metadata into the sources
+        failure = run([*pip, "--no-deps", "--editable", f"{ROOT}[{','.join(extras)}]"])
     if failure:
         raise InstallFailed(f"whence itself does not install on {interpreter.version}\n" + failure)
 

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -83,9 +84,11 @@ def test(run: Run, interpreter: Interpreter, tests: Sequence[str] = ()) -> None:
     )
 
 
-def test_other(run: Run, interpreter: Interpreter, tests: Sequence[str]) -> None:
+def test_other(
+    run: Run, interpreter: Interpreter, prepared: Future[None], tests: Sequence[str]
+) -> None:
     try:
-        environments.prepare(interpreter, TESTING)
+        prepared.result()
     except environments.Unavailable as problem:
         print(f"\n=== skipped: {problem}", flush=True)
         reason = str(problem).splitlines()[0]
@@ -118,23 +121,26 @@ def main() -> int:
 
     interpreter = environments.running()
     extras = LINTING if options.lint else (*TESTING, *LINTING)
-    try:
-        environments.prepare(interpreter, extras)
-    except (environments.Unavailable, environments.InstallFailed) as problem:
-        environments.say(f"FAILED: {problem}")
-        return 1
-
-    run = Run()
-    lint(run, interpreter)
-    if not options.lint:
-        provide_prolog(run)
-        test(run, interpreter)
+    others = []
     if not (options.lint or options.quick):
         others = environments.at_hand(interpreter)[1:]
-        for other in others:
+    with ThreadPoolExecutor(1) as pool:  # lint has one core busy at most
+        prepared = [pool.submit(environments.prepare, other, TESTING) for other in others]
+        try:
+            environments.prepare(interpreter, extras)
+        except (environments.Unavailable, environments.InstallFailed) as problem:
+            environments.say(f"FAILED: {problem}")
+            return 1
+
+        run = Run()
+        lint(run, interpreter)
+        if not options.lint:
+            provide_prolog(run)
+            test(run, interpreter)
+        for other, ready in zip(others, prepared, strict=True):
             newest = FROM_3_12_ON if other is others[-1] else ()
-            test_other(run, other, (*OF_THE_INTERPRETER, *newest))
-    return run.summary()
+            test_other(run, other, ready, (*OF_THE_INTERPRETER, *newest))
+        return run.summary()
 
 
 if __name__ == "__main__":

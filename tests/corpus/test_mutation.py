@@ -48,11 +48,8 @@ def test_a_mutant_changes_one_function_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("package", ["graphlib"])
 def test_a_change_is_found_by_the_module_as_it_was(package: str, tmp_path: Path) -> None:
-    results = list(debugged(Subject(package, tmp_path), 3))
-    assert len(results) == 3
-    for result in results:
-        assert result.how in (FOUND, KEPT), f"{result.mutant}: {result.blamed}; {result.why}"
-    assert FOUND in {result.how for result in results}
+    [result] = debugged(Subject(package, tmp_path), 1)
+    assert result.how == FOUND, f"{result.mutant}: {result.blamed}; {result.why}"
 
 
 def test_what_came_of_mutants_is_counted_and_a_line_that_was_cut_off_is_not(

@@ -29,12 +29,14 @@ import hashlib
 import io
 import json
 import os
+import re
 import select
 import signal
 import sys
 import types
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ TOOL = 4
 SECONDS = 10
 SWITCH = "__intended__"
 MOST_PARTS, DEEPEST = 400, 6
+_WORD = re.compile(r"\d+(?:\.\d+)*|[^\W\d]\w*|\s+|[^\w\s]|\w+")
 _TRANSPARENT = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _BY_TEXT = {"decimal", "fractions", "datetime", "pathlib", "re", "uuid"}
 _ITERATORS = (
@@ -206,19 +209,16 @@ def _letters(ours: str, intended: str) -> str:
 
 
 def wrong_letters(ours: str, intended: str) -> str:
-    """The step to what one would point at in a text: the rest of the first word that is wrong."""
-    if not ours:
-        return ""
-    pairs = zip(ours, intended, strict=False)
-    place = next((n for n, (one, other) in enumerate(pairs) if one != other), None)
-    if place is None:
-        place = min(len(ours), len(intended))
-    if place == len(ours) or not (ours[place].isalnum() or place == 0):
-        place -= 1  # a word that is too short, as 1 for 10
-    end = place + 1
-    while end < len(ours) and ours[end].isalnum():
-        end += 1
-    return f"[{max(place, 0)}:{end}]"
+    """The step to what one would point at in a text: the first word, number or sign that is wrong,
+    or that stands where something is missing."""
+    words, others = (list(_WORD.finditer(text)) for text in (ours, intended))
+    told = SequenceMatcher(None, [w[0] for w in words], [w[0] for w in others], autojunk=False)
+    for what, first, last, _, _ in told.get_opcodes():
+        if what != "equal" and words:
+            near = words[first : max(last, first + 1)] or words[-1:]
+            wrong = next((word for word in near if not word[0].isspace()), near[0])
+            return f"[{wrong.start()}:{wrong.end()}]"
+    return ""
 
 
 @dataclass

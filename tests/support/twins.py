@@ -217,7 +217,8 @@ def seen_first(bug: Bug, tree: ColumnTree) -> tuple[Answer, ...]:
     if wrong:
         steps = [f"[{wrong[0]}]"]
         if wrong[0] < len(right) and lines[wrong[0]]:
-            steps.append(intention.wrong_letters(lines[wrong[0]], right[wrong[0]]))
+            letters = intention.wrong_letters(lines[wrong[0]], right[wrong[0]])
+            steps += [letters] if letters else []
         _, *others = first_answers(tree, Symptom(SymptomKind.OUTPUT, line=wrong[0] + 1))
         return (replace(top, mark=Mark(PRINTED, tuple(steps))), *others)
     if status and tree.call(0).outcome.kind is OutcomeKind.RAISED:
