@@ -118,12 +118,12 @@ def default(given: Pair) -> Any:
 
 def define_lambda(site: int, control: Control, function: Any) -> Pair:
     """A lambda expression's value."""
-    return function, (NEW, site, control, None, ())
+    return function, (NEW, site, control, None)
 
 
 def defined(site: int, control: Control) -> Tag:
     """The tag of a function that was just defined."""
-    return (NEW, site, control, None, ())
+    return (NEW, site, control, None)
 
 
 # --- a call, from the caller ---------------------------------------------------------------------
@@ -174,8 +174,8 @@ def _under_stars(site: int, control: Control, made: Pair, stars: tuple[Tag, ...]
     if tag is not None and tag[0] == NEW:
         shadow = shadow_of(value)
         if shadow is not None:
-            shadow.shape = (OP, site, control, None, (shadow.shape, *stars))
-    return value, (SEL, site, control, tag, stars)
+            shadow.shape = (OP, site, control, shadow.shape, *stars)
+    return value, (SEL, site, control, tag, *stars)
 
 
 _BOUND = (MethodType, BuiltinFunctionType, MethodWrapperType)
@@ -203,7 +203,7 @@ def _prepare_simple(
     prepared = Prepared(
         function, [each for each, _ in arguments], {}, _finish_simple, HERE.operation
     )
-    prepared.tag = (OP, site, control, None, needs)
+    prepared.tag = (OP, site, control, *needs)
     # Should it fail, this is what the exception is known by.
     prepared.operation = Operation(site, control, ((function.__self__, needs[0]), *arguments))
     HERE.operation, HERE.pending = prepared.operation, None
@@ -240,7 +240,7 @@ def receiver_tag(tag: Tag) -> Tag:
         source = tag[3]
         tag = source if isinstance(source, tuple) else None
     if tag is not None and tag[0] == BOUND:
-        return tag[4][0]  # type: ignore[no-any-return]
+        return tag[3]  # type: ignore[no-any-return]
     return None
 
 
@@ -264,17 +264,17 @@ def _finish_function(pending: Pending, value: Any) -> Pair:
     site, control = pending.site, pending.control
     activation = pending.activation
     if activation is not None:
-        return value, (RET, site, control, activation.result, (pending.tag,), activation)
+        return value, (RET, site, control, activation.result, activation, pending.tag)
     needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
     if not isinstance(value, _STEPPED):
-        return value, (RET, site, control, None, needs)
+        return value, (RET, site, control, None, None, *needs)
     RUN.made[id(pending.code)] += 1
     run = pending.run = Run(RUN.made[id(pending.code)])
     RUN.note_run(value, run)
     frame = _frame_of(value)
     if frame is not None and frame.f_code is pending.code:
         RUN.starting[id(frame)] = (weakref.ref(value), pending)
-    return value, (NEW, site, control, None, needs, run)
+    return value, (NEW, site, control, run, *needs)
 
 
 def _frame_of(value: Any) -> FrameType | None:
@@ -333,7 +333,7 @@ def keywords(
             if key in made:
                 raise TypeError(f"got multiple values for keyword argument {key!r}")
             made[key] = value
-    made.shape = (OP, site, control, None, tuple(shapes))
+    made.shape = (OP, site, control, *shapes)
     return made
 
 
@@ -382,13 +382,13 @@ def enter(
         activation.guarded = True
         control = (FRAME, operation.site, operation.control, None, activation)
         known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
-        tags = [(ARG, operation.site, control, known.tag(each), ()) for each in values]
+        tags = [(ARG, operation.site, control, known.tag(each)) for each in values]
     else:
         control = (FRAME, 0, parent.control, RUN.passed, activation)
         activation.guarded = activation.number > 1
         if activation.number == 1:
             scan((*values, *activation.roots, *info.fixed))
-        tags = [(INPUT, 0, control, None, (), name) for name in _names(info)]
+        tags = [(INPUT, 0, control, name) for name in _names(info)]
     activation.control = control
     activation.arguments = tuple(tags)
     if RUN.on_enter is not None:
@@ -460,7 +460,7 @@ def _bind(
     site, given, named = pending.site, pending.tags, pending.keyword_tags
     stars = pending.starred
     if len(given) == len(info.positional) == len(values):
-        return [(ARG, site, control, tag, stars) for tag in given]
+        return [(ARG, site, control, tag, *stars) for tag in given]
     found = _DEFAULTS.get(id(pending.defined))
     defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
     tags: list[Tag] = []
@@ -473,30 +473,30 @@ def _bind(
         else:
             place = number - (count - len(defaults))
             tag = defaults[place] if 0 <= place < len(defaults) else None
-        tags.append((ARG, site, control, tag, stars))
+        tags.append((ARG, site, control, tag, *stars))
     for name in info.keyword_only:
         tag = named[name] if name in named else named_defaults.get(name)
-        tags.append((ARG, site, control, tag, stars))
+        tags.append((ARG, site, control, tag, *stars))
     rest = count + len(info.keyword_only)
     if info.has_rest:
-        more: list[Tag] = [(ARG, site, control, tag, ()) for tag in given[count:]]
+        more: list[Tag] = [(ARG, site, control, tag) for tag in given[count:]]
         if len(more) == len(values[rest]) and more:
-            of_sequence(values[rest], more, (OP, site, control, None, stars) if stars else None)
-        tags.append((NEW, site, control, None, stars))
+            of_sequence(values[rest], more, (OP, site, control, *stars) if stars else None)
+        tags.append((NEW, site, control, None, *stars))
         rest += 1
     if info.has_named_rest:
         entries = [
-            (key, value, None, (ARG, site, control, named.get(key), ()))
+            (key, value, None, (ARG, site, control, named.get(key)))
             for key, value in values[rest].items()
         ]
-        of_mapping(values[rest], entries, (OP, site, control, None, stars) if stars else None)
-        tags.append((NEW, site, control, None, stars))
+        of_mapping(values[rest], entries, (OP, site, control, *stars) if stars else None)
+        tags.append((NEW, site, control, None, *stars))
     return tags
 
 
 def returned(activation: Activation, control: Control, site: int, given: Pair) -> Any:
     """Note what a function returns, and give it."""
-    activation.result = (RET, site, control, given[1], (), activation)
+    activation.result = (RET, site, control, given[1], activation)
     activation.value = given[0]
     return given[0]
 
@@ -506,9 +506,9 @@ def failed(activation: Activation, control: Control, error: BaseException) -> No
     note_current(activation, error)
     shadow = shadow_for(error)
     if shadow.shape is None:
-        shadow.shape = (EXC, 0, control, None, ())
+        shadow.shape = (EXC, 0, control, None)
     activation.result = None
-    activation.failure = (RET, 0, control, shadow.shape, (), activation)
+    activation.failure = (RET, 0, control, shadow.shape, activation)
 
 
 def note_current(activation: Activation, error: BaseException) -> None:
@@ -534,7 +534,7 @@ def left(activation: Activation) -> None:
     if operation is not None and activation.result is not None:
         operation.callbacks.append((activation.value, activation.result))
     elif activation.control[1] == 0:
-        RUN.loose = (OP, 0, None, None, (activation.result, RUN.loose))
+        RUN.loose = (OP, 0, None, activation.result, RUN.loose)
     if RUN.on_leave is not None:
         RUN.on_leave(activation)
 

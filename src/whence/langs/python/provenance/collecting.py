@@ -26,7 +26,7 @@ def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | Non
         else:
             natively(site, control, (key, value), operator.setitem, made, key[0], value[0])
             flat.append((key, value))
-    shape = (OP, site, control, None, (*starred, *(key[1] for key, _ in flat)))
+    shape = (OP, site, control, *starred, *(key[1] for key, _ in flat))
     return shadowed_dict(site, control, made, flat, shape)
 
 
@@ -56,13 +56,13 @@ Made = list[tuple[Any, Control]]
 def _shape(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Tag:
     rounds = {id(each): each for _, each in made}
     needs = (source[1], shape_of(source[0]), *rounds.values(), *dropped)
-    return (OP, site, control, None, needs)
+    return (OP, site, control, *needs)
 
 
 def _under(site: int, control: Control, given: Pair, round_: Control) -> Pair:
     if round_ is control:
         return given
-    return given[0], (SEL, site, round_, given[1], ())
+    return given[0], (SEL, site, round_, given[1])
 
 
 def list_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
@@ -82,7 +82,7 @@ def dict_of(site: int, control: Control, dropped: list[Control], source: Pair, m
     shape = _shape(site, control, dropped, source, made)
     entries = [(key, _under(site, control, value, round_)) for (key, value), round_ in made]
     keys = tuple(key[1] for key, _ in entries)
-    return make_dict(site, control, entries, (OP, site, control, None, (shape, *keys)))
+    return make_dict(site, control, entries, (OP, site, control, shape, *keys))
 
 
 def generator_of(
@@ -92,14 +92,14 @@ def generator_of(
     run = Run()
     run.dropped = dropped
     RUN.note_run(made, run)
-    return made, (NEW, site, control, None, (source[1], shape_of(source[0])))
+    return made, (NEW, site, control, None, source[1], shape_of(source[0]))
 
 
 def out_of(site: int, control: Control, given: Pair) -> Any:
     """What a generator expression gives out."""
     value, tag = given
     if HERE.operation is not None:
-        HERE.operation.callbacks.append((value, (SEL, site, control, tag, ())))
+        HERE.operation.callbacks.append((value, (SEL, site, control, tag)))
     return value
 
 

@@ -38,7 +38,7 @@ def prepare_instance(
 ) -> Prepared:  # fmt: skip
     """A call of a class."""
     kind, tag = called
-    made: Tag = (NEW, site, control, None, (tag,))
+    made: Tag = (NEW, site, control, None, tag)
     values = [each for each, _ in arguments]
     prepared = Prepared(
         kind, values, {name: each for name, (each, _) in keywords.items()}, _finish, HERE.operation
@@ -123,7 +123,7 @@ def _by_signature(
 
 
 def _stored(operation: Operation, tag: Tag) -> Tag:
-    return (STORE, operation.site, operation.control, tag, (), RUN.time)
+    return (STORE, operation.site, operation.control, tag, RUN.time)
 
 
 def _named(prepared: Prepared, operation: Operation, init: Any, new: Any) -> dict[str, Pair]:

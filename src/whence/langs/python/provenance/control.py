@@ -57,7 +57,7 @@ def exception_tag(site: int, control: Control) -> Tag:
     """The tag of the exception that is being handled."""
     error = sys.exc_info()[1]
     shadow = shadow_of(error)
-    return (SEL, site, control, shadow.shape if shadow is not None else None, ())
+    return (SEL, site, control, shadow.shape if shadow is not None else None)
 
 
 def tried(site: int, control: Control, handled: Control | None, started: int) -> Control:
@@ -69,7 +69,7 @@ def tried(site: int, control: Control, handled: Control | None, started: int) ->
         if made.start < started:
             break
         needs.append(made.result)
-    why = (OP, site, control, None, tuple(needs))
+    why = (OP, site, control, *needs)
     return (CTL, site, control, why, control[4], False)
 
 
@@ -80,7 +80,7 @@ def raising(site: int, control: Control, given: Pair) -> Any:
         value, tag = call_here(site, control, given, (), {})
     if isinstance(value, BaseException):
         shadow = shadow_for(value)
-        shadow.shape = (EXC, site, control, tag, (tag,))
+        shadow.shape = (EXC, site, control, tag, tag)
     return value
 
 
@@ -103,7 +103,7 @@ class _Managed:
         except AttributeError:
             raise TypeError(_not_a_manager(kind, name, last)) from None
         bound = found.__get__(manager[0], kind) if hasattr(found, "__get__") else found
-        return bound, (BOUND, *self._where, None, (manager[1],))
+        return bound, (BOUND, *self._where, manager[1])
 
     def __enter__(self) -> Pair:
         return call_here(*self._where, self._enter, (), {})
@@ -120,7 +120,7 @@ class _Managed:
         arguments = ((kind, tag), (error, tag), (traceback, tag))
         value, why = call_here(*self._where, self._exit, arguments, {})
         if error is not None:  # whether what follows is run
-            needs = (OP, *self._where, None, (why, tag))
+            needs = (OP, *self._where, why, tag)
             decided = (CTL, *self._where, needs, self._activation, True)
             self._activation.decided(RUN.time, decided)
         return value
@@ -171,7 +171,7 @@ def managed_async(activation: Activation, site: int, control: Control, manager: 
 
 def test_subject(site: int, control: Control, subject: Pair) -> Control:
     """The control of what depends on which pattern a value has."""
-    why = (OP, site, control, None, everything((subject,)))
+    why = (OP, site, control, *everything((subject,)))
     decided = (CTL, site, control, why, control[4], True)
     decided[4].decided(RUN.time, decided)
     return decided
@@ -199,7 +199,7 @@ def made_class(opened: Any, made: Any) -> Tag:
     operation, before = opened
     HERE.operation = before
     needs = tuple(tag for _, tag in operation.callbacks)
-    tag = (NEW, operation.site, operation.control, None, needs)
+    tag = (NEW, operation.site, operation.control, None, *needs)
     shadow_for(made).shape = tag  # `__init_subclass__` may have set attributes
     return tag
 

@@ -135,8 +135,8 @@ class View:
 def tupled(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Tag:
     """The tag of a tuple that an iterator made of values with these tags."""
     RUN.time += 1
-    of_sequence(value, [(STORE, site, control, tag, (), RUN.time) for tag in tags], None)
-    return (NEW, site, control, None, ())
+    of_sequence(value, [(STORE, site, control, tag, RUN.time) for tag in tags], None)
+    return (NEW, site, control, None)
 
 
 def place_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> Tag:
@@ -150,8 +150,7 @@ def place_tag(site: int, control: Control, owner: Pair, index: int, value: Any) 
         shadow = shadow_for(thing)
         if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
             return Candidates(site, control, (owner,)).tag(value)
-    return (LOAD, site, control, shadow.items[index], (tag, shadow.shape), RUN.time, id(thing),
-            index)  # fmt: skip
+    return (LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, shadow.shape)
 
 
 def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
@@ -162,7 +161,7 @@ def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
         return part_of(site, control, owner, ("key", key), key)
     known = key_of(key)
     tags = shadow.keys if isinstance(thing, dict) else shadow.items
-    return (LOAD, site, control, tags.get(known), (tag, shadow.shape), RUN.time, id(thing), key)
+    return (LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape)
 
 
 def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) -> Tag:
@@ -177,15 +176,15 @@ def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) ->
         shadow = shadow_for(thing)
     if shadow.values is None or shadow.values.get(known, _NONE) is not value:
         return part_of(site, control, owner, ("item", key), value)
-    return (LOAD, site, control, shadow.items[known], (tag, shadow.shape, shadow.keys.get(known)),
-            RUN.time, id(thing), key)  # fmt: skip
+    return (LOAD, site, control, shadow.items[known], RUN.time, id(thing), key, tag, shadow.shape,
+            shadow.keys.get(known))  # fmt: skip
 
 
 def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
     """`iter(owner)`, which from then on is known by its source."""
     thing, tag = owner
     iterator, operation = natively(site, control, (owner,), iter, thing)
-    made: Tag = (NEW, site, control, None, (tag, shape_of(thing)))
+    made: Tag = (NEW, site, control, None, tag, shape_of(thing))
     if operation.callbacks:
         return iterator, told(operation, iterator, (tag,))
     if iterator is thing or source_of(iterator) is not None:
@@ -230,7 +229,7 @@ def _note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterat
     if not isinstance(source, Source) or source.is_told:
         heard = _heard(operation, iterator)
     if shadow is not None and heard is not None:
-        shadow.shape = (OP, operation.site, operation.control, None, (shadow.shape, heard))
+        shadow.shape = (OP, operation.site, operation.control, shadow.shape, heard)
     elif heard is not None:
         shadow = new_shadow(error)
         shadow.shape = heard  # what goes over this iterator ends with the same exception
@@ -245,7 +244,7 @@ def _heard(operation: Operation, iterator: Any) -> Tag:
     if not operation.callbacks:
         return earlier
     now = tuple(tag for _, tag in operation.callbacks)
-    tag = (OP, operation.site, operation.control, None, (*now, earlier))
+    tag = (OP, operation.site, operation.control, *now, earlier)
     RUN.heard[id(iterator)] = (iterator, tag)
     return tag
 
@@ -264,11 +263,11 @@ def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> T
         if _gave_out(operation, iterator):
             return tag
     elif type(owner[0]) in SCALARS:
-        return (OP, site, control, None, (owner[1],))
+        return (OP, site, control, owner[1])
     else:
         tag = part_out_of_sight(operation, value, owner, ("next", ""))
     heard = _heard(operation, iterator)
-    return tag if heard is None else (SEL, site, control, tag, (heard,))
+    return tag if heard is None else (SEL, site, control, tag, heard)
 
 
 def _gave_out(operation: Operation, iterator: Any) -> bool:
@@ -288,7 +287,7 @@ def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step)
     tag = candidates.tag(value)
     if tag is None or tag[0] != OP:
         return tag
-    return part_of(operation.site, operation.control, owner, step, value, candidates.needs)
+    return part_of(operation.site, operation.control, owner, step, value, (tag,))
 
 
 def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
@@ -359,7 +358,7 @@ def _rounds(
     has_places = isinstance(thing, (list, tuple, dict, set, frozenset, deque))
     for given in pairs:
         why = shape_of(thing) if has_places else given[1]
-        yield given, (CTL, site, control, (OP, site, control, None, (tag, why)), control[4], True,
+        yield given, (CTL, site, control, (OP, site, control, tag, why), control[4], True,
                       dropped)  # fmt: skip
     ended = RUN.ends.get(id(thing))
     if dropped is not None and ended is not None:
@@ -377,7 +376,7 @@ def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control
     run = RUN.run_of(thing) if type(thing) is GeneratorType else None
     ended = run.activation.result if run is not None and run.activation is not None else None
     needs = (tag, shape_of(thing), ended)
-    made = (CTL, site, control, (OP, site, control, None, needs), control[4], False)
+    made = (CTL, site, control, (OP, site, control, *needs), control[4], False)
     if changes:
         made[4].decided(RUN.time, made)
     return made
@@ -403,10 +402,10 @@ class _EachAwaited:
         value = await anext(iterator)
         tag: Tag
         if run is not None and run.activation is not None and run.activation.outs:
-            tag = (RET, site, control, run.activation.outs[-1][1], (), run.activation)
+            tag = (RET, site, control, run.activation.outs[-1][1], run.activation)
         else:
             tag = told(operation, value, (self._owner[1],))
-        why = (OP, site, control, None, (self._owner[1], tag))
+        why = (OP, site, control, self._owner[1], tag)
         return (value, tag), (CTL, site, control, why, control[4], True, self._dropped)
 
 
@@ -429,7 +428,7 @@ def spread(site: int, control: Control, owner: Pair, asks_length: bool = True) -
     else:
         pairs = pairs_of(site, control, owner)
     made = Spread(pairs)
-    made.shape = (OP, site, control, None, (owner[1], shape_of(owner[0])))
+    made.shape = (OP, site, control, owner[1], shape_of(owner[0]))
     return made
 
 
@@ -444,7 +443,7 @@ def spread_out(site: int, control: Control, elements: tuple[Any, ...]) -> Spread
         else:
             pairs.append(each)
     made = Spread(pairs)
-    made.shape = (OP, site, control, None, tuple(shapes))
+    made.shape = (OP, site, control, *shapes)
     return made
 
 
@@ -469,8 +468,8 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
     if starred < 0:
         return pairs
     end = len(pairs) - (count - 1 - starred)
-    rest = make_list(site, control, pairs[starred:end], (OP, site, control, None,
-                     (owner[1], shape_of(thing))))  # fmt: skip
+    rest = make_list(site, control, pairs[starred:end], (OP, site, control, owner[1],
+                     shape_of(thing)))  # fmt: skip
     return [*pairs[:starred], rest, *pairs[end:]]
 
 
@@ -481,7 +480,7 @@ def _too_many(count: int, thing: Any) -> str:
 
 
 def _failed(site: int, control: Control, owner: Pair, error: BaseException) -> BaseException:
-    new_shadow(error).shape = (EXC, site, control, None, (owner[1], shape_of(owner[0])))
+    new_shadow(error).shape = (EXC, site, control, None, owner[1], shape_of(owner[0]))
     return error
 
 

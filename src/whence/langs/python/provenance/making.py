@@ -61,16 +61,16 @@ def make_tuple(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = 
     pairs = tuple(pairs)
     made = tuple([each for each, _ in pairs])
     if not made:
-        return made, (NEW, site, control, None, (shape,))
+        return made, (NEW, site, control, None, shape)
     return _sequence(site, control, made, pairs, shape)
 
 
 def _sequence(site: int, control: Control, made: Any, pairs: tuple[Pair, ...], shape: Tag) -> Pair:
     RUN.time += 1
     now = RUN.time
-    tags: list[Tag] = [(STORE, site, control, tag, (), now) for _, tag in pairs]
+    tags: list[Tag] = [(STORE, site, control, tag, now) for _, tag in pairs]
     of_sequence(made, tags, shape)
-    return made, (NEW, site, control, None, ())
+    return made, (NEW, site, control, None)
 
 
 def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
@@ -80,11 +80,11 @@ def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = No
     made, _ = natively(site, control, pairs, set, [each for each, _ in pairs])
     RUN.time += 1
     if shape is None:
-        shape = (OP, site, control, None, (*starred, *(tag for _, tag in pairs)))
-    entries = [(value, (STORE, site, control, tag, (), RUN.time)) for value, tag in pairs]
+        shape = (OP, site, control, *starred, *(tag for _, tag in pairs))
+    entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]
     of_set(made, [each for each in reversed(entries) if _is_the_one(made, each[0])], shape)
     synchronise(made, site, control, pairs)
-    return made, (NEW, site, control, None, ())
+    return made, (NEW, site, control, None)
 
 
 def _is_the_one(made: set[Any], value: Any) -> bool:
@@ -110,13 +110,13 @@ def shadowed_dict(
     entries = tuple(entries)
     RUN.time += 1
     if shape is None:
-        shape = (OP, site, control, None, tuple(key[1] for key, _ in entries))
+        shape = (OP, site, control, *(key[1] for key, _ in entries))
     of_mapping(made, [
-        (key[0], value[0], key[1], (STORE, site, control, value[1], (key[1],), RUN.time))
+        (key[0], value[0], key[1], (STORE, site, control, value[1], RUN.time, key[1]))
         for key, value in entries
     ], shape)  # fmt: skip
     synchronise(made, site, control, [each for entry in entries for each in entry])
-    return made, (NEW, site, control, None, ())
+    return made, (NEW, site, control, None)
 
 
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
@@ -150,4 +150,4 @@ def make_slice(site: int, control: Control, *bounds: Pair | None) -> Pair:
     """`a:b:c`."""
     values = [each[0] if each is not None else None for each in bounds]
     needs = tuple(each[1] for each in bounds if each is not None)
-    return slice(*values), (OP, site, control, None, needs)
+    return slice(*values), (OP, site, control, *needs)

@@ -13,7 +13,7 @@ from typing import Any
 
 from whence.langs.python.provenance.shadows import everything, key_of, shadow_of
 from whence.langs.python.provenance.state import RUN, Operation
-from whence.langs.python.provenance.tags import OP, PART, SEL, STORE, Activation, Tag
+from whence.langs.python.provenance.tags import OP, PART, SEL, STORE, TEXT, Activation, Tag
 from whence.langs.python.provenance.texts import within
 
 Step = tuple[str, Any]
@@ -54,7 +54,7 @@ def letters(operation: Operation, text: str, place: int) -> Criterion | None:
     """What stands at a place of a text that an operation wrote, if that can be told."""
     tag: Tag
     if operation.text is not None:
-        tag = (OP, operation.site, operation.control, None, (), operation.text)
+        tag = (TEXT, operation.site, operation.control, operation.text)
     else:
         texts = (tag for value, tag in operation.operands if type(value) is str and value == text)
         tag = next(texts, None)
@@ -77,9 +77,9 @@ def written(operations: Sequence[Operation]) -> Criterion:
         if not isinstance(pair[0], ModuleType)  # whose function it is
     )
     needs = everything(operands)
-    tag: Tag = (OP, last.site, last.control, None, needs)
+    tag: Tag = (OP, last.site, last.control, *needs)
     if len(operands) == 1 and operands[0][1] is not None:
-        tag = (SEL, last.site, last.control, operands[0][1], needs)
+        tag = (SEL, last.site, last.control, operands[0][1], *needs)
     return Criterion(last.activation, None, tag, (), tuple(each.control for each in operations))
 
 
@@ -102,8 +102,8 @@ def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step
         if shadow is not None:
             found = _known(shadow, value, kind, key, part)
         if found is None:
-            found = (PART, 0, activation.control, tag, (), (kind, key))
-        written = found[5] if found[0] == STORE else 0
+            found = (PART, 0, activation.control, tag, (kind, key))
+        written = found[4] if found[0] == STORE else 0
         shape = shadow.shape if shadow is not None else None
         places.append(Place(tag, shape, id(value), key, written, RUN.time))
         value, tag = part, found

@@ -55,7 +55,7 @@ def _nothing(site: int, control: Control) -> Pair:
 
 def _reshape(site: int, control: Control, owner: Pair, *needs: Tag) -> None:
     shadow = shadow_for(owner[0])
-    shadow.shape = (OP, site, control, None, (shadow.shape, owner[1], *needs))
+    shadow.shape = (OP, site, control, shadow.shape, owner[1], *needs)
 
 
 def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
@@ -67,7 +67,7 @@ def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
     RUN.time += 1
     for value, tag in pairs:
         shadow.values.append(value)
-        shadow.items.append((STORE, site, control, tag, (owner[1],), RUN.time))
+        shadow.items.append((STORE, site, control, tag, RUN.time, owner[1]))
         held(thing, value)
     _reshape(site, control, owner, given[1], shape_of(given[0]))
 
@@ -93,7 +93,7 @@ def _append(site: int, control: Control, owner: Pair, given: Arguments, named: K
     (list if isinstance(thing, list) else deque).append(thing, given[0][0])
     RUN.time += 1
     shadow.values.append(given[0][0])
-    shadow.items.append((STORE, site, control, given[0][1], (owner[1],), RUN.time))
+    shadow.items.append((STORE, site, control, given[0][1], RUN.time, owner[1]))
     held(thing, given[0][0])
     _reshape(site, control, owner)
     return _nothing(site, control)
@@ -117,7 +117,7 @@ def _insert(site: int, control: Control, owner: Pair, given: Arguments, named: K
     RUN.time += 1
     shadow.values.insert(place, value)
     needs = (owner[1], given[0][1])
-    shadow.items.insert(place, (STORE, site, control, given[1][1], needs, RUN.time))
+    shadow.items.insert(place, (STORE, site, control, given[1][1], RUN.time, *needs))
     held(owner[0], value)
     _reshape(site, control, owner, given[0][1])
     return _nothing(site, control)
@@ -139,7 +139,7 @@ def _pop(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     needs = (owner[1], shadow.shape, *(each for _, each in given))
     index = place if place >= 0 else len(thing) + 1 + place
     _reshape(site, control, owner, *(each for _, each in given))
-    return value, (LOAD, site, control, tag, needs, RUN.time, id(thing), index)
+    return value, (LOAD, site, control, tag, RUN.time, id(thing), index, *needs)
 
 
 def _model_whole(name: str, change: Callable[[list[Any]], None]) -> None:
@@ -176,7 +176,7 @@ def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     RUN.time += 1
     thing[:] = [pairs[each][0] for each in order]
     shadow.values = list(thing)
-    shadow.items = [(STORE, site, control, pairs[each][1], (owner[1],), RUN.time) for each in order]
+    shadow.items = [(STORE, site, control, pairs[each][1], RUN.time, owner[1]) for each in order]
     shadow.shape = shape
     return _nothing(site, control)
 
@@ -186,7 +186,7 @@ def _copy(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     if given or named:
         return NotImplemented
     pairs = list(zip(owner[0], operations.item_tags(site, control, owner), strict=False))
-    shape = (OP, site, control, None, (owner[1], shape_of(owner[0])))
+    shape = (OP, site, control, owner[1], shape_of(owner[0]))
     return make_list(site, control, pairs, shape)
 
 
@@ -205,7 +205,7 @@ def _pop_end(name: str, place: int) -> None:
             tag = Candidates(site, control, (owner,)).tag(value)
         needs = (owner[1], shadow.shape)
         _reshape(site, control, owner)
-        return value, (LOAD, site, control, tag, needs, RUN.time, id(thing), None)
+        return value, (LOAD, site, control, tag, RUN.time, id(thing), None, *needs)
 
 
 _pop_end("pop", -1)
@@ -232,7 +232,7 @@ def _get(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     if found:
         return value, tag
     other = given[1] if len(given) > 1 else _nothing(site, control)
-    return other[0], (SEL, site, control, other[1], (tag,))
+    return other[0], (SEL, site, control, other[1], tag)
 
 
 @models_method(dict, "pop")
@@ -243,7 +243,7 @@ def _pop_entry(site: int, control: Control, owner: Pair, given: Arguments, named
     if not found:
         if len(given) == 1:
             return NotImplemented
-        return given[1][0], (SEL, site, control, given[1][1], (tag,))
+        return given[1][0], (SEL, site, control, given[1][1], tag)
     natively(site, control, (owner, given[0]), dict.pop, owner[0], given[0][0])
     _forget(site, control, owner, given[0])
     return value, tag
@@ -278,7 +278,7 @@ def _setdefault(site: int, control: Control, owner: Pair, given: Arguments, name
     other = given[1] if len(given) > 1 else _nothing(site, control)
     natively(site, control, (owner, *given), dict.setdefault, owner[0], given[0][0], other[0])
     note_entry(site, control, owner, given[0], other)
-    return other[0], (SEL, site, control, other[1], (tag,))
+    return other[0], (SEL, site, control, other[1], tag)
 
 
 @models_method(dict, "update")
@@ -312,8 +312,7 @@ def _copy_dict(site: int, control: Control, owner: Pair, given: Arguments, named
     if given or named or type(owner[0]) is not dict or not copies_unseen((owner,)):
         return NotImplemented
     entries = dict_entries(site, control, (owner,), {})
-    return make_dict(site, control, entries, (OP, site, control, None,
-                     (owner[1], shape_of(owner[0]))))  # fmt: skip
+    return make_dict(site, control, entries, (OP, site, control, owner[1], shape_of(owner[0])))
 
 
 def _view(kind: str) -> None:
@@ -323,7 +322,7 @@ def _view(kind: str) -> None:
             return NotImplemented
         made = getattr(dict, kind)(owner[0])
         RUN.sources[id(made)] = (made, View(owner, kind))
-        return made, (NEW, site, control, None, (owner[1], shape_of(owner[0])))
+        return made, (NEW, site, control, None, owner[1], shape_of(owner[0]))
 
 
 for _kind in ("keys", "values", "items"):
@@ -347,7 +346,7 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     if len(thing) > size:
         known = key_of(given[0][0])
         shadow.values[known] = given[0][0]
-        shadow.items[known] = (STORE, site, control, given[0][1], (owner[1],), RUN.time)
+        shadow.items[known] = (STORE, site, control, given[0][1], RUN.time, owner[1])
         held(thing, given[0][0])
     _reshape(site, control, owner, given[0][1])
     return _nothing(site, control)
@@ -379,4 +378,4 @@ def _send(site: int, control: Control, owner: Pair, given: Arguments, named: Key
         run.activation.sent = given[0][1]
     sent = given[0][0] if given else None
     value, operation = natively(site, control, (owner, *given), generator.send, sent)
-    return value, (SEL, site, control, given_tag(operation, generator, value, owner), ())
+    return value, (SEL, site, control, given_tag(operation, generator, value, owner))

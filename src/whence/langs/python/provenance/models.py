@@ -50,7 +50,7 @@ from whence.langs.python.provenance.tags import (
 
 
 def _shape(site: int, control: Control, given: Pair) -> Tag:
-    return (OP, site, control, None, (given[1], shape_of(given[0])))
+    return (OP, site, control, given[1], shape_of(given[0]))
 
 
 def copies_unseen(given: Arguments) -> bool:
@@ -93,7 +93,7 @@ def _set(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
         return NotImplemented
     pairs = all_pairs(site, control, given[0]) if given else []
     needs = tuple(tag for _, tag in pairs)
-    shape = (OP, site, control, None, (*needs, _shape(site, control, given[0]) if given else None))
+    shape = (OP, site, control, *needs, _shape(site, control, given[0]) if given else None)
     return make_set(site, control, pairs, shape)
 
 
@@ -105,10 +105,10 @@ def _frozenset(site: int, control: Control, _: Pair, given: Arguments, named: Ke
     made, _op = natively(site, control, tuple(pairs), frozenset, [each for each, _ in pairs])
     RUN.time += 1
     needs = tuple(tag for _, tag in pairs)
-    entries = [(value, (STORE, site, control, tag, (), RUN.time)) for value, tag in pairs]
-    of_set(made, entries, (OP, site, control, None, (*needs, _shape(site, control, given[0]))))
+    entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]
+    of_set(made, entries, (OP, site, control, *needs, _shape(site, control, given[0])))
     synchronise(made, site, control, pairs)
-    return made, (NEW, site, control, None, ())
+    return made, (NEW, site, control, None)
 
 
 @models(dict)
@@ -118,7 +118,7 @@ def _dict(site: int, control: Control, _: Pair, given: Arguments, named: Keyword
     entries = dict_entries(site, control, given, named)
     shape = _shape(site, control, given[0]) if given else None
     keys = tuple(key[1] for key, _ in entries)
-    return make_dict(site, control, entries, (OP, site, control, None, (shape, *keys)))
+    return make_dict(site, control, entries, (OP, site, control, shape, *keys))
 
 
 def dict_entries(
@@ -175,7 +175,7 @@ def sorted_order(
     )  # fmt: skip
     needs = (*everything(keys), owner[1], shape_of(owner[0]), backwards[1])
     callbacks = tuple(tag for _, tag in operation.callbacks)
-    return order, (OP, site, control, None, (*needs, *callbacks))
+    return order, (OP, site, control, *needs, *callbacks)
 
 
 # --- iterators -----------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ class _Together(Source):
     def tag(self, site: int, control: Control, value: Any) -> Tag:
         tags = tuple(each.tag for each in self._recorders)
         if self._numbered:
-            tags = ((OP, site, control, None, (self._needs, *tags)), *tags)
+            tags = ((OP, site, control, self._needs, *tags), *tags)
         return tupled(site, control, value, tags)
 
 
@@ -245,7 +245,7 @@ class _Mapped(Source):
         self._called = called
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
-        return (SEL, site, control, self._called.tag, ())
+        return (SEL, site, control, self._called.tag)
 
 
 class _Filtered(Source):
@@ -258,7 +258,7 @@ class _Filtered(Source):
         self._recorder = recorder
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
-        return (SEL, site, control, self._recorder.tag, ())
+        return (SEL, site, control, self._recorder.tag)
 
 
 @models(zip)
@@ -269,7 +269,7 @@ def _zip(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     strict = named.get("strict", (False, None))
     made = zip(*recorders, strict=strict[0])
     _Together(made, recorders, None, numbered=False)
-    return made, (NEW, site, control, None, everything(given))
+    return made, (NEW, site, control, None, *everything(given))
 
 
 @models(enumerate)
@@ -280,7 +280,7 @@ def _enumerate(site: int, control: Control, _: Pair, given: Arguments, named: Ke
     recorder = _Recorder(site, control, given[0])
     made = enumerate(recorder, start[0])
     _Together(made, [recorder], start[1], numbered=True)
-    return made, (NEW, site, control, None, (given[0][1], shape_of(given[0][0]), start[1]))
+    return made, (NEW, site, control, None, given[0][1], shape_of(given[0][0]), start[1])
 
 
 @models(map)
@@ -291,7 +291,7 @@ def _map(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     called = _Called(site, control, given[0], recorders)
     made = map(called, *recorders)
     _Mapped(made, called)
-    return made, (NEW, site, control, None, tuple(tag for _, tag in given))
+    return made, (NEW, site, control, None, *(tag for _, tag in given))
 
 
 @models(filter)
@@ -304,7 +304,7 @@ def _filter(site: int, control: Control, _: Pair, given: Arguments, named: Keywo
         called = _Called(site, control, given[0], [recorder])
     made = filter(called, recorder)
     _Filtered(made, recorder)
-    return made, (NEW, site, control, None, tuple(tag for _, tag in given))
+    return made, (NEW, site, control, None, *(tag for _, tag in given))
 
 
 @models(iter)
@@ -320,7 +320,7 @@ def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Key
         return NotImplemented
     made = reversed(given[0][0])
     SequenceSource(made, given[0], backwards=True)
-    return made, (NEW, site, control, None, (given[0][1], shape_of(given[0][0])))
+    return made, (NEW, site, control, None, given[0][1], shape_of(given[0][0]))
 
 
 @models(next)
@@ -333,8 +333,8 @@ def _next(site: int, control: Control, _: Pair, given: Arguments, named: Keyword
         if len(given) == 1:
             raise
         needs = (given[0][1], shape_of(given[0][0]))
-        return given[1][0], (SEL, site, control, given[1][1], needs)
-    return value, (SEL, site, control, tag, (given[0][1],))
+        return given[1][0], (SEL, site, control, given[1][1], *needs)
+    return value, (SEL, site, control, tag, given[0][1])
 
 
 # --- choosing and summing up ---------------------------------------------------------------------
@@ -352,7 +352,7 @@ def _extreme(function: Callable[..., Any]) -> None:
             if "default" not in named:
                 return call_here(site, control, (_raising(function), None), (given[0],), {})
             chosen = named["default"]
-            return chosen[0], (SEL, site, control, chosen[1], everything(given))
+            return chosen[0], (SEL, site, control, chosen[1], *everything(given))
         key = named.get("key", (None, None))
         keys = pairs
         if key[0] is not None:
@@ -364,7 +364,7 @@ def _extreme(function: Callable[..., Any]) -> None:
         )  # fmt: skip
         needs = (*everything(keys), *(tag for _, tag in operation.callbacks))
         needs = (*needs, given[0][1], shape_of(given[0][0]))
-        return pairs[place][0], (SEL, site, control, pairs[place][1], needs)
+        return pairs[place][0], (SEL, site, control, pairs[place][1], *needs)
 
 
 def _raising(function: Callable[..., Any]) -> Any:
@@ -387,7 +387,7 @@ def _sum(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     )  # fmt: skip
     needs = (*everything((*pairs, *start)), given[0][1], shape_of(given[0][0]))
     if not operation.callbacks and type(value) is not list:
-        return value, (OP, site, control, None, needs)
+        return value, (OP, site, control, *needs)
     return value, outside_tag(operation, value)
 
 
@@ -401,9 +401,9 @@ def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
             decided = operations.test(site, control, each)
             seen.append(decided[3])
             if decided[5] is stops_when:
-                return stops_when, (OP, site, control, None, tuple(seen))
+                return stops_when, (OP, site, control, *seen)
         seen.append(shape_of(given[0][0]))
-        return not stops_when, (OP, site, control, None, tuple(seen))
+        return not stops_when, (OP, site, control, *seen)
 
 
 _quantifier(any, stops_when=True)
@@ -418,7 +418,7 @@ def _len(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     if len(given) != 1 or named:
         return NotImplemented
     if type(given[0][0]) in _COUNTED:
-        return len(given[0][0]), (OP, site, control, None, (given[0][1], shape_of(given[0][0])))
+        return len(given[0][0]), (OP, site, control, given[0][1], shape_of(given[0][0]))
     value, operation = natively(site, control, given, len, given[0][0])
     return value, told(operation, value, (given[0][1], shape_of(given[0][0])))
 
@@ -436,10 +436,10 @@ def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
         if len(given) == 2:
             raise
         needs = (given[0][1], given[1][1])
-        return given[2][0], (SEL, site, control, given[2][1], needs)
+        return given[2][0], (SEL, site, control, given[2][1], *needs)
     if tag is not None and tag[0] == BOUND:
         return value, tag
-    return value, (SEL, site, control, tag, (given[1][1],))
+    return value, (SEL, site, control, tag, given[1][1])
 
 
 @models(setattr)

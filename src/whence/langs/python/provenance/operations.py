@@ -92,23 +92,23 @@ def note_failure(operation: Operation, error: BaseException) -> None:
     """An exception that came out of something out of sight needs all that this was given."""
     if shadow_of(error) is None:
         needs = everything((*operation.operands, *operation.callbacks))
-        new_shadow(error).shape = (EXC, operation.site, operation.control, None, needs)
+        new_shadow(error).shape = (EXC, operation.site, operation.control, None, *needs)
 
 
 def told(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
     """The tag of what an operation gave: what its last callback gave, or of its own making."""
     site, control, callbacks = operation.site, operation.control, operation.callbacks
     if not callbacks:
-        return (OP, site, control, None, needs)
+        return (OP, site, control, *needs)
     others = tuple(tag for _, tag in callbacks)
     if callbacks[-1][0] is value:
-        return (RET, site, control, callbacks[-1][1], (*others[:-1], *needs))
-    return (OP, site, control, None, (*needs, *others))
+        return (RET, site, control, callbacks[-1][1], None, *others[:-1], *needs)
+    return (OP, site, control, *needs, *others)
 
 
 def opaque(site: int, control: Control, *needs: Tag) -> Tag:
     """The tag of what was evaluated as it is."""
-    return (OP, site, control, None, needs)
+    return (OP, site, control, *needs)
 
 
 def simply(
@@ -116,7 +116,7 @@ def simply(
 ) -> Pair:
     """An operation on values without parts, which calls no code of the program."""
     try:
-        return function(left[0], right[0]), (OP, site, control, None, (left[1], right[1]))
+        return function(left[0], right[0]), (OP, site, control, left[1], right[1])
     except BaseException as error:
         note_failure(Operation(site, control, (left, right)), error)
         raise
@@ -134,7 +134,7 @@ def _on_numbers(function: Callable[[Any, Any], Any], others: Operator) -> Operat
         if type(a) not in _NUMBERS or type(b) not in _NUMBERS:
             return others(site, control, left, right)
         try:
-            return function(a, b), (OP, site, control, None, (tag_of_a, tag_of_b))
+            return function(a, b), (OP, site, control, tag_of_a, tag_of_b)
         except BaseException as error:
             note_failure(Operation(site, control, (left, right)), error)
             raise
@@ -155,11 +155,11 @@ def binary_with(
     if operation.callbacks:
         return value, told(operation, value, everything((left, right)))
     kind = type(value)
-    made = (NEW, site, control, None, (left[1], right[1]))
+    made = (NEW, site, control, None, left[1], right[1])
     if kind in {list, tuple} and value is not a and value is not b:
         tags = _joined_tags(site, control, left, right, len(value))
         if tags is not None:
-            shape = (OP, site, control, None, (left[1], right[1], shape_of(a), shape_of(b)))
+            shape = (OP, site, control, left[1], right[1], shape_of(a), shape_of(b))
             of_sequence(value, tags, shape)
             return value, made
     if value is a:
@@ -168,8 +168,8 @@ def binary_with(
     if is_container(value):
         candidates = Candidates(site, control, (left, right))
         adopt(value, candidates, selects=kind in {dict, set, frozenset})
-        return value, (NEW, site, control, None, candidates.needs)
-    return value, (OP, site, control, None, everything((left, right)))
+        return value, (NEW, site, control, None, candidates.made)
+    return value, (OP, site, control, *everything((left, right)))
 
 
 def _joined_tags(
@@ -198,7 +198,7 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
         if type(shadow.items) is list:
             needs = (pair[1], shadow.shape)
             return [
-                (LOAD, site, control, tag, needs, RUN.time, id(thing), number)
+                (LOAD, site, control, tag, RUN.time, id(thing), number, *needs)
                 for number, tag in enumerate(shadow.items)
             ]
     values = contents(thing)
@@ -209,7 +209,7 @@ def shape_of(thing: Any) -> Tag:
     """The tag of which places an object has, and of what ended it if it is gone through."""
     shape = _shape_of(thing)
     ended = RUN.ends.get(id(thing)) if RUN.ends else None
-    return shape if ended is None else (OP, 0, RUN.root.control, None, (shape, ended[1]))
+    return shape if ended is None else (OP, 0, RUN.root.control, shape, ended[1])
 
 
 def _shape_of(thing: Any) -> Tag:
@@ -219,16 +219,16 @@ def _shape_of(thing: Any) -> Tag:
     run = RUN.run_of(thing) if type(thing) not in SCALARS else None
     if run is None or not run.dropped:
         return None
-    return (OP, 0, RUN.root.control, None, tuple(run.dropped))
+    return (OP, 0, RUN.root.control, *run.dropped)
 
 
 def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
     """`-given` and so on."""
     if type(given[0]) in _NUMBERS and name != "Invert":
-        return UNARY[name](given[0]), (OP, site, control, None, (given[1],))
+        return UNARY[name](given[0]), (OP, site, control, given[1])
     value, operation = natively(site, control, (given,), UNARY[name], given[0])
     if type(given[0]) in SCALARS:
-        return value, (OP, site, control, None, (given[1],))
+        return value, (OP, site, control, given[1])
     return value, told(operation, value, (given[1], shape_of(given[0])))
 
 
@@ -261,7 +261,7 @@ def test(site: int, control: Control, given: Pair) -> Control:
         return (CTL, site, control, tag, control[4], bool(value))
     truth, operation = natively(site, control, (given,), bool, value)
     needs = (tag, shape_of(value), *(each for _, each in operation.callbacks))
-    return (CTL, site, control, (OP, site, control, None, needs), control[4], truth)
+    return (CTL, site, control, (OP, site, control, *needs), control[4], truth)
 
 
 def test_and_note(site: int, control: Control, given: Pair) -> Control:
@@ -278,7 +278,7 @@ def holds(control: Control) -> Any:
 
 def select(site: int, control: Control, given: Pair, decided: Control) -> Pair:
     """A value that a test chose."""
-    return given[0], (SEL, site, control, given[1], (decided,))
+    return given[0], (SEL, site, control, given[1], decided)
 
 
 def shortcut(
@@ -319,7 +319,7 @@ def opaque_in_frame(site: int, control: Control, *needs: Tag) -> Tag:
     module = RUN.modules.get(RUN.namespaces.get(id(frame.f_globals), -1))
     if module is not None:
         found += module.tags()
-    return (OP, site, control, None, tuple(found))
+    return (OP, site, control, *found)
 
 
 def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:
@@ -328,9 +328,8 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
     if shadow is None or name not in shadow.attributes:
         return value, imported(site, control, name, value)  # perhaps `from module import *`
     if shadow.attribute_values[name] is not value:  # set by code out of sight
-        return value, (OP, site, control, None, (RUN.passed, RUN.loose))
-    return value, (LOAD, site, control, shadow.attributes[name], (), RUN.time, ("module", module),
-                   name)  # fmt: skip
+        return value, (OP, site, control, RUN.passed, RUN.loose)
+    return value, (LOAD, site, control, shadow.attributes[name], RUN.time, ("module", module), name)
 
 
 def imported(site: int, control: Control, name: str, value: Any) -> Tag:
@@ -339,7 +338,7 @@ def imported(site: int, control: Control, name: str, value: Any) -> Tag:
         return None
     for number, module in RUN.modules.items():
         if module.attribute_values.get(name, _NONE) is value:
-            return (LOAD, site, control, module.attributes[name], (), RUN.time, ("module", number),
+            return (LOAD, site, control, module.attributes[name], RUN.time, ("module", number),
                     name)  # fmt: skip
     return None
 
@@ -350,7 +349,7 @@ def store_global(site: int, control: Control, module: int, name: str, given: Pai
     if shadow is None:
         shadow = RUN.modules[module] = Shadow(("module", module))
     RUN.time += 1
-    shadow.attributes[name] = (STORE, site, control, given[1], (), RUN.time)
+    shadow.attributes[name] = (STORE, site, control, given[1], RUN.time)
     shadow.attribute_values[name] = given[0]
     return given[0]
 
@@ -360,15 +359,15 @@ def join_global(site: int, control: Control, module: int, name: str, decided: Co
     shadow = RUN.modules.get(module)
     if shadow is not None and name in shadow.attributes:
         before = shadow.attributes[name]
-        shadow.attributes[name] = (PHI, site, control, before, (decided,))
+        shadow.attributes[name] = (PHI, site, control, before, decided)
 
 
 def load_cell(site: int, control: Control, cell: str, value: Any, tag: Tag) -> Pair:
     """A variable that more than one function sets."""
-    return value, (LOAD, site, control, tag, (), RUN.time, ("cell", cell), None)
+    return value, (LOAD, site, control, tag, RUN.time, ("cell", cell), None)
 
 
 def store_cell(site: int, control: Control, given: Pair) -> Pair:
     """What such a variable is set to."""
     RUN.time += 1
-    return given[0], (STORE, site, control, given[1], (), RUN.time)
+    return given[0], (STORE, site, control, given[1], RUN.time)

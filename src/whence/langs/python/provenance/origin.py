@@ -58,22 +58,22 @@ def origin(criterion: Criterion) -> Found:
     way = _Way(criterion.activation)
     for place in criterion.places:
         for hop in _copies(place.tag):
-            activation = hop[2][4] if hop[0] == ARG else hop[5] if _returned(hop) else None
+            activation = hop[2][4] if hop[0] == ARG else _returned_by(hop)
             if activation is not None and activation.start > place.written > 0:
                 way.to(activation)
     for hop in hops:
         way.to(activation_of(hop))
         if hop[0] == ARG:
             way.to(hop[2][4].parent)
-        elif _returned(hop):
-            way.to(hop[5])
+        else:
+            way.to(_returned_by(hop))
     if len(makers) == 1:
         way.to(makers[0].activation)
     return Found(makers, tuple(way.calls))
 
 
-def _returned(hop: Tag) -> bool:
-    return hop is not None and hop[0] == RET and len(hop) > 5
+def _returned_by(hop: tuple[Any, ...]) -> Activation | None:
+    return hop[4] if hop[0] == RET else None
 
 
 def _copies(tag: Tag) -> list[tuple[Any, ...]]:
@@ -94,7 +94,7 @@ def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
             hops.append(tag)
         elif tag[0] == PART:
             hops.append(tag)
-            path = (tag[5], *path)
+            path = (tag[4], *path)
         else:
             break
         tag = tag[3]
@@ -112,7 +112,7 @@ def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
         return [], hops, "it was changed by code that was not followed"
     activation = activation_of(tag)
     assert activation is not None
-    parameter = tag[5] if tag[0] == INPUT else ""
+    parameter = tag[3] if tag[0] == INPUT else ""
     rest = path if tag[0] == INPUT else ()
     return [Maker(activation, SITES[tag[1]], parameter, rest)], hops, ""
 

@@ -92,7 +92,7 @@ def counts(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
 def note_passed(operation: Operation) -> None:
     """Code out of sight may call the program later, from nowhere, with what it was given."""
     tags = tuple(tag for _, tag in operation.operands)
-    RUN.passed = (OP, operation.site, operation.control, None, (*tags, RUN.passed))
+    RUN.passed = (OP, operation.site, operation.control, *tags, RUN.passed)
 
 
 def finish_outside(prepared: Prepared, value: Any) -> Pair:
@@ -116,14 +116,14 @@ def outside_tag(
     needs = (*everything(operands), *(each for each in (callee, RUN.loose) if each is not None))
     candidates = Candidates(site, control, operands, needs)
     if not is_container(value):
-        return candidates.tag(value, selects=True) if selects else (OP, site, control, None, needs)
+        return candidates.tag(value, selects=True) if selects else candidates.made
     if hides(value):
         for each, _ in operands:
             if each is not value and hides(each):
                 note_behind(value, each)
     tag = candidates.tag(value)
     if tag is not None and tag[0] == OP:
-        tag = (NEW, site, control, None, needs)
+        tag = (NEW, site, control, None, candidates.made)
         held_out_of_sight(value)
         if shadow_of(value) is None and not adopt(value, candidates) and hasattr(value, "__next__"):
             OpaqueSource(value, operands)

@@ -60,7 +60,7 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     """`owner.name`."""
     thing, tag = owner
     if type(thing) in SCALARS:
-        return getattr(thing, name), (BOUND, site, control, None, (tag,))
+        return getattr(thing, name), (BOUND, site, control, tag)
     value, operation = natively(site, control, (owner,), getattr, thing, name)
     if operation.callbacks:
         made = told(operation, value, (tag,))
@@ -68,7 +68,7 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
             store_attribute(site, control, (value, made), owner, name)
         return value, made
     if isinstance(value, _METHODS) and not isinstance(thing, ModuleType):
-        return value, (BOUND, site, control, None, (tag,))
+        return value, (BOUND, site, control, tag)
     return value, _attribute_tag(site, control, owner, name, value)
 
 
@@ -80,11 +80,10 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
             synchronise(thing, site, control)
             shadow = shadow_for(thing)
         if shadow.attribute_values.get(name, _NONE) is value:
-            return (LOAD, site, control, shadow.attributes[name], (tag,), RUN.time, id(thing), name)
+            return (LOAD, site, control, shadow.attributes[name], RUN.time, id(thing), name, tag)
     space = _space_of(thing)
     if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
-        return (LOAD, site, control, space.items[name], (tag, space.shape), RUN.time, id(thing),
-                name)  # fmt: skip
+        return (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
     if isinstance(thing, ModuleType):
         module = RUN.namespaces.get(id(thing.__dict__), -1)
         return load_global(site, control, module, name, value)[1]
@@ -96,10 +95,9 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
         if name in kind.__dict__:
             found = RUN.shadows.get(id(kind))
             if found is not None and found.attribute_values.get(name, _NONE) is value:
-                return (LOAD, site, control, found.attributes[name], (tag,), RUN.time, id(kind),
-                        name)  # fmt: skip
+                return (LOAD, site, control, found.attributes[name], RUN.time, id(kind), name, tag)
             source = found.shape if found is not None else None
-            return (PART, site, control, source, (tag, shape_of(thing)), ("attribute", name))
+            return (PART, site, control, source, ("attribute", name), tag, shape_of(thing))
     return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
 
 
@@ -134,7 +132,7 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
             store_global(site, control, module, name, given)
         return
     shadow = shadow_of(thing) or of_parts(site, control, owner)
-    shadow.attributes[name] = (STORE, site, control, given[1], (owner[1],), RUN.time)
+    shadow.attributes[name] = (STORE, site, control, given[1], RUN.time, owner[1])
     shadow.attribute_values[name] = given[0]
     held(thing, given[0])
 
@@ -170,7 +168,7 @@ def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     if isinstance(thing, dict):
         return value, value_tag(operation, owner, key, value)
     if type(thing) in SCALARS:
-        return value, (OP, site, control, None, (owner[1], key[1]))
+        return value, (OP, site, control, owner[1], key[1])
     return value, part_out_of_sight(operation, value, owner, ("item", key[0]))
 
 
@@ -189,8 +187,8 @@ def _place_tag(
         shadow = shadow_for(thing)
         if index >= len(shadow.values):
             return part_of(site, control, owner, ("item", index), value, needs)
-    return (LOAD, site, control, shadow.items[index], (tag, *needs, shadow.shape), RUN.time,
-            id(thing), index)  # fmt: skip
+    return (LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, *needs,
+            shadow.shape)  # fmt: skip
 
 
 def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value: Any) -> Pair:
@@ -205,12 +203,12 @@ def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value
         picked = tags[key[0]]
     except (TypeError, ValueError):
         picked = []
-    shape = (OP, site, control, None, (shape_of(thing), owner[1], key[1]))
+    shape = (OP, site, control, shape_of(thing), owner[1], key[1])
     if len(picked) == len(value):
         of_sequence(value, picked, shape)
     else:
         adopt(value, Candidates(site, control, (owner, key)))
-    return value, (NEW, site, control, None, (owner[1], key[1]))
+    return value, (NEW, site, control, None, owner[1], key[1])
 
 
 def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
@@ -235,9 +233,8 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
             if shadow.values is None or shadow.values.get(known, _NONE) is not value:
                 return made
     compared = tuple(each for _, each in operation.callbacks)
-    return (LOAD, site, control, shadow.items[known],
-            (tag, key[1], shadow.shape, shadow.keys.get(known), *compared), RUN.time, id(thing),
-            key[0])  # fmt: skip
+    return (LOAD, site, control, shadow.items[known], RUN.time, id(thing), key[0], tag, key[1],
+            shadow.shape, shadow.keys.get(known), *compared)  # fmt: skip
 
 
 def _entry_with(shadow: Shadow, value: Any) -> Any:
@@ -263,9 +260,9 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
             synchronise(thing, site, control, (owner, key, given))
             return
     if known not in shadow.values:
-        shadow.shape = (OP, site, control, None, (shadow.shape, key[1]))
+        shadow.shape = (OP, site, control, shadow.shape, key[1])
         shadow.keys[known] = key[1]
-    shadow.items[known] = (STORE, site, control, given[1], (owner[1], key[1]), RUN.time)
+    shadow.items[known] = (STORE, site, control, given[1], RUN.time, owner[1], key[1])
     shadow.values[known] = given[0]
     held(thing, given[0])
     held(thing, key[0])
@@ -305,8 +302,8 @@ def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
         synchronise(thing, site, control, (owner, key, given))
         return
     # Which place was set depends on the key: so do all that could have been set instead.
-    shadow.shape = (OP, site, control, None, (shadow.shape, key[1]))
-    shadow.items[key[0]] = (STORE, site, control, given[1], (owner[1], key[1]), RUN.time)
+    shadow.shape = (OP, site, control, shadow.shape, key[1])
+    shadow.items[key[0]] = (STORE, site, control, given[1], RUN.time, owner[1], key[1])
     shadow.values[key[0]] = given[0]
     held(thing, given[0])
 
@@ -318,10 +315,10 @@ def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
     natively(site, control, (owner, key, given), operator.setitem, thing, key[0],
              [each for each, _ in pairs])  # fmt: skip
     RUN.time += 1
-    tags = [(STORE, site, control, tag, (owner[1], key[1]), RUN.time) for _, tag in pairs]
+    tags = [(STORE, site, control, tag, RUN.time, owner[1], key[1]) for _, tag in pairs]
     shadow.items[key[0]] = tags
     shadow.values[key[0]] = [each for each, _ in pairs]
-    shadow.shape = (OP, site, control, None, (shadow.shape, key[1], given[1], shape_of(given[0])))
+    shadow.shape = (OP, site, control, shadow.shape, key[1], given[1], shape_of(given[0]))
     for value, _ in pairs:
         held(thing, value)
 
@@ -361,4 +358,4 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
     if len(shadow.values) != len(thing):
         synchronise(thing, site, control, (owner, key))
         shadow = shadow_for(thing)
-    shadow.shape = (OP, site, control, None, (shadow.shape, key[1], owner[1]))
+    shadow.shape = (OP, site, control, shadow.shape, key[1], owner[1])

@@ -37,6 +37,7 @@ from whence.langs.python.provenance.tags import (
     SCALARS,
     SEL,
     STORE,
+    WHOLE,
     Control,
     Pair,
     Tag,
@@ -149,7 +150,7 @@ def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> N
     """
     RUN.has_hidden = True
     operands = tuple(operands)
-    needs = everything(operands)
+    given = (OP, site, control, *everything(operands))
     for each, _ in operands:
         if each is not thing and hides(each):
             note_behind(thing, each)
@@ -158,7 +159,7 @@ def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> N
     while pending:
         each = pending.pop()
         shadow = shadow_for(each)
-        shadow.shape = (OP, site, control, None, (shadow.shape, *needs))
+        shadow.shape = (OP, site, control, shadow.shape, given)
         for other in RUN.behind.get(id(each), (None, {}))[1].values():
             if id(other) not in reached:
                 reached[id(other)] = other
@@ -185,8 +186,8 @@ def part_of(
     thing, tag = owner
     held(thing, value)
     RUN.kept[id(thing)] = thing
-    part = (PART, site, control, tag, (), step)
-    return (LOAD, site, control, part, (tag, *needs), RUN.time, id(thing), step[1])
+    part = (PART, site, control, tag, step)
+    return (LOAD, site, control, part, RUN.time, id(thing), step[1], tag, *needs)
 
 
 def held_out_of_sight(thing: Any) -> None:
@@ -303,7 +304,7 @@ def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
     thing, tag = owner
 
     def part(kind: str, key: Any) -> Tag:
-        return (PART, site, control, tag, (), (kind, key))
+        return (PART, site, control, tag, (kind, key))
 
     if isinstance(thing, _SEQUENCES):
         count = len(contents(thing))
@@ -333,7 +334,9 @@ class Candidates:
                  needs: tuple[Tag, ...] | None = None):  # fmt: skip
         self.site, self.control = site, control
         self.operands = tuple(operands)
-        self.needs = needs if needs is not None else everything(self.operands)
+        needs = needs if needs is not None else everything(self.operands)
+        self.made = (OP, site, control, *needs)
+        """The tag of what they had a say in; one for all, since they may be many."""
         self._found: dict[int, list[Tag]] | None = None
 
     def _by_identity(self) -> dict[int, list[Tag]]:
@@ -355,7 +358,7 @@ class Candidates:
 
     def tag(self, value: Any, *, selects: bool = False) -> Tag:
         """The tag of a value: a copy of the one it is identical to, if that says anything."""
-        made = (OP, self.site, self.control, None, self.needs)
+        made = self.made
         hits = list({id(each): each for each in self._by_identity().get(id(value), ())}.values())
         if not hits:
             return made
@@ -363,9 +366,9 @@ class Candidates:
         shared = type(value) in SCALARS or isinstance(value, _SHARED)
         telling = not shared and not (type(value) is tuple and not value)
         if len(hits) == 1 and (telling or selects):
-            return (SEL, self.site, self.control, hits[0], self.needs)
+            return (SEL, self.site, self.control, hits[0], made)
         choices = tuple(hits) if telling or selects else (*hits, made)
-        return (AMBIG, self.site, self.control, choices, self.needs)
+        return (AMBIG, self.site, self.control, choices, made)
 
 
 def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
@@ -382,8 +385,8 @@ def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
 def whole(shadow: Shadow) -> Tag:
     """The tag of having read all that an object holds, now."""
     tags = tuple(each for each in shadow.tags() if each is not None)
-    since = min((each[5] for each in tags if each[0] == STORE), default=0)
-    return (LOAD, 0, None, None, tags, RUN.time, id(shadow.object), None, since)
+    since = min((each[4] for each in tags if each[0] == STORE), default=0)
+    return (WHOLE, 0, None, since, RUN.time, id(shadow.object), *tags)
 
 
 def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
@@ -408,23 +411,22 @@ def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
 def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: int = 2) -> bool:
     """Make the shadow of an object that code out of sight made or changed; whether it has one."""
     site, control = candidates.site, candidates.control
-    shape = (OP, site, control, None, candidates.needs)
 
     def stored(value: Any) -> Tag:
         source = candidates.tag(value, selects=selects)
-        return (STORE, site, control, source, (), RUN.time)
+        return (STORE, site, control, source, RUN.time)
 
     if isinstance(thing, _SHARED):
         return False
     RUN.time += 1
     if isinstance(thing, _SEQUENCES):
-        of_sequence(thing, [stored(each) for each in contents(thing)], shape)
+        of_sequence(thing, [stored(each) for each in contents(thing)], candidates.made)
     elif isinstance(thing, dict):
         entries = list(dict.items(thing))
-        of_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], shape)
+        of_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
     elif isinstance(thing, _SETS):
         values = list(set.__iter__(thing) if isinstance(thing, set) else frozenset.__iter__(thing))
-        of_set(thing, [(each, stored(each)) for each in values], shape)
+        of_set(thing, [(each, stored(each)) for each in values], candidates.made)
     else:
         held_here = attributes_of(thing)
         if not held_here:
@@ -490,6 +492,6 @@ def synchronise(
     adopt(thing, candidates, selects=selects, depth=0)
     fresh = shadow_for(thing)
     if not operands:
-        fresh.shape = (LOST, site, control, None, before)
+        fresh.shape = (LOST, site, control, *before)
     else:
-        fresh.shape = (OP, site, control, None, (shadow.shape, fresh.shape))
+        fresh.shape = (OP, site, control, shadow.shape, fresh.shape)

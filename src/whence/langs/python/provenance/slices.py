@@ -22,15 +22,17 @@ from typing import Any
 from whence.langs.python.provenance.marks import Criterion
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
-    AMBIG,
     CTL,
     LOAD,
+    NEW,
     SCALARS,
     STORE,
+    WHOLE,
     Activation,
-    Run,
     Tag,
     activation_of,
+    needs_of,
+    sources_of,
 )
 
 Interval = tuple[int, int, Any, Any]
@@ -62,14 +64,14 @@ def _before(tag: tuple[Any, ...]) -> Iterator[Tag]:
     """The tags that a tag depends on directly."""
     kind = tag[0]
     yield tag[2]
-    if len(tag) > 3:
-        yield from tag[3] if kind == AMBIG else (tag[3],)
-    if kind >= CTL or len(tag) < 5:
+    if kind >= CTL:
+        yield tag[3]
         return
-    yield from tag[4]
-    if len(tag) > 5 and isinstance(tag[5], Run) and tag[5].activation is not None:
+    yield from sources_of(tag)
+    yield from needs_of(tag)
+    if kind == NEW and tag[3] is not None and tag[3].activation is not None:
         # Whoever has a generator or coroutine may have what it gave.
-        activation = tag[5].activation
+        activation = tag[3].activation
         yield from (activation.result, activation.failure)
         yield from (each for _, each in activation.outs)
 
@@ -118,21 +120,16 @@ class _Slice:
                 self.calls.add(made_by)
             pending += _before(tag)
             if tag[0] == LOAD:
-                self._note_read(tag)
+                written = tag[3][4] if tag[3] is not None and tag[3][0] == STORE else 0
+                self.read.add((written, tag[4], tag[5], _hashable(tag[6])))
+            elif tag[0] == WHOLE:
+                self.read.add((*tag[3:6], None))
 
     def _add_decisions(self) -> None:
         """What a call in the slice made, or was given back, it could have changed and did not."""
         for activation in self.calls - self._decided:
             self._decided.add(activation)
             self._pending += (test for time, test in activation.tests if time <= self._until)
-
-    def _note_read(self, tag: Any) -> None:
-        source = tag[3]
-        if len(tag) > 8:
-            written = tag[8]
-        else:
-            written = source[5] if source is not None and source[0] == STORE else 0
-        self.read.add((written, tag[5], tag[6], _hashable(tag[7])))
 
     def _could_write(self, activation: Activation, spans: list[Span]) -> None:
         """A call from which an object could be reached that was not to change in these spans."""

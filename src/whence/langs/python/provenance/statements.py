@@ -219,8 +219,7 @@ class Statements(Definitions):
         for name in sorted(names):
             kind = self.resolve(name)
             if kind == LOCAL:
-                phi = several(constant(PHI), site, self.control, read(shadow(name)),
-                              several(test))  # fmt: skip
+                phi = several(constant(PHI), site, self.control, read(shadow(name)), test)
                 out.append(assign(shadow(name), phi))
             elif kind == GLOBAL and name not in self.fixed_variables:
                 out.append(ast.Expr(call("join_global", site, self.control, self.module,

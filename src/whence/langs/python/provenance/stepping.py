@@ -24,7 +24,7 @@ _STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 def out(activation: Activation, site: int, control: Control, given: Pair) -> Any:
     """What a generator yields."""
     value, tag = given
-    made = (RET, site, control, tag, (), activation)
+    made = (RET, site, control, tag, activation)
     activation.gave(value, made)
     RUN.time += 1
     if RUN.on_out is not None:
@@ -44,7 +44,7 @@ def resumed(activation: Activation, site: int, control: Control, sent: Any) -> P
     if tag is None and activation.operation is not None:
         operation = activation.operation
         tag = Candidates(site, control, operation.operands).tag(sent)
-    return sent, (ARG, site, control, tag, ())
+    return sent, (ARG, site, control, tag)
 
 
 class _Delegate:
@@ -82,7 +82,7 @@ def delegated(activation: Activation, site: int, control: Control, given: Pair, 
 def _run_tag(site: int, control: Control, given: Pair, value: Any) -> Tag:
     run = RUN.run_of(given[0]) if type(given[0]) in _STEPPED else None
     if run is not None and run.activation is not None:
-        return (RET, site, control, run.activation.result, (given[1],), run.activation)
+        return (RET, site, control, run.activation.result, run.activation, given[1])
     if value is None:
         return (CONST, site, control)
     return Candidates(site, control, (given,)).tag(value)

@@ -1,23 +1,29 @@
 """Tags: what is remembered of how a value came to be. Activations: the calls that made them.
 
-A tag is an immutable tuple `(kind, site, control, source, needs, ...)`, so that a tag once made
-never changes and millions of them are cheap:
+A tag is an immutable tuple `(kind, site, control, ..., *needs)`, so that a tag once made never
+changes and millions of them are cheap. `needs` are the tags of all that had a say; what stands
+before them depends on the kind:
 
-- *creators* (CONST, OP, NEW, INPUT, EXC, and LOST: changed by code out of sight) are where a
-  value begins;
-- *copies* (ARG, RET, LOAD, STORE, PHI, SEL) hold the tag of the same value, a step earlier, as
-  their `source`; an AMBIG holds several, of which one is it;
-- PART is the part, named last, of the value that its `source` is of: nothing nearer is known;
-- BOUND is a method of a value, whose tag is the first of its needs;
-- `needs` are the tags of what else had a say.
+| kind | before the needs | |
+|---|---|---|
+| CONST, OP | | a value begins here |
+| LOST | | it was changed by code out of sight |
+| BOUND | | a method of a value, whose tag is the only need |
+| TEXT | the pieces | an OP that gave a text: `texts.Text` |
+| NEW | a `Run`, or None | a new object; of a generator or coroutine, what it becomes |
+| INPUT | the name | what the shadowed call was given |
+| EXC | the source, or None | an exception |
+| WHOLE | since when, time, object | all that an object held was read; it was first written then |
+| ARG, PHI, SEL | the source | copies: the tag of the same value, a step earlier |
+| RET | the source, the call | the same; the activation that returned it, or None |
+| STORE | the source, time | the same |
+| LOAD | the source, time, object, key | the same |
+| PART | the source, the step | a part of the value that the source is of: nothing nearer is known |
+| AMBIG | the sources | it is one of these |
 
 `control` is the innermost test that the tag's making depended on: `(CTL, site, outer, predicate,
 activation)`, or the call itself, `(FRAME, site, control of the caller, callee, activation)`.
 None as a tag means that nothing is known of the value.
-
-LOAD ends with `time, object, key` and, of a whole object, the time of its first write; STORE with
-`time`; RET with the activation that returned; NEW may end with the `Run` of a generator or
-coroutine; INPUT with a name.
 """
 
 from __future__ import annotations
@@ -30,11 +36,15 @@ Tag = tuple[Any, ...] | None
 Control = tuple[Any, ...]
 Pair = tuple[Any, Tag]
 
-CONST, OP, NEW, INPUT, EXC, LOST, BOUND = range(7)
-ARG, RET, LOAD, STORE, PHI, SEL, PART, AMBIG = range(7, 15)
-CTL, FRAME = 15, 16
+CONST, OP, LOST, BOUND, TEXT, NEW, INPUT, EXC, WHOLE = range(9)
+ARG, RET, LOAD, STORE, PHI, SEL, PART, AMBIG = range(9, 17)
+CTL, FRAME = 17, 18
 COPIES = frozenset({ARG, RET, LOAD, STORE, PHI, SEL})
 CONTROLS = frozenset({CTL, FRAME})
+_FIRST_NEED = {
+    CONST: 3, OP: 3, LOST: 3, BOUND: 3, TEXT: 4, NEW: 4, INPUT: 4, EXC: 4, WHOLE: 6, ARG: 4, RET: 5,
+    LOAD: 7, STORE: 5, PHI: 4, SEL: 4, PART: 5, AMBIG: 4,
+}  # fmt: skip
 
 SCALARS = frozenset({int, float, bool, str, type(None), complex, bytes, type(...), range})
 """Types whose values have no parts that could change or be marked."""
@@ -186,6 +196,19 @@ class Run:
 
 SITES: list[Site] = [Site("", 0, 0, 0, 0, "", ())]
 FUNCTIONS: list[FunctionInfo] = []
+
+
+def needs_of(tag: tuple[Any, ...]) -> tuple[Tag, ...]:
+    """The tags of what had a say in a value, besides its source."""
+    return tag[_FIRST_NEED[tag[0]] :]
+
+
+def sources_of(tag: tuple[Any, ...]) -> tuple[Tag, ...]:
+    """The tags of the same value a step earlier, and of what a part is a part of."""
+    kind = tag[0]
+    if kind == AMBIG:
+        return tag[3]  # type: ignore[no-any-return]
+    return (tag[3],) if kind >= ARG or kind == EXC else ()
 
 
 def activation_of(tag: Tag) -> Activation | None:

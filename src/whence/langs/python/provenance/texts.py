@@ -1,6 +1,6 @@
 """What stands where in a text that was put together: so that a few letters of it can be marked.
 
-The tag of such a text is an OP that ends with a `Text`: its pieces, from left to right. `within`
+The tag of such a text is a TEXT, which holds a `Text`: its pieces, from left to right. `within`
 goes from a place in a text to the piece there, and on into that piece, as long as it is known what
 its letters are. What is said of a piece is said of the value that it was made from: that of
 `405` in `f"{total} cents"` is that of `total`.
@@ -16,9 +16,9 @@ from typing import Any
 from whence.langs.python.provenance.tags import (
     CONST,
     COPIES,
-    OP,
     SCALARS,
     SEL,
+    TEXT,
     Control,
     Pair,
     Tag,
@@ -50,7 +50,7 @@ def made_of(site: int, control: Control, parts: Iterable[Pair], needs: tuple[Tag
     """The tag of a text that consists of others."""
     parts = tuple(parts)
     tags = tuple(tag for _, tag in parts)
-    return (OP, site, control, None, (*needs, *tags), Text(map(piece, parts), needs))
+    return (TEXT, site, control, Text(map(piece, parts), needs), *needs, *tags)
 
 
 def of_value(site: int, control: Control, given: Pair, text: str, how: tuple[Tag, ...]) -> Tag:
@@ -61,7 +61,7 @@ def of_value(site: int, control: Control, given: Pair, text: str, how: tuple[Tag
         made = padded(site, control, given, text, text.index(value))
     else:
         made = Text([(len(text), tag, MADE_ANEW)], how)
-    return (OP, site, control, None, needs, made)
+    return (TEXT, site, control, made, *needs)
 
 
 def padded(site: int, control: Control, given: Pair, text: str, begins: int) -> Text:
@@ -94,11 +94,11 @@ def within(tag: Tag, place: int) -> Tag:
             way.append(tag)
             tag = tag[3]
             continue
-        found = _piece_at(tag[5], place) if tag[0] == OP and len(tag) > 5 else None
+        found = _piece_at(tag[3], place) if tag[0] == TEXT else None
         if found is None:
             break
         begin, (_, inner, offset) = found
-        way.append((SEL, tag[1], tag[2], inner, tag[5].needs))
+        way.append((SEL, tag[1], tag[2], inner, *tag[3].needs))
         tag = inner
         place = place - begin + offset if offset >= 0 else MADE_ANEW
     for each in reversed(way):
@@ -144,8 +144,10 @@ def kept(tag: tuple[Any, ...], name: str, before: str, after: str) -> tuple[Any,
     begins = _BEGINS.get(name)
     if begins is None or (name in _SPELLING and len(before) != len(after)):
         return tag
-    site, control, (owner, *others) = tag[1], tag[2], tag[4]
+    _, site, control, owner, *others = tag
     place = begins(before, after)
     if len(after) > len(before):
-        return (*tag, padded(site, control, (before, owner), after, place))
-    return (*tag, Text([(len(after), owner, -place)], tuple(others)))
+        text = padded(site, control, (before, owner), after, place)
+    else:
+        text = Text([(len(after), owner, -place)], tuple(others))
+    return (TEXT, site, control, text, owner, *others)
