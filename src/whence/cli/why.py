@@ -106,6 +106,7 @@ def _record(
     told: dict[str, Any] = {"call": _named(tree, node), "path": str(part.mark)}
     if origin.node is not None:
         told["origin"] = _place(tree, origin)
+        told["made_of"] = [_place(tree, each) for each in origin.made_of]
     elif origin.candidates:
         told["candidates"] = [_place(tree, each) for each in origin.candidates]
     else:
@@ -146,6 +147,10 @@ def _text(
     if origin.node is not None:
         out += [f"was made in call {origin.node}: {_brief(tree, origin.node)}"]
         out += _where(origin, sources)
+        for each in origin.made_of:
+            assert each.node is not None
+            out.append(f"out of what was made in call {each.node}: {_brief(tree, each.node)}")
+            out += _where(each, sources)
     elif origin.candidates:
         out.append("was made in one of these places:")
         for each in origin.candidates:

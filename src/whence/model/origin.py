@@ -24,6 +24,8 @@ class Origin:
     unknown: str = ""
     candidates: tuple[Origin, ...] = ()
     """Where it is not known which of several it was: each of them, without a chain."""
+    made_of: tuple[Origin, ...] = ()
+    """Where what came into the expression was made, as far as that is known; without chains."""
     below: int | None = None
     """The implicit call below which it was made: when that was expanded, it can be asked again."""
 

@@ -28,11 +28,20 @@ def taken():
     made = [1, 0 + 7, 7]
     operator.delitem(made, 0)
     return made
+def half(number):
+    return number / 2
+def worth(prices):
+    total = half(prices[0])
+    for _ in range(60):
+        total = total + total
+    return total + half(prices[1])
+def listed(prices):
+    return repr([half(each) for each in prices])
 def main(text):
     prices = read(text)
     clean(prices, 9)
     unused()
-    return {"prices": prices, "one": taken()}
+    return {"prices": prices, "one": taken(), "worth": worth(prices), "listed": listed(prices)}
 main("1 2")
 main("3 4")
 """
@@ -108,6 +117,19 @@ def test_the_text_shows_the_line_of_source_and_the_calls(
     assert "was made in call" in out
     assert "    6      return int(word) + 1" in out
     assert "L1: calls that had a say in it" in out
+
+
+def test_what_a_value_was_made_of_is_told_one_step_further(
+    recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = why(capsys, recording, "main", "result['worth']")
+    assert told["origin"]["expression"] == "total + half(prices[1])"
+    assert [each["expression"] for each in told["made_of"]] == ["total + total", "number / 2"]
+    told = why(capsys, recording, "main", "result['listed']")
+    assert told["origin"]["qualname"] == "listed"
+    assert [each["expression"] for each in told["made_of"]][:2] == ["number / 2", "number / 2"]
+    assert main(["why", str(recording), "main", "result['worth']"]) == 0
+    assert "out of what was made in call" in capsys.readouterr().out
 
 
 def test_what_is_not_there_is_refused(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,29 +2,40 @@
 
 From the part that was marked, back through copies of the same value, to the tag that made it
 ([M] section 5: down into the call that bound it, up into the caller that passed it). What cannot be
-told apart is a set of candidates; what was changed out of sight is unknown.
+told apart is a set of candidates; what was changed out of sight is unknown. What the expression
+made it of is told one step further: who marks a word of a text wants to know of the value in it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from typing import Any
 
 from whence.langs.python.provenance.marks import Criterion, Step
 from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,
+    CONST,
+    CONTROLS,
     COPIES,
     INPUT,
     LOST,
+    OP,
     PART,
     RET,
     SITES,
+    TEXT,
+    WHOLE,
     Activation,
     Site,
     Tag,
     activation_of,
+    needs_of,
 )
+
+MOST_OPERANDS = 8
+_OPERATIONS = frozenset({OP, TEXT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,8 @@ class Maker:
     parameter: str = ""
     path: tuple[Step, ...] = ()
     """Of a parameter: the part of it."""
+    tag: Tag = field(default=None, compare=False, repr=False)
+    """What it is known by in the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,8 @@ class Found:
     chain: tuple[Activation, ...] = ()
     """From the marked call to the origin."""
     unknown: str = ""
+    made_of: tuple[Maker, ...] = ()
+    """If there is one maker: those of what came into its expression, as far as they are known."""
 
 
 def origin(criterion: Criterion) -> Found:
@@ -67,9 +82,36 @@ def origin(criterion: Criterion) -> Found:
             way.to(hop[2][4].parent)
         else:
             way.to(_returned_by(hop))
-    if len(makers) == 1:
-        way.to(makers[0].activation)
-    return Found(makers, tuple(way.calls))
+    if len(makers) > 1:
+        return Found(makers, tuple(way.calls))
+    way.to(makers[0].activation)
+    return Found(makers, tuple(way.calls), made_of=_operands(makers[0]))
+
+
+def _operands(maker: Maker) -> tuple[Maker, ...]:
+    """Who made what came into an expression from elsewhere: constants and the values of its own
+    parts are left out."""
+    if maker.tag is None or maker.tag[0] not in _OPERATIONS:
+        return ()
+    found: dict[Maker, None] = {}
+    left = deque(needs_of(maker.tag))
+    seen: set[int] = set()
+    while left and len(found) < MOST_OPERANDS:
+        tag = left.popleft()
+        if tag is None or id(tag) in seen or tag[0] in CONTROLS:
+            continue
+        seen.add(id(tag))
+        if tag[0] == WHOLE:
+            left += needs_of(tag)
+            continue
+        for each in _follow(tag)[0]:
+            if each.parameter or each.tag is None or each.tag[0] == CONST:
+                continue
+            if each.activation is maker.activation and each.site.is_inside(maker.site):
+                left += needs_of(each.tag)
+            else:
+                found[each] = None
+    return tuple(found)[:MOST_OPERANDS]
 
 
 def _returned_by(hop: tuple[Any, ...]) -> Activation | None:
@@ -114,7 +156,7 @@ def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
     assert activation is not None
     parameter = tag[3] if tag[0] == INPUT else ""
     rest = path if tag[0] == INPUT else ()
-    return [Maker(activation, SITES[tag[1]], parameter, rest)], hops, ""
+    return [Maker(activation, SITES[tag[1]], parameter, rest, tag)], hops, ""
 
 
 class _Way:

@@ -312,7 +312,10 @@ def _call(activation: Activation, places: dict[Activation, int]) -> dict[str, An
 def _origin(found: Found, places: dict[Activation, int]) -> dict[str, Any]:
     if found.unknown:
         return {"unknown": found.unknown}
-    return {"makers": [_maker(each, places) for each in found.makers]}
+    return {
+        "makers": [_maker(each, places) for each in found.makers],
+        "made_of": [_maker(each, places) for each in found.made_of],
+    }
 
 
 def _maker(maker: Maker, places: dict[Activation, int]) -> dict[str, Any]:

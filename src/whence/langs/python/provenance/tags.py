@@ -65,6 +65,12 @@ class Site:
     is_guarded: bool = False
     """Whether an exception that is raised there may be caught in the same function."""
 
+    def is_inside(self, other: Site) -> bool:
+        """Whether it is a part of another place, or the same."""
+        begins = (other.line, other.column) <= (self.line, self.column)
+        ends = (self.end_line, self.end_column) <= (other.end_line, other.end_column)
+        return self.file == other.file and begins and ends
+
     @property
     def text(self) -> str:
         """The expression as it is written; of one over several lines, its lines."""

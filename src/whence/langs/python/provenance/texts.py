@@ -16,6 +16,7 @@ from typing import Any
 from whence.langs.python.provenance.tags import (
     CONST,
     COPIES,
+    OP,
     SCALARS,
     SEL,
     TEXT,
@@ -65,8 +66,8 @@ def of_value(site: int, control: Control, given: Pair, text: str, how: tuple[Tag
 
 
 def padded(site: int, control: Control, given: Pair, text: str, begins: int) -> Text:
-    """The pieces of a text in which another stands, and what fills it up."""
-    filled = (CONST, site, control)
+    """The pieces of a text in which another stands, and what fills it up: as much as that needs."""
+    filled = (OP, site, control, given[1])
     rest = len(text) - begins - len(given[0])
     return Text([(begins, filled, 0), piece(given), (rest, filled, 0)])
 

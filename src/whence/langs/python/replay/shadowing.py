@@ -409,7 +409,12 @@ class ShadowedProvenance(ZoomingReruns):
         chain = tuple(dict.fromkeys(each for each in way if each != node))
         callers = self._callers(maker.node) | self._callers(node)
         passed = frozenset(each for each in chain if each not in callers)
-        return Followed(replace(maker, chain=chain, passed_through=passed), influence, slices)
+        made_of = [self._maker(each, answer) for each in answer.told["origin"]["made_of"]]
+        origin = replace(
+            maker, chain=chain, passed_through=passed,
+            made_of=tuple(each for each in made_of if each.node is not None),
+        )  # fmt: skip
+        return Followed(origin, influence, slices)
 
     def _maker(self, maker: Mapping[str, Any], answer: _Answer) -> Origin:
         node = answer.aligned.ids.get(maker["call"])
