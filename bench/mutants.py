@@ -24,8 +24,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
-from importlib.util import find_spec
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -52,22 +50,6 @@ class Line(mutation.Result):
     version: str = ""
     key: str = ""
     seconds: float = 0.0
-
-
-def packages() -> list[str]:
-    """The installed packages that have a driver; modules of the standard library are not among
-    them."""
-    names = sorted(path.name.removesuffix("_driver.py") for path in mutation.DRIVERS.glob("*_*.py"))
-    return [name for name in names if find_spec(name) and version_of(name)]
-
-
-def version_of(package: str) -> str:
-    """The version that is installed; nothing if it came with Python."""
-    names = packages_distributions().get(package, [])
-    try:
-        return version(names[0]) if names else ""
-    except PackageNotFoundError:
-        return ""
 
 
 # --- one mutant ----------------------------------------------------------------------------------
@@ -100,8 +82,8 @@ def tried(subject: mutation.Subject, mutant: mutation.Mutant, number: int, limit
 
 def _about(subject: mutation.Subject, mutant: mutation.Mutant) -> dict[str, Any]:
     return {
-        "package": subject.package, "mutant": str(mutant), "version": version_of(subject.package),
-        "key": key_of(mutant),
+        "package": subject.package, "mutant": str(mutant),
+        "version": mutation.version_of(subject.package), "key": key_of(mutant),
     }  # fmt: skip
 
 
@@ -128,7 +110,7 @@ def run(
     package: str, known: list[Line], options: argparse.Namespace, say: Callable[[str], None]
 ) -> Iterator[Line]:
     """Try mutants of a package until enough of them have another outcome."""
-    current = version_of(package)
+    current = mutation.version_of(package)
     done = {line.key: line for line in known if (line.package, line.version) == (package, current)}
     left = options.count - sum(line.differs for line in done.values())
     if left <= 0:
@@ -223,7 +205,7 @@ def _first_reason(line: Line) -> str:
 
 def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print) -> int:
     options = argparse.ArgumentParser(prog="whence bench mutants")
-    options.add_argument("--package", action="append", choices=packages())
+    options.add_argument("--package", action="append", choices=mutation.packages())
     options.add_argument("--count", type=int, default=40, help="with another outcome, of each")
     options.add_argument("--parallel", type=int, default=1, metavar="N")
     options.add_argument("--seconds", type=int, default=120, help="that a mutant may take")
@@ -234,13 +216,13 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(f"stopped by signal {number}"))
     given.results.parent.mkdir(parents=True, exist_ok=True)
     lines = read(given.results)
-    chosen = given.package or packages()
+    chosen = given.package or mutation.packages()
     with given.results.open("a") as results:
         for package in chosen:
             for line in run(package, lines, given, say):
                 results.write(json.dumps(asdict(line)) + "\n")
                 results.flush()
-    current = {package: version_of(package) for package in chosen}
+    current = {package: mutation.version_of(package) for package in chosen}
     lines = [line for line in read(given.results) if current.get(line.package) == line.version]
     text = report(lines)
     if given.write:

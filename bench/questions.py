@@ -1,6 +1,7 @@
 """How many questions each strategy asks on the corpus, and how much a person has to read.
 
     python bench/questions.py [--write docs/questions.md] [--strategy auto] [--bug knapsack]
+    python bench/questions.py --mutants 4 [--write docs/questions.md] [--package toolz]
 
 Every program of `tests/corpus` is recorded, and debugged by a simulated person who answers each
 question as the repaired twin does (`tests/support/intention.py`), and knows that the run as a whole
@@ -11,6 +12,11 @@ whence took to choose them. All oracles are off, except in two rows, where the p
 what they do not know. In the last row the person marks the first word of the output that is wrong,
 and in each wrong call the first part that is. `--write` puts the tables between the markers of a
 document.
+
+With `--mutants N`, N bugs are made in each installed package that has a driver (`bench/drivers`),
+by `tests/support/mutation.py`, and debugged by `auto` without and with marks: these programs make
+hundreds of calls and more. Mutants are left out, and counted, of which it is not known what a
+person would say.
 """
 
 from __future__ import annotations
@@ -26,6 +32,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
+import mutation
 import twins
 
 from whence.app import Debugging
@@ -45,6 +52,7 @@ from whence.ui.terminal.plain import WIDTH_IN_PIPES
 from whence.ui.terminal.question import question_lines
 
 BEGIN = "<!-- begin: written by `whence bench questions --write docs/questions.md` -->"
+BEGIN_MUTANTS = BEGIN.replace("questions --write", "questions --mutants N --write")
 END = "<!-- end -->"
 DECLARED = f"{DEFAULT} with hints and contracts"
 REFERENCE = f"{DEFAULT} with a reference"
@@ -250,12 +258,88 @@ def put(path: Path, text: str, begin: str = BEGIN) -> None:
     path.write_text(f"{before}{begin}\n{text}\n{END}{after}")
 
 
+# --- bugs made by a machine ----------------------------------------------------------------------
+
+
+@dataclass
+class Compared:
+    """A mutant, debugged without marks and with them."""
+
+    bug: twins.Bug
+    calls: int
+    plain: Session
+    marked: Session
+
+
+def on_mutants(package: str, count: int, say: Callable[[str], None]) -> tuple[list[Compared], int]:
+    """So many mutants of a package debugged, and how many were left out."""
+    found: list[Compared] = []
+    left_out = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for bug in mutation.bugs(mutation.Subject(package, folder / "subject")):
+            try:
+                case = recorded(bug, folder)
+            except (twins.Refused, ValueError) as why:
+                left_out += 1
+                say(f"left out: {bug.about}: {str(why).splitlines()[-1]}")
+                continue
+            recording = folder / f"{bug.name}.whence"
+            plain, marked = debug(case, DEFAULT), debug(case, DEFAULT, (), recording)
+            found.append(Compared(bug, len(case.tree.columns), plain, marked))
+            say(f"{plain.questions:4} {marked.questions:4} with marks: {bug.about}")
+            if len(found) == count:
+                break
+    return found, left_out
+
+
+MUTANT_HEADER = [
+    "package", "bugs", "calls", "located", "questions", "characters", "with marks: located",
+    "questions", "characters",
+]  # fmt: skip
+
+
+def _compared(name: str, rows: Sequence[Compared]) -> list[str]:
+    cells = [name, f"{len(rows)}", f"{sum(each.calls for each in rows):,}"]
+    for sessions in ([each.plain for each in rows], [each.marked for each in rows]):
+        cells += [
+            f"{sum(each.located for each in sessions)}",
+            f"{sum(each.questions for each in sessions):,}",
+            f"{sum(each.characters for each in sessions):,}",
+        ]
+    return cells
+
+
+def mutants_main(given: argparse.Namespace, say: Callable[[str], None]) -> int:
+    """The table of mutants."""
+    packages = given.package or mutation.packages()
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda name: on_mutants(name, given.mutants, say), packages))
+    rows = [_compared(name, compared) for name, (compared, _) in zip(packages, found, strict=True)]
+    every = [each for compared, _ in found for each in compared]
+    rows.append(_compared("all", every))
+    text = table(rows, MUTANT_HEADER)
+    text += f"\n\n{sum(left_out for _, left_out in found)} others were left out."
+    if given.write:
+        put(given.write, text, BEGIN_MUTANTS)
+    say(text)
+    for each in every:
+        for how, session in (("", each.plain), (" with marks", each.marked)):
+            if not session.located:
+                say(f"{each.bug.about}{how}: blamed {session.blamed or 'nobody'}")
+    return 0 if all(each.plain.located and each.marked.located for each in every) else 1
+
+
 def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print) -> int:
     options = argparse.ArgumentParser(prog="whence bench questions")
     options.add_argument("--write", type=Path, metavar="FILE", help="put the tables into FILE")
     options.add_argument("--strategy", action="append", choices=sorted(STRATEGIES))
     options.add_argument("--bug", action="append", metavar="NAME", help="only this program")
+    options.add_argument("--mutants", type=int, metavar="N", help="bugs made in each package")
+    options.add_argument("--package", action="append", metavar="NAME", help="only this package")
     given = options.parse_args(words)
+    if given.mutants:
+        return mutants_main(given, say)
     bugs = [bug for bug in twins.corpus() if bug.can_run and bug.name in (given.bug or [bug.name])]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         cases = list(pool.map(lambda bug: recorded(bug, Path(folder)), bugs))

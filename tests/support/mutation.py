@@ -7,6 +7,7 @@ statement left out. The package as it is, is its reference version.
 `Subject` holds a package with a driver, a small program that uses it. Only functions that the
 driver runs are changed. What is asked of whence about a mutant whose outcome differs: that it
 blames the function that was changed, or says what kept it from knowing; and never another one.
+`MutantBug` is such a mutant as a bug with its repaired twin, for a person to answer who knows it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from twins import record_program
+from twins import Bug, combined, record_program
 
 from whence.app import Debugging
 from whence.langs.python.oracles.reference import oracle_of
@@ -158,6 +161,22 @@ def _is_text(node: Any) -> bool:
 # --- a package and its driver --------------------------------------------------------------------
 
 
+def packages() -> list[str]:
+    """The installed packages that have a driver; modules of the standard library are not among
+    them."""
+    names = sorted(path.name.removesuffix("_driver.py") for path in DRIVERS.glob("*_*.py"))
+    return [name for name in names if importlib.util.find_spec(name) and version_of(name)]
+
+
+def version_of(package: str) -> str:
+    """The version that is installed; nothing if it came with Python."""
+    names = packages_distributions().get(package, [])
+    try:
+        return version(names[0]) if names else ""
+    except PackageNotFoundError:
+        return ""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a driver ended."""
@@ -230,6 +249,35 @@ class Subject:
         return folder
 
 
+@dataclass(frozen=True, kw_only=True)
+class MutantBug(Bug):
+    """A mutant as a program with a bug; the package as it is, is its repaired twin."""
+
+    original: Path
+    file: str
+
+    def program(self, twin: str) -> tuple[Path, list[str]]:
+        return (self.folder if twin == "buggy" else self.original), ["driver.py"]
+
+    def write_combined(self, folder: Path) -> Path:
+        shutil.copytree(self.original, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        buggy, repaired = ((each / self.file).read_text() for each in (self.folder, self.original))
+        (folder / self.file).write_text(combined(buggy, repaired, self.function))
+        return folder / "driver.py"
+
+
+def bugs(subject: Subject) -> Iterator[MutantBug]:
+    """Mutants whose outcome differs, one after the other; each is gone when the next is taken."""
+    for number, mutant in enumerate(subject.mutants(10**6)):
+        with _changed(subject, mutant, number) as (folder, outcome):
+            if isinstance(outcome, Outcome):
+                yield MutantBug(
+                    name=f"{subject.package}-{number}", folder=folder, about=str(mutant),
+                    kind=mutant.what, function=mutant.function, original=subject.original,
+                    file=mutant.file,
+                )  # fmt: skip
+
+
 # --- what whence makes of one --------------------------------------------------------------------
 
 SAME, ENDLESS, FOUND, KEPT, MISTAKEN = "same", "endless", "found", "kept", "mistaken"
@@ -271,20 +319,31 @@ def debugged(subject: Subject, count: int) -> Iterator[Result]:
             return
 
 
-def try_mutant(subject: Subject, mutant: Mutant, number: int) -> Result:
-    """Run it, and if its outcome differs, let whence find the change by the reference alone."""
+@contextmanager
+def _changed(subject: Subject, mutant: Mutant, number: int) -> Iterator[tuple[Path, Outcome | str]]:
+    """A copy of the package with a change, and how its driver ends if that differs."""
     folder = subject.changed(mutant, number)
     try:
         try:
             compile((folder / mutant.file).read_text(), mutant.file, "exec", dont_inherit=True)
         except (SyntaxError, ValueError):
-            return Result(subject.package, str(mutant), SAME)
+            yield folder, SAME
+            return
         outcome = subject.run(folder)
-        if outcome is None or outcome == subject.expected:
-            return Result(subject.package, str(mutant), SAME if outcome else ENDLESS)
-        return _debugged(subject, mutant, folder)
+        yield (
+            folder,
+            ENDLESS if outcome is None else SAME if outcome == subject.expected else outcome,
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def try_mutant(subject: Subject, mutant: Mutant, number: int) -> Result:
+    """Run it, and if its outcome differs, let whence find the change by the reference alone."""
+    with _changed(subject, mutant, number) as (folder, outcome):
+        if isinstance(outcome, str):
+            return Result(subject.package, str(mutant), outcome)
+        return _debugged(subject, mutant, folder)
 
 
 def _debugged(subject: Subject, mutant: Mutant, folder: Path) -> Result:

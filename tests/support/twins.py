@@ -55,6 +55,17 @@ class Bug:
     def source(self, twin: str) -> str:
         return (self.folder / f"{twin}.py").read_text()
 
+    def program(self, twin: str) -> tuple[Path, list[str]]:
+        """The folder in which a twin is run, and its command."""
+        return self.folder, [f"{twin}.py", *self.argv]
+
+    def write_combined(self, folder: Path) -> Path:
+        """Put a program into a new folder whose function has both bodies; its script."""
+        folder.mkdir()
+        script = folder / "buggy.py"
+        script.write_text(combined(self.source("buggy"), self.source("repaired"), self.function))
+        return script
+
     def is_at_fault(self, qualname: str) -> bool:
         return qualname in (self.function, *self.also)
 
@@ -87,9 +98,10 @@ def spread(bugs: Sequence[Bug], step: int) -> list[Any]:
 
 def run(bug: Bug, twin: str) -> tuple[int, str, str]:
     """What the program prints and how it ends; of what it raised, the last line."""
+    folder, words = bug.program(twin)
     done = subprocess.run(
-        [sys.executable, "-B", f"{twin}.py", *bug.argv],
-        cwd=bug.folder, input=bug.stdin, capture_output=True, text=True, timeout=60, check=False,
+        [sys.executable, "-B", *words], cwd=folder, input=bug.stdin, capture_output=True, text=True,
+        timeout=60, check=False, errors="replace", env={**os.environ, "PYTHONHASHSEED": "0"},
     )  # fmt: skip
     return done.returncode, done.stdout, (done.stderr.strip().splitlines() or [""])[-1]
 
@@ -99,7 +111,7 @@ def run(bug: Bug, twin: str) -> tuple[int, str, str]:
 
 def record(bug: Bug, twin: str, output: Path, *, whole: bool) -> ColumnTree:
     """The tree of a run, its values whole or as `whence record` bounds them."""
-    return record_program(bug.folder, [f"{twin}.py", *bug.argv], output, bug.stdin, whole)
+    return record_program(*bug.program(twin), output, bug.stdin, whole)
 
 
 def record_program(
@@ -308,12 +320,11 @@ def _told(
 ) -> dict[str, Any]:
     """What `intention` tells of a program, or of the repaired one."""
     with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "program" / "buggy.py"
-        script.parent.mkdir()
-        script.write_text(combined(bug.source("buggy"), bug.source("repaired"), bug.function))
+        program = Path(folder) / "program"
+        script = bug.write_combined(program)
         spec = Path(folder) / "spec.json"
         told = {
-            "folder": str(script.parent), "script": str(script), "argv": bug.argv,
+            "folder": str(program), "script": str(script), "argv": bug.argv,
             "stdin": bug.stdin, "wanted": wanted, "repaired": repaired,
         }  # fmt: skip
         spec.write_text(json.dumps(told))

@@ -15,7 +15,7 @@ import whence
 from whence.errors import UsageError, WhenceError
 
 _OPTIONS = {
-    "questions": ("strategy", "bug"),
+    "questions": ("strategy", "bug", "mutants", "package"),
     "mutants": ("package", "count", "parallel", "seconds", "results"),
 }
 _FOLDER = Path(whence.__file__).parents[2] / "bench"
@@ -29,9 +29,10 @@ def configure(commands: Any) -> None:
         description="`questions` debugs the buggy programs in tests/corpus with every strategy, a "
         "simulated person answering as the repaired programs do, and prints whether the function "
         "at fault was named, how many questions that took, how many characters were shown, and the "
-        "seconds (docs/questions.md). `mutants` makes bugs in installed packages and debugs them "
-        "with the unchanged package as reference version (docs/mutants.md); it goes on where it "
-        "was cut off. Both need a checkout of whence, and Python 3.12.",
+        "seconds (docs/questions.md); with --mutants it debugs bugs that are made in installed "
+        "packages instead, by `auto` without and with marks. `mutants` makes such bugs and debugs "
+        "them with the unchanged package as reference version (docs/mutants.md); it goes on where "
+        "it was cut off. Both need a checkout of whence, and Python 3.12.",
     )
     command.add_argument("what", choices=tuple(_OPTIONS), help="what is measured")
     command.add_argument("--write", metavar="FILE", help="put the tables into a document, too")
@@ -44,8 +45,11 @@ def configure(commands: Any) -> None:
         help="questions: only this program (may be repeated)",
     )  # fmt: skip
     command.add_argument(
+        "--mutants", metavar="N", help="questions: N bugs that are made in each installed package"
+    )
+    command.add_argument(
         "--package", action="append", metavar="NAME",
-        help="mutants: only this package (may be repeated)",
+        help="mutants, questions --mutants: only this package (may be repeated)",
     )  # fmt: skip
     command.add_argument(
         "--count", metavar="N", help="mutants: of each package, so many with another outcome"
@@ -64,7 +68,16 @@ def run(options: argparse.Namespace) -> int:
     if not script.exists():
         raise WhenceError("this needs a checkout of whence: the corpus is not installed with it")
     words = []
-    for option in ("strategy", "bug", "package", "count", "parallel", "seconds", "results"):
+    for option in (
+        "strategy",
+        "bug",
+        "mutants",
+        "package",
+        "count",
+        "parallel",
+        "seconds",
+        "results",
+    ):
         given = getattr(options, option)
         if given is not None and option not in _OPTIONS[options.what]:
             raise UsageError(f"--{option} has no meaning for whence bench {options.what}")
