@@ -31,9 +31,11 @@ from whence.search.scan import ROUNDING
 from whence.search.subterm_tracking import (
     MADE_IT,
     MAY_HAVE_MADE_IT,
+    MET_IN_EXCEPTION,
     ChainSearch,
     following_chain,
     last_mark,
+    operands_of_exception,
     origin_of_mark,
     possible_origins,
 )
@@ -87,13 +89,17 @@ def _is_a_part(suspects: Suspects, position: int) -> bool:
     return bool(suspects.weight[position] <= suspects.weight[suspects.top] / 2)
 
 
+def _is_small(suspects: Suspects, position: int) -> bool:
+    return bool(suspects.columns.end[position] - position <= _SMALL)
+
+
 def _leads_on(suspects: Suspects, marked: Judged, made: int) -> bool:
     """Whether the call that made a part is asked at once.
 
     Who made what holds others did so before it got them: what it lacks, others did not put there.
     """
-    small = suspects.columns.end[made] - made <= _SMALL
-    return not marked.holds_others and bool(small or _is_a_part(suspects, made))
+    led = _is_small(suspects, made) or _is_a_part(suspects, made)
+    return led and not marked.holds_others
 
 
 def _nearly_as_good(distance: float) -> tuple[float, float]:
@@ -127,8 +133,12 @@ class Auto:
                 return followed
         if made is not None and marked is not None and _leads_on(suspects, marked, made):
             return Choice(made, MADE_IT)
+        if made is None and marked is not None:
+            for position in operands_of_exception(suspects, marked):
+                if _is_small(suspects, position) or _is_a_part(suspects, position):
+                    return Choice(position, MET_IN_EXCEPTION)
         for position in possible_origins(suspects):
-            if suspects.columns.end[position] - position <= _SMALL:
+            if _is_small(suspects, position):
                 return Choice(position, MAY_HAVE_MADE_IT)
         weight, own_top = self._probabilities(suspects)
         total = float(weight[suspects.top]) + own_top

@@ -9,17 +9,21 @@ only passed through. A wrong call off the chain, or the end of the chain, return
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
+from whence.model.call import OutcomeKind
+from whence.model.origin import Origin
 from whence.model.verdict import Verdict
 from whence.ports import Choice, Judged, Suspects
 from whence.search.top_down import TopDown
 
 MADE_IT = "it made the part that you marked"
 MAY_HAVE_MADE_IT = "it may have made the part that you marked"
+MET_IN_EXCEPTION = "it made what the exception was raised over"
 
 
 class ChainSearch(Enum):
@@ -73,17 +77,30 @@ def origin_of_mark(suspects: Suspects) -> int | None:
     return position if is_open else None
 
 
+def operands_of_exception(suspects: Suspects, marked: Judged) -> list[int]:
+    """If an exception was marked: the calls that made what it was raised over, if they may be asked
+    about. Who met a None that should not be there is seldom to blame for it."""
+    raised = suspects.columns.outcome[marked.position] == OutcomeKind.RAISED
+    if not raised or marked.verdict is not Verdict.WRONG or marked.origin is None:
+        return []
+    return _open_ones(suspects, marked.origin.made_of)
+
+
+def _open_ones(suspects: Suspects, origins: Sequence[Origin]) -> list[int]:
+    """The positions of the calls of some origins that may be asked about."""
+    positions = {suspects.tree.position(each.node) for each in origins if each.node is not None}
+    inside = sorted(each for each in positions if suspects.top < each < suspects.stop)
+    found: list[int] = suspects.askable(np.array(inside, dtype=np.int64)).tolist()
+    return found
+
+
 def possible_origins(suspects: Suspects) -> list[int]:
     """Where it is not known which of several calls made what was marked last: the positions of
     those that may be asked about."""
     marked = next((each for each in reversed(suspects.history) if each.origin is not None), None)
     if marked is None or marked.origin is None:
         return []
-    nodes = [each.node for each in marked.origin.candidates if each.node is not None]
-    positions = sorted({suspects.tree.position(node) for node in nodes})
-    inside = [each for each in positions if suspects.top < each < suspects.stop]
-    found: list[int] = suspects.askable(np.array(inside, dtype=np.int64)).tolist()
-    return found
+    return _open_ones(suspects, marked.origin.candidates)
 
 
 def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:

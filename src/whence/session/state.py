@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from whence.model.call import Function, locate_mark
+from whence.model.call import RAISED, RESULT, Function, OutcomeKind, locate_mark
 from whence.model.value import Kind
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.ports import CallGraph, Judged, Prior, Provenance, Tree
@@ -21,6 +21,8 @@ from whence.search.registry import DEFAULT
 from whence.search.space import SearchSpace, Switches
 
 DEFAULT_SWITCHES = Switches()
+
+_OUTCOMES = (RESULT, RAISED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,9 @@ class SpaceCache:
             part = locate_mark(call, answer.mark, input_side=inadmissible)
             origin = state.provenance.origin(answer.node, part)
             influence = state.provenance.influence(answer.node, part)
-            holds_others = part.value.kind is not Kind.ATOM
+            # Of an exception nothing is lacking: it should not have been raised.
+            is_raised = call.outcome.kind is OutcomeKind.RAISED and answer.mark.root in _OUTCOMES
+            holds_others = part.value.kind is not Kind.ATOM and not is_raised
             judged = Judged(position, answer.verdict, origin, influence, holds_others)
             if origin.node is None and influence is None:
                 return judged  # more may be known when it is said again

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from whence.model.call import OutcomeKind
 from whence.model.origin import Origin
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Choice, Judged
 from whence.search.auto import Auto
 from whence.search.space import SearchSpace, Switches
-from whence.search.subterm_tracking import MAY_HAVE_MADE_IT
+from whence.search.subterm_tracking import MAY_HAVE_MADE_IT, MET_IN_EXCEPTION
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Started
 from whence.session.state import Facts, State
@@ -54,3 +55,24 @@ def test_a_small_call_that_may_have_made_what_was_marked_is_asked_about_first() 
     chosen = Auto().choose(space)
     assert chosen is not None
     assert chosen.why != MAY_HAVE_MADE_IT
+
+
+def test_who_made_what_an_exception_was_raised_over_is_asked_about_if_who_met_it_cannot_be() -> (
+    None
+):
+    tree = tree_from_parents([-1, 0, 1, 1, 1, 0, 5, 5, 5])
+    outcome = tree.columns.outcome.copy()
+    outcome[0] = OutcomeKind.RAISED
+    origin = Origin(0, made_of=(Origin(7),))
+    returned, raised = (
+        SearchSpace(each, Switches(), (), rest=False)
+        for each in (tree, replace(tree, columns=replace(tree.columns, outcome=outcome)))
+    )
+    for space in (returned, raised):
+        space.apply(Judged(0, Verdict.WRONG, origin))
+    assert Auto().choose(raised) == Choice(7, MET_IN_EXCEPTION)
+    assert Auto().choose(returned) != Choice(7, MET_IN_EXCEPTION), "nothing was raised"
+    raised.apply(Judged(7, Verdict.RIGHT))
+    chosen = Auto().choose(raised)
+    assert chosen is not None
+    assert chosen.why != MET_IN_EXCEPTION

@@ -452,6 +452,18 @@ def test_only_the_widest_of_the_slices_explains_the_marked_call() -> None:
     assert outcome.diagnosis.node == 1
 
 
+def test_of_an_exception_nothing_is_lacking_so_that_who_raised_it_is_asked_about() -> None:
+    provenance: Any = Marked(frozenset({1, 2, 3, 4}), False)
+    error = Value(Kind.OBJECT, "ValueError", ((".args", LISTING.value),))
+    for outcome, held in ((LISTING, True), (Outcome(OutcomeKind.RAISED, error), False)):
+        nodes = [Node(1, None, call("main", outcome)), Node(2, 1, call("make", outcome))]
+        nodes += [Node(number, 1, call("other")) for number in (3, 4, 5)]
+        start = State(tree_of(nodes), provenance, facts=Facts(strategy="auto"))
+        mark = Mark("result" if held else "raised")
+        current, _ = after(start, said(1, Verdict.WRONG, mark))
+        assert current.space().history[0].holds_others is held
+
+
 def test_a_slice_that_has_nothing_to_ask_is_widened_at_once() -> None:
     provenance: Any = Marked(frozenset({1}), False, (frozenset({1}), frozenset({1, 4})))
     start = State(MARKED_TREE, provenance, facts=Facts(strategy="top-down"))

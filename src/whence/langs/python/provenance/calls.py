@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 from whence.langs.python.provenance.constructing import prepare_instance
 from whence.langs.python.provenance.finding import model_for
 from whence.langs.python.provenance.making import SpreadNames, starred
-from whence.langs.python.provenance.operations import note_failure, shape_of
+from whence.langs.python.provenance.operations import note_failure, note_unexplained, shape_of
 from whence.langs.python.provenance.outside import Prepared, counts, prepare_outside
 from whence.langs.python.provenance.shadows import (
     Candidates,
@@ -43,7 +43,6 @@ from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,
     BOUND,
-    EXC,
     FRAME,
     FUNCTIONS,
     INPUT,
@@ -94,6 +93,7 @@ class _Definition:
         CODES[id(code)] = code
         info = FUNCTIONS[self.number]
         info.namespace = function.__globals__
+        RUN.note_namespace(info.namespace, info.module)
         count = len(function.__defaults__ or ())
         named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
         if any(each is not None for each in self.tags):
@@ -162,7 +162,7 @@ def prepare(
     if issubclass(type(function), _BOUND) and function.__self__ is not None:
         receiver_operand = ((function.__self__, receiver_tag(tag)),)
     behind = function.__func__ if type(function) is MethodType else function
-    if hides(behind):  # it may remember: `functools.cache`
+    if hides(behind) or not callable(function):  # it may remember: `functools.cache`
         receiver_operand = (*receiver_operand, (behind, None if behind is not function else tag))
     operands = (*receiver_operand, *arguments, *counts(stars))
     return prepare_outside(site, control, called, arguments, keywords, operands)
@@ -503,19 +503,18 @@ def returned(activation: Activation, control: Control, site: int, given: Pair) -
 
 def failed(activation: Activation, control: Control, error: BaseException) -> None:
     """Note that a function ends with an exception."""
-    note_current(activation, error)
-    shadow = shadow_for(error)
-    if shadow.shape is None:
-        shadow.shape = (EXC, 0, control, None)
+    note_current(activation, control, error)
     activation.result = None
-    activation.failure = (RET, 0, control, shadow.shape, activation)
+    activation.failure = (RET, 0, control, shadow_for(error).shape, activation)
 
 
-def note_current(activation: Activation, error: BaseException) -> None:
+def note_current(activation: Activation, control: Control, error: BaseException) -> None:
     """If an operation of this call has just failed, that is where the exception comes from."""
     operation = HERE.operation
     if operation is not None and operation.activation is activation:
         note_failure(operation, error)
+    else:
+        note_unexplained(control, error)
     HERE.pending = None
 
 
@@ -560,7 +559,7 @@ def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[.
 
 def enter_module(module: int) -> tuple[Activation, Control]:
     """The beginning of a module that carries tags: it counts as part of the run itself."""
-    RUN.namespaces[id(sys._getframe(1).f_globals)] = module
+    RUN.note_namespace(sys._getframe(1).f_globals, module)
     return RUN.root, RUN.root.control
 
 

@@ -7,13 +7,14 @@ from types import TracebackType
 from typing import Any
 
 from whence.langs.python.provenance.calls import call_here, note_current
+from whence.langs.python.provenance.operations import visible
 from whence.langs.python.provenance.shadows import (
     Candidates,
     everything,
     shadow_for,
     shadow_of,
 )
-from whence.langs.python.provenance.state import HERE, RUN
+from whence.langs.python.provenance.state import HERE, RUN, Operation
 from whence.langs.python.provenance.tags import (
     BOUND,
     CTL,
@@ -37,7 +38,7 @@ def here(activation: Activation) -> None:
     """Control is back in a call, perhaps because of an exception."""
     error = sys.exc_info()[1]
     if error is not None:
-        note_current(activation, error)
+        note_current(activation, activation.control, error)
         HERE.operation = None
 
 
@@ -45,10 +46,9 @@ def caught(activation: Activation, site: int, control: Control) -> Control:
     """The control of a handler: it depends on the exception."""
     error = sys.exc_info()[1]
     assert error is not None
-    note_current(activation, error)
+    note_current(activation, control, error)
     HERE.operation = None
-    shadow = shadow_of(error)
-    decided = (CTL, site, control, shadow.shape if shadow is not None else None, control[4], True)
+    decided = (CTL, site, control, shadow_for(error).shape, control[4], True)
     decided[4].decided(RUN.time, decided)
     return decided
 
@@ -113,7 +113,7 @@ class _Managed:
         traceback: TracebackType | None,
     ) -> Any:  # fmt: skip
         if error is not None:
-            note_current(self._activation, error)
+            note_current(self._activation, self._where[1], error)
             HERE.operation = None
         shadow = shadow_of(error) if error is not None else None
         tag = shadow.shape if shadow is not None else None
@@ -185,11 +185,14 @@ def captured(site: int, control: Control, value: Any, subject: Pair) -> Tag:
 # --- classes and names ---------------------------------------------------------------------------
 
 
+_NOTHING = object()
+
+
 def open_class(site: int, control: Control) -> Any:
     """Before the statements of a class: what they call feeds the class."""
-    from whence.langs.python.provenance.state import Operation
-
-    operation, before = Operation(site, control, ()), HERE.operation
+    # Of what its statements read nothing is known: should they fail, all of it had a say.
+    seen = tuple((_NOTHING, each) for each in visible(sys._getframe(1)))
+    operation, before = Operation(site, control, seen), HERE.operation
     HERE.operation = operation
     return operation, before
 

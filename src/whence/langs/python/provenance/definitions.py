@@ -110,12 +110,8 @@ class Definitions(Comprehensions):
         out.append(ast.Assign([targets(*shadows)], entered))
         inner = _without_declarations(self.body(rest))
         end = self.returned(site, several(constant(None), fixed(site, read(CONTROL))), node)
-        failed = ast.ExceptHandler(
-            helper("BaseException"), "_@e",
-            [ast.Expr(call("failed", read(FRAME), read(CONTROL), read("_@e"))), ast.Raise()],
-        )  # fmt: skip
         left: list[ast.stmt] = [ast.Expr(call("leave", read(FRAME)))]
-        out.append(ast.Try([*inner, *end], [failed], [], left))
+        out.append(ast.Try([*inner, *end], [failing()], [], left))
         return [located(each, node) if not hasattr(each, "lineno") else each for each in out]
 
     def header(self, node: _Function) -> ast.expr:
@@ -251,6 +247,14 @@ class Definitions(Comprehensions):
             ast.Expr(call("store_global", self.site(node), self.control, self.module,
                           constant(name), pair))
         ]  # fmt: skip
+
+
+def failing() -> ast.ExceptHandler:
+    """Notes an exception with which a function or module ends."""
+    return ast.ExceptHandler(
+        helper("BaseException"), "_@e",
+        [ast.Expr(call("failed", read(FRAME), read(CONTROL), read("_@e"))), ast.Raise()],
+    )  # fmt: skip
 
 
 class _Quiet(ast.NodeTransformer):

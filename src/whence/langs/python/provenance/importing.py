@@ -73,7 +73,7 @@ class _Loader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         code = self.get_code(module.__name__)
         assert code is not None
-        RUN.namespaces[id(module.__dict__)] = self._modules.last
+        RUN.note_namespace(module.__dict__, self._modules.last)
         exec(code, module.__dict__)
 
 
@@ -110,7 +110,7 @@ class Finder(MetaPathFinder):
             file = code.co_filename
             if self._chosen(namespace["__name__"], file):
                 code = self._modules.code_of_tests(file, _asserts_of(pytest))
-                RUN.namespaces[id(namespace)] = self._modules.last
+                RUN.note_namespace(namespace, self._modules.last)
             exec(code, namespace)
 
         vars(pytest)["exec"] = run

@@ -10,7 +10,7 @@ import operator
 import sys
 from collections.abc import Callable
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from whence.langs.python.provenance.shadows import (
@@ -28,6 +28,7 @@ from whence.langs.python.provenance.shadows import (
     synchronise,
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation
+from whence.langs.python.provenance.syntax import CONTROL
 from whence.langs.python.provenance.tags import (
     CTL,
     EXC,
@@ -42,6 +43,7 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
+    site_of,
 )
 from whence.langs.python.provenance.texts import made_of
 
@@ -93,6 +95,34 @@ def note_failure(operation: Operation, error: BaseException) -> None:
     if shadow_of(error) is None:
         needs = everything((*operation.operands, *operation.callbacks))
         new_shadow(error).shape = (EXC, operation.site, operation.control, None, *needs)
+
+
+def note_unexplained(control: Control, error: BaseException) -> None:
+    """Of an exception that no operation is known to have raised, such as that of a call with too
+    few arguments, all that the program's code could see where it was raised had a say."""
+    shadow = shadow_for(error)
+    if shadow.shape is not None:
+        return
+    site = 0
+    needs: list[Tag] = []
+    traceback = _TRACEBACK.__get__(error)
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if id(frame.f_globals) in RUN.namespaces:
+            site = site_of(frame.f_code, traceback.tb_lasti) or site
+            needs += (frame.f_locals.get(CONTROL), *visible(frame))
+        traceback = traceback.tb_next
+    shadow.shape = (EXC, site, control, None, *needs)
+
+
+_TRACEBACK = BaseException.__dict__["__traceback__"]
+
+
+def visible(frame: FrameType) -> list[Tag]:
+    """The tags of all that the program's code can see in one of its frames."""
+    found: list[Tag] = [each for name, each in frame.f_locals.items() if name.startswith("$")]
+    module = RUN.modules.get(RUN.namespaces.get(id(frame.f_globals), -1))
+    return found if module is None else [*found, *module.tags()]
 
 
 def told(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
@@ -314,12 +344,7 @@ _NONE = object()
 
 def opaque_in_frame(site: int, control: Control, *needs: Tag) -> Tag:
     """The tag of what was evaluated as it is, and could see all that the program's frame sees."""
-    frame = sys._getframe(1)
-    found = [*needs, *(each for name, each in frame.f_locals.items() if name.startswith("$"))]
-    module = RUN.modules.get(RUN.namespaces.get(id(frame.f_globals), -1))
-    if module is not None:
-        found += module.tags()
-    return (OP, site, control, *found)
+    return (OP, site, control, *needs, *visible(sys._getframe(1)))
 
 
 def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:

@@ -19,6 +19,7 @@ from whence.langs.python.provenance.tags import (
     CONST,
     CONTROLS,
     COPIES,
+    EXC,
     INPUT,
     LOST,
     OP,
@@ -35,7 +36,7 @@ from whence.langs.python.provenance.tags import (
 )
 
 MOST_OPERANDS = 8
-_OPERATIONS = frozenset({OP, TEXT})
+_OPERATIONS = frozenset({OP, TEXT, EXC})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ def origin(criterion: Criterion) -> Found:
 
 
 def _operands(maker: Maker) -> tuple[Maker, ...]:
-    """Who made what came into an expression from elsewhere: constants and the values of its own
-    parts are left out."""
+    """Who made what came into an expression from elsewhere: constants of the same call and the
+    values of its own parts are left out."""
     if maker.tag is None or maker.tag[0] not in _OPERATIONS:
         return ()
     found: dict[Maker, None] = {}
@@ -105,11 +106,12 @@ def _operands(maker: Maker) -> tuple[Maker, ...]:
             left += needs_of(tag)
             continue
         for each in _follow(tag)[0]:
-            if each.parameter or each.tag is None or each.tag[0] == CONST:
+            if each.parameter or each.tag is None:
                 continue
-            if each.activation is maker.activation and each.site.is_inside(maker.site):
+            is_own = each.activation is maker.activation
+            if is_own and each.site.is_inside(maker.site):
                 left += needs_of(each.tag)
-            else:
+            elif not (is_own and each.tag[0] == CONST):
                 found[each] = None
     return tuple(found)[:MOST_OPERANDS]
 

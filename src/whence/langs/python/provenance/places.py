@@ -12,6 +12,7 @@ from whence.langs.python.provenance.operations import (
     item_tags,
     load_global,
     natively,
+    note_failure,
     shape_of,
     simply,
     store_global,
@@ -60,7 +61,11 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     """`owner.name`."""
     thing, tag = owner
     if type(thing) in SCALARS:
-        return getattr(thing, name), (BOUND, site, control, tag)
+        try:
+            return getattr(thing, name), (BOUND, site, control, tag)
+        except AttributeError as error:
+            note_failure(Operation(site, control, (owner,)), error)
+            raise
     value, operation = natively(site, control, (owner,), getattr, thing, name)
     if operation.callbacks:
         made = told(operation, value, (tag,))

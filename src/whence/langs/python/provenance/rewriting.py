@@ -10,6 +10,7 @@ import ast
 from types import CodeType
 
 from whence.langs.python.provenance.base import Wanted
+from whence.langs.python.provenance.definitions import failing
 from whence.langs.python.provenance.statements import Statements, docstring_and_futures
 from whence.langs.python.provenance.syntax import (
     CONTROL,
@@ -54,7 +55,7 @@ def _shadowed(rewriter: Statements, body: list[ast.stmt]) -> list[ast.stmt]:
     clean: ast.stmt = ast.Expr(
         call("leave_module", ast.Call(ast.Name("globals", ast.Load()), [], []))
     )
-    whole = ast.Try(inner, [], [], [clean])
+    whole = ast.Try(inner, [failing()], [], [clean])
     place = body[0] if body else ast.Pass(lineno=1, col_offset=0)
     return [located(each, place) for each in [*first, whole]]
 

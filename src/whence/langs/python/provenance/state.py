@@ -90,10 +90,19 @@ class ShadowRun:
     """All that a run has left: the tags of what objects hold, and the calls."""
 
     def __init__(self) -> None:
+        self.namespaces: dict[int, int] = {}
+        """The numbers of rewritten modules, by the address of their dictionary. That they are
+        rewritten is known before a run begins, and stays so."""
+        self._named: dict[int, dict[str, Any]] = {}
         self.reset()
 
+    def note_namespace(self, namespace: dict[str, Any], module: int) -> None:
+        """Note that the variables of a rewritten module are in this dictionary."""
+        self.namespaces[id(namespace)] = module
+        self._named[id(namespace)] = namespace  # for the sake of its address
+
     def reset(self) -> None:
-        """Forget everything."""
+        """Forget everything but which modules are rewritten."""
         self.time = 0
         self.number = 0
         self.lost = 0
@@ -118,8 +127,6 @@ class ShadowRun:
         """Threads, by their address, with the calls that started them."""
         self.modules: dict[int, Shadow] = {}
         """The variables of rewritten modules, by their number."""
-        self.namespaces: dict[int, int] = {}
-        """The numbers of modules, by the address of their dictionary."""
         self.has_hidden = False
         """Whether something was left with an object whose insides cannot be seen."""
         self.hiding: dict[int, tuple[type, bool]] = {}

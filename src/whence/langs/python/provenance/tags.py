@@ -30,6 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from types import CodeType
 from typing import Any
 
 Tag = tuple[Any, ...] | None
@@ -202,6 +204,28 @@ class Run:
 
 SITES: list[Site] = [Site("", 0, 0, 0, 0, "", ())]
 FUNCTIONS: list[FunctionInfo] = []
+
+
+_FOUND: dict[tuple[int, int], tuple[CodeType, int]] = {}
+
+
+def site_of(code: CodeType, instruction: int) -> int:
+    """The place that an instruction of rewritten code stands for; 0 if it is not known."""
+    known = _FOUND.get((id(code), instruction))
+    if known is None:
+        known = _FOUND[id(code), instruction] = (code, _new_site(code, instruction))
+    return known[1]
+
+
+def _new_site(code: CodeType, instruction: int) -> int:
+    file = code.co_filename
+    source = next((each.source for each in reversed(SITES) if each.file == file), None)
+    place = next(islice(code.co_positions(), instruction // 2, None), None)
+    if source is None or place is None or None in place:
+        return 0
+    line, end_line, column, end_column = (each or 0 for each in place)
+    SITES.append(Site(file, line, column, end_line, end_column, code.co_qualname, source))
+    return len(SITES) - 1
 
 
 def needs_of(tag: tuple[Any, ...]) -> tuple[Tag, ...]:
