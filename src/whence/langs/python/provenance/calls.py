@@ -66,6 +66,8 @@ CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
 
 _DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag]]] = {}
+_FAILED = object()
+"""What a callback gave that gave nothing."""
 _STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 NO_KEYWORDS: dict[str, Pair] = {}
 _NO_TAGS: dict[str, Tag] = {}
@@ -531,10 +533,13 @@ def leave(activation: Activation) -> None:
 def left(activation: Activation) -> None:
     """Back to whatever called."""
     operation = HERE.operation = activation.operation
-    if operation is not None and activation.result is not None:
-        operation.callbacks.append((activation.value, activation.result))
+    if operation is not None:
+        if activation.result is not None:
+            operation.callbacks.append((activation.value, activation.result))
+        elif activation.failure is not None:  # `hasattr` and others go on without it
+            operation.callbacks.append((_FAILED, activation.failure))
     elif activation.control[1] == 0:
-        RUN.loose = (OP, 0, None, activation.result, RUN.loose)
+        RUN.loose = (OP, 0, None, activation.result, activation.failure, RUN.loose)
     if RUN.on_leave is not None:
         RUN.on_leave(activation)
 

@@ -198,7 +198,7 @@ def made_class(opened: Any, made: Any) -> Tag:
     """After them: the tag of the class."""
     operation, before = opened
     HERE.operation = before
-    needs = tuple(tag for _, tag in operation.callbacks)
+    needs = everything(operation.callbacks)
     tag = (NEW, operation.site, operation.control, None, *needs)
     shadow_for(made).shape = tag  # `__init_subclass__` may have set attributes
     return tag

@@ -29,6 +29,7 @@ from whence.langs.python.provenance.shadows import (
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation
 from whence.langs.python.provenance.tags import (
+    AMBIG,
     CTL,
     EXC,
     LOAD,
@@ -104,6 +105,25 @@ def told(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
     if callbacks[-1][0] is value:
         return (RET, site, control, callbacks[-1][1], None, *others[:-1], *needs)
     return (OP, site, control, *needs, *others)
+
+
+def compared(operation: Operation, shape: Tag) -> Tag:
+    """The shape of a dict or set to which keys were added: which are equal decides it."""
+    if not operation.callbacks:
+        return shape
+    others = (tag for _, tag in operation.callbacks)
+    return (OP, operation.site, operation.control, shape, *others)
+
+
+_CHOSEN = frozenset({LOAD, PHI, SEL, RET, AMBIG})
+
+
+def aimed(control: Control, tag: Tag) -> None:
+    """Note which object a call changes, if that was chosen: it could have been another one."""
+    while tag is not None and tag[0] == LOAD and len(tag) == 8:
+        tag = tag[7]  # an attribute of what else? Whoever could set it to another object has that.
+    if tag is not None and tag[0] in _CHOSEN:
+        control[4].decided(RUN.time, tag)
 
 
 def opaque(site: int, control: Control, *needs: Tag) -> Tag:
@@ -217,9 +237,9 @@ def _shape_of(thing: Any) -> Tag:
     if shadow is not None:
         return shadow.shape
     run = RUN.run_of(thing) if type(thing) not in SCALARS else None
-    if run is None or not run.dropped:
+    if run is None or not (run.dropped or run.position):
         return None
-    return (OP, 0, RUN.root.control, *run.dropped)
+    return (OP, 0, RUN.root.control, run.position, *run.dropped)
 
 
 def unary(name: str, site: int, control: Control, given: Pair) -> Pair:

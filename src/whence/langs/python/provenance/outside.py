@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import heapq
 import random
+from collections import OrderedDict
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
 from whence.langs.python.provenance.iteration import Source
+from whence.langs.python.provenance.operations import aimed
 from whence.langs.python.provenance.shadows import (
     Candidates,
     adopt,
@@ -148,14 +150,18 @@ class OpaqueSource(Source):
 def reread(operation: Operation, *, selects: bool = False) -> None:
     """Read anew what an operation may have changed: its operands and what they hold."""
     operands = (*operation.operands, *operation.callbacks)
-    for value, _ in operation.operands:
+    for value, tag in operation.operands:
         if type(value) in SCALARS:
             continue
+        aimed(operation.control, tag)
         if hides(value):
             hide(value, operation.site, operation.control, operands)
         synchronise(value, operation.site, operation.control, operands, selects=selects)
         held_out_of_sight(value)
         shadow = shadow_of(value)
+        if shadow is not None and isinstance(value, OrderedDict):  # perhaps in another order
+            needs = everything(operands)
+            shadow.shape = (OP, operation.site, operation.control, shadow.shape, *needs)
         if shadow is not None:
             for part, _ in list(shadow.parts()):
                 if type(part) not in SCALARS:

@@ -17,18 +17,25 @@ Reachability is over-estimated: an object that once held another counts as holdi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from whence.langs.python.provenance.marks import Criterion
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
+    AMBIG,
+    ARG,
+    COPIES,
     CTL,
+    FRAME,
     LOAD,
     NEW,
+    RET,
     SCALARS,
     STORE,
     WHOLE,
     Activation,
+    Pair,
     Tag,
     activation_of,
     needs_of,
@@ -41,6 +48,8 @@ Interval = tuple[int, int, Any, Any]
 Span = tuple[int, int]
 
 _FOREVER = 1 << 62
+_PASSING = frozenset({ARG, RET, STORE})
+_UNCHANGING = SCALARS | {FunctionType, BuiltinFunctionType, type}
 
 
 def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
@@ -48,7 +57,8 @@ def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
     collected = _Slice(width, criterion.time)
     for place in criterion.places:
         collected.start(place.tag, place.shape)
-        collected.read.add((place.written, place.seen, place.thing, place.key))
+        written = place.written if type(place.key) is not int else 0
+        collected.read.add((written, place.seen, place.thing, place.key))
     collected.start(criterion.tag, *criterion.parts)
     if width > 2:
         collected.start(*criterion.texts)
@@ -120,7 +130,9 @@ class _Slice:
                 self.calls.add(made_by)
             pending += _before(tag)
             if tag[0] == LOAD:
-                written = tag[3][4] if tag[3] is not None and tag[3][0] == STORE else 0
+                is_kept = tag[3] is not None and tag[3][0] == STORE and type(tag[6]) is not int
+                # What stands at a place of a list depends on all that came before it.
+                written = tag[3][4] if is_kept else 0
                 self.read.add((written, tag[4], tag[5], _hashable(tag[6])))
             elif tag[0] == WHOLE:
                 self.read.add((*tag[3:6], None))
@@ -129,7 +141,12 @@ class _Slice:
         """What a call in the slice made, or was given back, it could have changed and did not."""
         for activation in self.calls - self._decided:
             self._decided.add(activation)
-            self._pending += (test for time, test in activation.tests if time <= self._until)
+            for time, test in activation.tests:
+                if time <= self._until:
+                    self._pending.append(test if test[0] == CTL else _choice(test))
+            for each in activation.calls:
+                if each.start <= self._until:
+                    self._pending += _chosen(each)
 
     def _could_write(self, activation: Activation, spans: list[Span]) -> None:
         """A call from which an object could be reached that was not to change in these spans."""
@@ -147,6 +164,33 @@ class _Slice:
             for time, test in activation.tests
             if any(since <= time <= until for since, until in met)
         )
+
+
+def _chosen(activation: Activation) -> Iterator[Tag]:
+    """What chose the objects that a call was given: it might have changed others instead."""
+    given: Iterable[Pair] = zip(activation.values, activation.arguments, strict=False)
+    if activation.operation is not None:  # it was given what that was given
+        given = activation.operation.operands
+    for value, tag in given:
+        if type(value) not in _UNCHANGING:
+            yield _choice(tag)
+
+
+def _choice(tag: Tag) -> Tag:
+    """What chose an object among others; None if it is the only one that it could have been.
+
+    What an attribute is was chosen with the object that has it: whoever could have set it to
+    another one had that one.
+    """
+    while tag is not None:
+        kind = tag[0]
+        if kind == LOAD and len(tag) == 8:
+            tag = tag[7]
+        elif kind in _PASSING and tag[2] and tag[2][0] == FRAME:
+            tag = tag[3]
+        else:
+            return tag if kind in COPIES or kind == AMBIG else None
+    return None
 
 
 def _by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], list[Span]]:

@@ -184,10 +184,12 @@ class Activation:
 class Run:
     """A generator or coroutine object that was made: the activation that it becomes."""
 
-    __slots__ = ("activation", "dropped", "number")
+    __slots__ = ("activation", "dropped", "number", "position")
 
     def __init__(self, number: int = 0) -> None:
         self.activation: Activation | None = None
+        self.position: Tag = None
+        """Who made it go on so far."""
         self.number = number
         """The how manieth that was made of its function."""
         self.dropped: list[Control] = []
