@@ -322,7 +322,7 @@ def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
             yield value, place_tag(site, control, owner, index, value)
             index += 1
         return
-    yield from _stepped(site, control, iterator_of(site, control, owner), owner)
+    yield from stepped(site, control, iterator_of(site, control, owner), owner)
 
 
 def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
@@ -359,11 +359,12 @@ def each(
     if dropped is not None:
         # A comprehension asks for the iterator at once, and begins when it likes.
         iterator = iterator_of(site, control, owner)
-        return _rounds(site, control, owner, _stepped(site, control, iterator, owner), dropped)
+        return _rounds(site, control, owner, stepped(site, control, iterator, owner), dropped)
     return _rounds(site, control, owner, pairs_of(site, control, owner), None)
 
 
-def _stepped(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
+def stepped(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
+    """All that an iterator over `owner` still gives."""
     while True:
         try:
             given = next_pair(site, control, iterator, owner)
@@ -445,7 +446,7 @@ def spread(site: int, control: Control, owner: Pair, asks_length: bool = True) -
     if asks_length and is_own:
         iterator = iterator_of(site, control, owner)
         natively(site, control, (owner,), length_hint, owner[0])
-        pairs = _stepped(site, control, iterator, owner)
+        pairs = stepped(site, control, iterator, owner)
     else:
         pairs = pairs_of(site, control, owner)
     made = Spread(pairs)

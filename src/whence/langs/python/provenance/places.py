@@ -19,6 +19,7 @@ from whence.langs.python.provenance.operations import (
     store_global,
     told,
 )
+from whence.langs.python.provenance.outside import reread
 from whence.langs.python.provenance.shadows import (
     Candidates,
     Shadow,
@@ -53,6 +54,7 @@ from whence.langs.python.provenance.tags import (
 
 _NONE = object()
 _PLAIN_SEQUENCES = frozenset({list, tuple})
+_PLAIN = frozenset({list, tuple, dict, set, frozenset, deque})
 
 # --- attributes ----------------------------------------------------------------------------------
 
@@ -64,7 +66,7 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     """`owner.name`."""
     thing, tag = owner
     if type(thing) in SCALARS:
-        return getattr(thing, name), (BOUND, site, control, tag)
+        return getattr(thing, name), (BOUND, site, control, "", tag)
     value, operation = natively(site, control, (owner,), getattr, thing, name)
     if operation.callbacks:
         made = told(operation, value, (tag,))
@@ -72,7 +74,8 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
             store_attribute(site, control, (value, made), owner, name)
         return value, made
     if isinstance(value, _METHODS) and not isinstance(thing, ModuleType):
-        return value, (BOUND, site, control, tag)
+        fixed = "" if type(thing) in _PLAIN else name
+        return value, (BOUND, site, control, fixed, tag)
     return value, _attribute_tag(site, control, owner, name, value)
 
 
@@ -143,12 +146,12 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     """Note that an attribute was set."""
     thing = owner[0]
     RUN.time += 1
-    module = RUN.namespaces.get(id(thing.__dict__)) if isinstance(thing, ModuleType) else None
+    module = RUN.namespaces.get(id(thing.__dict__)) if issubclass(type(thing), ModuleType) else None
     if module is not None:
         store_global(site, control, module, name, given)
         return
-    if isinstance(thing, ModuleType):
-        shadow = shadow_for(thing)
+    if issubclass(type(thing), ModuleType):
+        shadow = RUN.modules[-id(thing)] = shadow_for(thing)
     else:
         shadow = shadow_of(thing) or of_parts(site, control, owner)
     shadow.attributes[name] = (STORE, site, control, given[1], RUN.time, owner[1])
@@ -249,7 +252,8 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
                 # made for the key that was missing
                 note_entry(site, control, owner, key, (value, made))
                 return made
-            synchronise(thing, site, control, (owner, key, *operation.callbacks))
+            told_it = (owner, key, *operation.callbacks) if operation.callbacks else ()
+            synchronise(thing, site, control, told_it)
             shadow, known = shadow_for(thing), key_of(key[0])
             if shadow.values is None or shadow.values.get(known, _NONE) is not value:
                 return made
@@ -318,7 +322,7 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     elif isinstance(thing, (list, deque)):
         _set_place(site, control, given, owner, key)
     else:
-        synchronise(thing, site, control, (owner, key, given))
+        reread(operation)
 
 
 def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:

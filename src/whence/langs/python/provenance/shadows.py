@@ -198,7 +198,7 @@ def held_out_of_sight(thing: Any) -> None:
 
     What has items or attributes tells itself what it holds, when that is stored.
     """
-    if isinstance(thing, (*_SEQUENCES, dict, *_SETS, *_SHARED)) or type(thing) in SCALARS:
+    if issubclass(type(thing), (*_SEQUENCES, dict, *_SETS, *_SHARED)) or type(thing) in SCALARS:
         return
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and shadow.attributes:
@@ -366,7 +366,7 @@ class Candidates:
         if not hits:
             return made
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
-        shared = type(value) in SCALARS or isinstance(value, _SHARED)
+        shared = type(value) in SCALARS or issubclass(type(value), _SHARED)
         telling = not shared and not (type(value) is tuple and not value)
         if len(hits) == 1 and (telling or selects):
             return (SEL, self.site, self.control, hits[0], made)
@@ -418,7 +418,7 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
     run = RUN.runs.get(id(value))
     if run is not None:
         found.append(run[1].position)
-    elif not isinstance(value, _SHARED):
+    elif not issubclass(type(value), _SHARED):
         space = space_of(value)
         if space is not None:
             _collect(space.object, found, seen, depth)
@@ -476,10 +476,10 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
 def in_step(shadow: Shadow) -> bool:
     """Whether an object holds what its shadow says."""
     thing = shadow.object
-    if isinstance(thing, _SEQUENCES):
+    if issubclass(type(thing), _SEQUENCES):
         if not _same(contents(thing), shadow.values or ()):
             return False
-    elif isinstance(thing, dict):
+    elif issubclass(type(thing), dict):
         known = shadow.values
         if known is None or len(thing) != len(known):
             return False
@@ -487,10 +487,10 @@ def in_step(shadow: Shadow) -> bool:
             found = known.get(key_of(key), _BY_IDENTITY)
             if found is not value:
                 return False
-    elif isinstance(thing, _SETS):
+    elif issubclass(type(thing), _SETS):
         known = shadow.values
         return known is not None and len(known) == len(thing)
-    if shadow.attributes and not isinstance(thing, _SHARED):
+    if shadow.attributes and not issubclass(type(thing), _SHARED):
         now = attributes_of(thing)
         known = shadow.attribute_values
         return len(now) == len(known) and all(

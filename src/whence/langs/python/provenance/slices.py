@@ -25,6 +25,7 @@ from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,
+    BOUND,
     COPIES,
     CTL,
     FRAME,
@@ -48,6 +49,11 @@ Interval = tuple[int, int, Any, Any]
 Span = tuple[int, int]
 
 _FOREVER = 1 << 62
+_METHOD = ("attribute", None)
+"""A place for all methods: by their name it is known who could have replaced one."""
+_REMADE = ("remade", None)
+_REMAKING = ("__class__", "__bases__", "__code__", "cell_contents")
+"""What makes another thing of an object, a class or a function when it is set."""
 _PASSING = frozenset({ARG, RET, STORE})
 _UNCHANGING = SCALARS | {FunctionType, BuiltinFunctionType, type}
 
@@ -57,9 +63,10 @@ def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
     collected = _Slice(width, criterion.time)
     for place in criterion.places:
         collected.start(place.tag, place.shape)
-        written = place.written if type(place.key) is not int else 0
+        written = place.written if _stays(place.key) else 0
         collected.read.add((written, place.seen, place.thing, place.key))
     collected.start(criterion.tag, *criterion.parts)
+    collected.read.update((0, criterion.time, _REMADE, name) for name in _REMAKING)
     if width > 2:
         collected.start(*criterion.texts)
     return frozenset(collected.complete())
@@ -79,9 +86,12 @@ def _before(tag: tuple[Any, ...]) -> Iterator[Tag]:
         return
     yield from sources_of(tag)
     yield from needs_of(tag)
-    if kind == NEW and tag[3] is not None and tag[3].activation is not None:
-        # Whoever has a generator or coroutine may have what it gave.
+    if kind == NEW and tag[3] is not None:
+        yield from (each for _, each in tag[3].told)
         activation = tag[3].activation
+        if activation is None:
+            return
+        # Whoever has a generator or coroutine may have what it gave.
         yield from (activation.result, activation.failure)
         yield from (each for _, each in activation.outs)
 
@@ -130,10 +140,11 @@ class _Slice:
                 self.calls.add(made_by)
             pending += _before(tag)
             if tag[0] == LOAD:
-                is_kept = tag[3] is not None and tag[3][0] == STORE and type(tag[6]) is not int
-                # What stands at a place of a list depends on all that came before it.
-                written = tag[3][4] if is_kept else 0
+                is_stored = tag[3] is not None and tag[3][0] == STORE
+                written = tag[3][4] if is_stored and _stays(tag[6]) else 0
                 self.read.add((written, tag[4], tag[5], _hashable(tag[6])))
+            elif tag[0] == BOUND and tag[3]:
+                self.read.add((0, self._until, _METHOD, tag[3]))
             elif tag[0] == WHOLE:
                 self.read.add((*tag[3:6], None))
 
@@ -210,6 +221,11 @@ def _by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], lis
     return found
 
 
+def _stays(key: Any) -> bool:
+    """Whether a place is the same whatever happens to others: not in a list or an iterator."""
+    return key is not None and type(key) is not int
+
+
 def _hashable(key: Any) -> Any:
     return key if type(key) in SCALARS else None
 
@@ -282,6 +298,8 @@ def _sets_variable(activation: Activation, variable: tuple[str, Any], name: str)
     kind, owner = variable
     if kind == "cell":
         return variable in info.sets_cells
+    if variable == _REMADE:
+        return name in info.attributes
     if info.sets_anything or name in info.attributes:
         return True
     return info.module == owner and name in info.sets_globals
