@@ -102,9 +102,7 @@ def _frozenset(site: int, control: Control, _: Pair, given: Arguments, named: Ke
     if named or len(given) != 1 or type(given[0][0]) is frozenset or not copies_unseen(given):
         return NotImplemented
     pairs = all_pairs(site, control, given[0])
-    made, operation = natively(
-        site, control, tuple(pairs), frozenset, [each for each, _ in pairs]
-    )
+    made, operation = natively(site, control, tuple(pairs), frozenset, [each for each, _ in pairs])
     RUN.time += 1
     needs = tuple(tag for _, tag in pairs)
     entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]

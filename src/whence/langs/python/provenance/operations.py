@@ -348,7 +348,8 @@ _NONE = object()
 def opaque_in_frame(site: int, control: Control, *given: Pair) -> Tag:
     """The tag of what was evaluated as it is, and could see all that the program's frame sees."""
     frame = sys._getframe(1)
-    found = [*everything(given), *(each for name, each in frame.f_locals.items() if name.startswith("$"))]
+    shadows = (each for name, each in frame.f_locals.items() if name.startswith("$"))
+    found = [*everything(given), *shadows]
     module = RUN.modules.get(RUN.namespaces.get(id(frame.f_globals), -1))
     if module is not None:
         found += module.tags()

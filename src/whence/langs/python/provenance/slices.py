@@ -4,7 +4,7 @@
   are among them (`PHI`).
 - L2: also calls that could have written to an object that was read, and did not: from which it
   could be reached, and whose code writes to such places at all; and what those in the slice
-  decided by that, as whether something is appended to a list of their own.
+  decided by that, as whether something is appended to a list of their own, or to which of several.
 - L3: also those whose code does not: any call from which the object could be reached. What a call
   outside does cannot reach the part. Of letters of a text, all that the text was made of.
 

@@ -8,12 +8,12 @@ before them depends on the kind:
 |---|---|---|
 | CONST, OP | | a value begins here |
 | LOST | | it was changed by code out of sight |
-| BOUND | the name, or "" | a method of a value, whose tag is the only need; "" if it cannot be replaced |
+| BOUND | its name | a method of a value, whose tag is the only need; "": nobody can replace it |
 | TEXT | the pieces | an OP that gave a text: `texts.Text` |
 | NEW | a `Run`, or None | a new object; of a generator or coroutine, what it becomes |
 | INPUT | the name | what the shadowed call was given |
 | EXC | the source, or None | an exception |
-| WHOLE | since when, time, object | all that an object held was read; it was first written then |
+| WHOLE | 0, time, object | all that an object held was read, or which places it has |
 | ARG, PHI, SEL | the source | copies: the tag of the same value, a step earlier |
 | RET | the source, the call | the same; the activation that returned it, or None |
 | STORE | the source, time | the same |
