@@ -72,6 +72,10 @@ def other(value: Any) -> Any:
         return tuple(reversed(value)) if len(value) > 1 else value
     if kind is dict:
         return {key: other(each) for key, each in value.items()}
+    if kind is bytes:
+        return value + b"~"
+    if kind in {set, frozenset}:
+        return value ^ {99}
     return 99 if value is None else value
 
 
@@ -221,6 +225,14 @@ def some_marks(source: str, count: int, seed: int = 0) -> list[Mark]:
     return numbers.sample(run.marks, min(count, len(run.marks)))
 
 
+def paths(source: str, function: str) -> list[tuple[Step, ...]]:
+    """The ways to what the first call of a function returns, and to its parts."""
+    run = _Run(Mark(((function, 0),), ()))
+    assert run.run(source), "the program came to its end"
+    assert run.found is not None
+    return _paths(run.found.value, 1)
+
+
 def _paths(value: Any, depth: int) -> list[tuple[Step, ...]]:
     found: list[tuple[Step, ...]] = [()]
     if not depth:
@@ -282,4 +294,4 @@ def check(source: str, mark: Mark, width: int = 3, most: int = 40) -> Checked:
     return Checked(tuple(wrong), 3 * len(numbers), len(inside), total)
 
 
-__all__ = ["Checked", "Mark", "Marked", "check", "some_marks"]
+__all__ = ["Checked", "Mark", "Marked", "check", "paths", "some_marks"]

@@ -31,6 +31,7 @@ from whence.langs.python.provenance.operations import note_failure, note_unexpla
 from whence.langs.python.provenance.outside import Prepared, counts, prepare_outside
 from whence.langs.python.provenance.shadows import (
     Candidates,
+    everything,
     hides,
     of_mapping,
     of_sequence,
@@ -46,6 +47,7 @@ from whence.langs.python.provenance.tags import (
     FRAME,
     FUNCTIONS,
     INPUT,
+    LOST,
     NEW,
     OP,
     RET,
@@ -64,7 +66,9 @@ from whence.langs.python.provenance.texts import kept
 CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
 
-_DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag]]] = {}
+_DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag], tuple[Any, ...]]] = {}
+_FAILED = object()
+"""What a callback gave that gave nothing."""
 _STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 NO_KEYWORDS: dict[str, Pair] = {}
 _NO_TAGS: dict[str, Tag] = {}
@@ -100,8 +104,12 @@ class _Definition:
             address = id(function)
             forget = weakref.ref(function, lambda _: _DEFAULTS.pop(address, None))
             tags = dict(zip(named, self.tags[count:], strict=False))
-            _DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags)
+            _DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags, _defaults_of(function))
         return function
+
+
+def _defaults_of(function: Any) -> tuple[Any, ...]:
+    return (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
 
 
 def define(number: int, site: int, control: Control | None) -> _Definition:
@@ -240,7 +248,7 @@ def receiver_tag(tag: Tag) -> Tag:
         source = tag[3]
         tag = source if isinstance(source, tuple) else None
     if tag is not None and tag[0] == BOUND:
-        return tag[3]  # type: ignore[no-any-return]
+        return tag[4]  # type: ignore[no-any-return]
     return None
 
 
@@ -453,6 +461,13 @@ def _roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def _changed_defaults(pending: Pending) -> Tag:
+    function = pending.defined
+    places = (function, function.__defaults__, function.__kwdefaults__)
+    needs = everything((each, None) for each in places)
+    return (LOST, pending.site, pending.control, *needs, RUN.passed)
+
+
 def _bind(
     info: FunctionInfo, pending: Pending, values: tuple[Any, ...], control: Control
 ) -> list[Tag]:
@@ -463,6 +478,14 @@ def _bind(
         return [(ARG, site, control, tag, *stars) for tag in given]
     found = _DEFAULTS.get(id(pending.defined))
     defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
+    if found is not None:
+        now = _defaults_of(pending.defined)
+        if len(now) != len(found[3]) or any(
+            a is not b for a, b in zip(now, found[3], strict=True)
+        ):  # others were set since
+            changed = _changed_defaults(pending)
+            defaults = (changed,) * len(pending.defined.__defaults__ or ())
+            named_defaults = dict.fromkeys(pending.defined.__kwdefaults__ or (), changed)
     tags: list[Tag] = []
     count = len(info.positional)
     for number, name in enumerate(info.positional):
@@ -530,10 +553,13 @@ def leave(activation: Activation) -> None:
 def left(activation: Activation) -> None:
     """Back to whatever called."""
     operation = HERE.operation = activation.operation
-    if operation is not None and activation.result is not None:
-        operation.callbacks.append((activation.value, activation.result))
+    if operation is not None:
+        if activation.result is not None:
+            operation.callbacks.append((activation.value, activation.result))
+        elif activation.failure is not None:  # `hasattr` and others go on without it
+            operation.callbacks.append((_FAILED, activation.failure))
     elif activation.control[1] == 0:
-        RUN.loose = (OP, 0, None, activation.result, RUN.loose)
+        RUN.loose = (OP, 0, None, activation.result, activation.failure, RUN.loose)
     if RUN.on_leave is not None:
         RUN.on_leave(activation)
 

@@ -8,7 +8,13 @@ from typing import Any
 
 from whence.langs.python.provenance.iteration import entry_pairs
 from whence.langs.python.provenance.making import make_dict, make_list, make_set, shadowed_dict
-from whence.langs.python.provenance.operations import holds, natively, shape_of, test_and_note
+from whence.langs.python.provenance.operations import (
+    compared,
+    holds,
+    natively,
+    shape_of,
+    test_and_note,
+)
 from whence.langs.python.provenance.state import HERE, RUN
 from whence.langs.python.provenance.tags import NEW, OP, SEL, Control, Pair, Run, Tag
 
@@ -20,12 +26,15 @@ def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | Non
     starred: list[Tag] = []
     for key, value in entries:
         if key is None:
-            natively(site, control, (value,), _update, made, value[0])
+            _, operation = natively(site, control, (value,), _update, made, value[0])
             flat += entry_pairs(site, control, value)
             starred += (value[1], shape_of(value[0]))
         else:
-            natively(site, control, (key, value), operator.setitem, made, key[0], value[0])
+            _, operation = natively(
+                site, control, (key, value), operator.setitem, made, key[0], value[0]
+            )
             flat.append((key, value))
+        starred.append(compared(operation, None))
     shape = (OP, site, control, *starred, *(key[1] for key, _ in flat))
     return shadowed_dict(site, control, made, flat, shape)
 

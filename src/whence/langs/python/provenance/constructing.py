@@ -87,7 +87,7 @@ def _finish(prepared: Prepared, value: Any) -> Pair:
     for given, tag in reversed(operation.callbacks):
         if given is value:  # what a `__new__` of the program's own returned
             return value, tag
-    if isinstance(value, BaseException):
+    if issubclass(type(value), BaseException):
         _arguments_of(operation, prepared, value)
     return value, prepared.tag
 

@@ -25,6 +25,7 @@ from whence.langs.python.provenance.tags import (
     Activation,
     Control,
     Pair,
+    Run,
     Tag,
 )
 
@@ -48,7 +49,10 @@ def caught(activation: Activation, site: int, control: Control) -> Control:
     assert error is not None
     note_current(activation, control, error)
     HERE.operation = None
-    decided = (CTL, site, control, shadow_for(error).shape, control[4], True)
+    why = shadow_for(error).shape
+    if RUN.loose is not None:  # what `except` names may have been worked out
+        why = (OP, site, control, why, RUN.loose)
+    decided = (CTL, site, control, why, control[4], True)
     decided[4].decided(RUN.time, decided)
     return decided
 
@@ -103,7 +107,7 @@ class _Managed:
         except AttributeError:
             raise TypeError(_not_a_manager(kind, name, last)) from None
         bound = found.__get__(manager[0], kind) if hasattr(found, "__get__") else found
-        return bound, (BOUND, *self._where, manager[1])
+        return bound, (BOUND, *self._where, name, manager[1])
 
     def __enter__(self) -> Pair:
         return call_here(*self._where, self._enter, (), {})
@@ -171,7 +175,10 @@ def managed_async(activation: Activation, site: int, control: Control, manager: 
 
 def test_subject(site: int, control: Control, subject: Pair) -> Control:
     """The control of what depends on which pattern a value has."""
-    why = (OP, site, control, *everything((subject,)))
+    operation = HERE.operation = Operation(site, control, (subject,))
+    run = Run()
+    run.told = operation.callbacks  # by the program's own code that patterns are going to call
+    why = (OP, site, control, *everything((subject,)), (NEW, site, control, run))
     decided = (CTL, site, control, why, control[4], True)
     decided[4].decided(RUN.time, decided)
     return decided
@@ -179,7 +186,14 @@ def test_subject(site: int, control: Control, subject: Pair) -> Control:
 
 def captured(site: int, control: Control, value: Any, subject: Pair) -> Tag:
     """The tag of what a pattern took out of a value."""
-    return Candidates(site, control, (subject,)).tag(value)
+    operation = HERE.operation
+    told = operation.callbacks if operation is not None and operation.site == site else ()
+    return Candidates(site, control, (subject, *told)).tag(value)
+
+
+def matched() -> None:
+    """After the patterns: no code of the program is called for them any more."""
+    HERE.operation = None
 
 
 # --- classes and names ---------------------------------------------------------------------------
@@ -201,7 +215,7 @@ def made_class(opened: Any, made: Any) -> Tag:
     """After them: the tag of the class."""
     operation, before = opened
     HERE.operation = before
-    needs = tuple(tag for _, tag in operation.callbacks)
+    needs = everything(operation.callbacks)
     tag = (NEW, operation.site, operation.control, None, *needs)
     shadow_for(made).shape = tag  # `__init_subclass__` may have set attributes
     return tag

@@ -277,9 +277,12 @@ class Expressions(Base):
         values: list[ast.expr] = [
             item(bind(name, self.pair(each)), 0) for name, each in zip(kept, node.args, strict=True)
         ]
+        done = ast.Call(node.func, values, [])
+        if name in {"eval", "exec"}:
+            given = [read(each) for each in kept]
+            return several(done, call("opaque_in_frame", site, self.control, *given))
         tags = [item(read(each), 1) for each in kept]
-        made = "opaque_in_frame" if name in {"eval", "exec"} else "opaque"
-        return several(ast.Call(node.func, values, []), call(made, site, self.control, *tags))
+        return several(done, call("opaque", site, self.control, *tags))
 
     # --- what suspends -------------------------------------------------------------------------
 

@@ -22,8 +22,10 @@ from whence.langs.python.provenance.operations import (
 )
 from whence.langs.python.provenance.shadows import (
     Candidates,
+    hides,
     key_of,
     new_shadow,
+    note_behind,
     of_sequence,
     part_of,
     shadow_for,
@@ -218,7 +220,24 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
         raise
     finally:
         HERE.operation = before
-    return value, given_tag(operation, thing, value, owner)
+    tag = given_tag(operation, thing, value, owner)
+    return value, tag if thing is not owner[0] else advanced(operation, thing, tag)
+
+
+def advanced(operation: Operation, iterator: Any, tag: Tag) -> Tag:
+    """The tag of what an iterator gave that others may have: who made it go on decides what."""
+    site, control = operation.site, operation.control
+    run = RUN.run_of(iterator)
+    shadow = None if run is not None else shadow_for(iterator)
+    position = run.position if run is not None else shadow.shape if shadow is not None else None
+    if position is None or position[0] != STORE or position[1:3] != (site, control):
+        moved = (STORE, site, control, position, RUN.time)
+        if run is not None:
+            run.position = moved
+        elif shadow is not None:
+            shadow.shape = moved
+    read = (LOAD, site, control, position, RUN.time, id(iterator), None)
+    return (SEL, site, control, tag, read)
 
 
 def _note_end(operation: Operation, iterator: Any, thing: Any, error: StopIteration) -> None:
@@ -284,6 +303,8 @@ def _gave_out(operation: Operation, iterator: Any) -> bool:
 def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
     """The tag of what an object gave of which only its own tag is known."""
     candidates = Candidates(operation.site, operation.control, operation.operands)
+    if hides(value) and hides(owner[0]):  # a change of the part is one of the whole
+        note_behind(value, owner[0])
     tag = candidates.tag(value)
     if tag is None or tag[0] != OP:
         return tag
@@ -301,7 +322,7 @@ def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
             yield value, place_tag(site, control, owner, index, value)
             index += 1
         return
-    yield from _stepped(site, control, iterator_of(site, control, owner), owner)
+    yield from stepped(site, control, iterator_of(site, control, owner), owner)
 
 
 def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
@@ -338,11 +359,12 @@ def each(
     if dropped is not None:
         # A comprehension asks for the iterator at once, and begins when it likes.
         iterator = iterator_of(site, control, owner)
-        return _rounds(site, control, owner, _stepped(site, control, iterator, owner), dropped)
+        return _rounds(site, control, owner, stepped(site, control, iterator, owner), dropped)
     return _rounds(site, control, owner, pairs_of(site, control, owner), None)
 
 
-def _stepped(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
+def stepped(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
+    """All that an iterator over `owner` still gives."""
     while True:
         try:
             given = next_pair(site, control, iterator, owner)
@@ -424,7 +446,7 @@ def spread(site: int, control: Control, owner: Pair, asks_length: bool = True) -
     if asks_length and is_own:
         iterator = iterator_of(site, control, owner)
         natively(site, control, (owner,), length_hint, owner[0])
-        pairs = _stepped(site, control, iterator, owner)
+        pairs = stepped(site, control, iterator, owner)
     else:
         pairs = pairs_of(site, control, owner)
     made = Spread(pairs)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from whence.langs.python.provenance import texts
-from whence.langs.python.provenance.operations import natively, told
+from whence.langs.python.provenance.operations import compared, natively, told
 from whence.langs.python.provenance.shadows import (
     everything,
     of_mapping,
@@ -77,10 +77,11 @@ def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = No
     """`{…}`, of values."""
     starred = (pairs.shape,) if type(pairs) is Spread else ()
     pairs = tuple(pairs)
-    made, _ = natively(site, control, pairs, set, [each for each, _ in pairs])
+    made, operation = natively(site, control, pairs, set, [each for each, _ in pairs])
     RUN.time += 1
     if shape is None:
         shape = (OP, site, control, *starred, *(tag for _, tag in pairs))
+    shape = compared(operation, shape)
     entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]
     of_set(made, [each for each in reversed(entries) if _is_the_one(made, each[0])], shape)
     synchronise(made, site, control, pairs)
@@ -97,8 +98,13 @@ def make_dict(
     """A dict of keys and values."""
     made: dict[Any, Any] = {}
     entries = tuple(entries)
+    if shape is None:
+        shape = (OP, site, control, *(key[1] for key, _ in entries))
     for key, value in entries:
-        natively(site, control, (key, value), operator.setitem, made, key[0], value[0])
+        _, operation = natively(
+            site, control, (key, value), operator.setitem, made, key[0], value[0]
+        )
+        shape = compared(operation, shape)
     return shadowed_dict(site, control, made, entries, shape)
 
 
@@ -109,8 +115,6 @@ def shadowed_dict(
     """A dict that was just made of keys and values."""
     entries = tuple(entries)
     RUN.time += 1
-    if shape is None:
-        shape = (OP, site, control, *(key[1] for key, _ in entries))
     of_mapping(made, [
         (key[0], value[0], key[1], (STORE, site, control, value[1], RUN.time, key[1]))
         for key, value in entries

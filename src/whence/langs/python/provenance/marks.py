@@ -11,11 +11,27 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from whence.langs.python.provenance.shadows import everything, key_of, shadow_of
+from whence.langs.python.provenance.shadows import (
+    everything,
+    key_of,
+    shadow_for,
+    shadow_of,
+    synchronise,
+)
 from whence.langs.python.provenance.state import RUN, Operation
-from whence.langs.python.provenance.tags import OP, PART, SEL, STORE, TEXT, Activation, Tag
+from whence.langs.python.provenance.tags import (
+    OP,
+    PART,
+    SCALARS,
+    SEL,
+    STORE,
+    TEXT,
+    Activation,
+    Tag,
+)
 from whence.langs.python.provenance.texts import within
 
+_DEEP = 4
 Step = tuple[str, Any]
 """`("item", key)`, `("attribute", name)`, or `("text", (from, to))`: letters of it."""
 
@@ -96,6 +112,7 @@ def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step
             texts.append(tag)
             tag, value = within(tag, key[0]), value[slice(*key)]
             continue
+        _settle(value, activation, 0)
         shadow = shadow_of(value)
         part = _part(value, kind, key)
         found: Tag = None
@@ -108,8 +125,21 @@ def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step
         places.append(Place(tag, shape, id(value), key, written, RUN.time))
         value, tag = part, found
     # A part that is a container is marked with all that it holds, as it is now.
+    _settle(value, activation, _DEEP)
     parts = everything(((value, tag),))
     return Criterion(activation, value, tag, tuple(places), parts, tuple(texts))
+
+
+def _settle(value: Any, activation: Activation, depth: int) -> None:
+    """Read anew what was changed out of sight, in an object and in those that it holds."""
+    shadow = shadow_of(value)
+    if shadow is None:
+        return
+    synchronise(value, 0, activation.control)
+    if depth:
+        for part, _ in list(shadow_for(value).parts()):
+            if type(part) not in SCALARS:
+                _settle(part, activation, depth - 1)
 
 
 def _part(value: Any, kind: str, key: Any) -> Any:

@@ -11,13 +11,14 @@ from whence.langs.python.provenance import operations, places
 from whence.langs.python.provenance.finding import Arguments, Keywords, models_method
 from whence.langs.python.provenance.iteration import (
     View,
+    advanced,
     all_pairs,
     given_tag,
     spread,
 )
 from whence.langs.python.provenance.making import make_dict, make_list
 from whence.langs.python.provenance.models import copies_unseen, dict_entries, sorted_order
-from whence.langs.python.provenance.operations import natively, shape_of, told
+from whence.langs.python.provenance.operations import aimed, compared, natively, shape_of, told
 from whence.langs.python.provenance.places import note_entry, sequence_shadow
 from whence.langs.python.provenance.shadows import (
     Candidates,
@@ -56,6 +57,7 @@ def _nothing(site: int, control: Control) -> Pair:
 def _reshape(site: int, control: Control, owner: Pair, *needs: Tag) -> None:
     shadow = shadow_for(owner[0])
     shadow.shape = (OP, site, control, shadow.shape, owner[1], *needs)
+    aimed(control, owner[1])
 
 
 def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
@@ -178,6 +180,7 @@ def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     shadow.values = list(thing)
     shadow.items = [(STORE, site, control, pairs[each][1], RUN.time, owner[1]) for each in order]
     shadow.shape = shape
+    aimed(control, owner[1])
     return _nothing(site, control)
 
 
@@ -338,7 +341,7 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
         return NotImplemented
     thing = owner[0]
     size = len(thing)
-    natively(site, control, (owner, given[0]), set.add, thing, given[0][0])
+    _, operation = natively(site, control, (owner, given[0]), set.add, thing, given[0][0])
     RUN.time += 1
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
@@ -348,7 +351,7 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
         shadow.values[known] = given[0][0]
         shadow.items[known] = (STORE, site, control, given[0][1], RUN.time, owner[1])
         held(thing, given[0][0])
-    _reshape(site, control, owner, given[0][1])
+    _reshape(site, control, owner, given[0][1], compared(operation, None))
     return _nothing(site, control)
 
 
@@ -378,4 +381,4 @@ def _send(site: int, control: Control, owner: Pair, given: Arguments, named: Key
         run.activation.sent = given[0][1]
     sent = given[0][0] if given else None
     value, operation = natively(site, control, (owner, *given), generator.send, sent)
-    return value, (SEL, site, control, given_tag(operation, generator, value, owner))
+    return value, advanced(operation, generator, given_tag(operation, generator, value, owner))

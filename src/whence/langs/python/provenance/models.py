@@ -25,7 +25,7 @@ from whence.langs.python.provenance.making import (
     make_set,
     make_tuple,
 )
-from whence.langs.python.provenance.operations import natively, shape_of, told
+from whence.langs.python.provenance.operations import compared, natively, shape_of, told
 from whence.langs.python.provenance.outside import outside_tag
 from whence.langs.python.provenance.shadows import (
     everything,
@@ -102,11 +102,12 @@ def _frozenset(site: int, control: Control, _: Pair, given: Arguments, named: Ke
     if named or len(given) != 1 or type(given[0][0]) is frozenset or not copies_unseen(given):
         return NotImplemented
     pairs = all_pairs(site, control, given[0])
-    made, _op = natively(site, control, tuple(pairs), frozenset, [each for each, _ in pairs])
+    made, operation = natively(site, control, tuple(pairs), frozenset, [each for each, _ in pairs])
     RUN.time += 1
     needs = tuple(tag for _, tag in pairs)
     entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]
-    of_set(made, entries, (OP, site, control, *needs, _shape(site, control, given[0])))
+    shape = (OP, site, control, *needs, _shape(site, control, given[0]))
+    of_set(made, entries, compared(operation, shape))
     synchronise(made, site, control, pairs)
     return made, (NEW, site, control, None)
 
@@ -432,10 +433,11 @@ def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
         return NotImplemented
     try:
         value, tag = places.attribute(site, control, given[0], given[1][0])
-    except AttributeError:
+    except AttributeError as error:
         if len(given) == 2:
             raise
-        needs = (given[0][1], given[1][1])
+        absent = places.lacks(site, control, given[0], given[1][0])
+        needs = (given[0][1], given[1][1], shape_of(error), absent)
         return given[2][0], (SEL, site, control, given[2][1], *needs)
     if tag is not None and tag[0] == BOUND:
         return value, tag
@@ -447,6 +449,7 @@ def _setattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
     if len(given) != 3 or named or type(given[1][0]) is not str:
         return NotImplemented
     places.set_attribute(site, control, given[2], given[0], given[1][0])
+    places.named(site, control, given[0], given[1])
     return None, (CONST, site, control)
 
 
@@ -455,6 +458,7 @@ def _delattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
     if len(given) != 2 or named or type(given[1][0]) is not str:
         return NotImplemented
     places.delete_attribute(site, control, given[0], given[1][0])
+    places.named(site, control, given[0], given[1])
     return None, (CONST, site, control)
 
 
@@ -467,5 +471,14 @@ def _of_kind(function: Callable[..., Any]) -> None:
         return value, told(operation, value, tuple(tag for _, tag in given))
 
 
-for _function in (isinstance, issubclass, id, callable, hasattr):
+for _function in (isinstance, issubclass, id, callable):
     _of_kind(_function)
+
+
+@models(hasattr)
+def _hasattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) != 2 or named or type(given[1][0]) is not str:
+        return NotImplemented
+    value, operation = natively(site, control, given, hasattr, given[0][0], given[1][0])
+    read = places.lacks(site, control, given[0], given[1][0])  # or deleted
+    return value, told(operation, value, (given[1][1], read))

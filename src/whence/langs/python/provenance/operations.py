@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
@@ -30,6 +31,7 @@ from whence.langs.python.provenance.shadows import (
 from whence.langs.python.provenance.state import HERE, RUN, Operation
 from whence.langs.python.provenance.syntax import CONTROL
 from whence.langs.python.provenance.tags import (
+    AMBIG,
     CTL,
     EXC,
     LOAD,
@@ -40,6 +42,7 @@ from whence.langs.python.provenance.tags import (
     SCALARS,
     SEL,
     STORE,
+    WHOLE,
     Control,
     Pair,
     Tag,
@@ -130,10 +133,29 @@ def told(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
     site, control, callbacks = operation.site, operation.control, operation.callbacks
     if not callbacks:
         return (OP, site, control, *needs)
-    others = tuple(tag for _, tag in callbacks)
     if callbacks[-1][0] is value:
-        return (RET, site, control, callbacks[-1][1], None, *others[:-1], *needs)
-    return (OP, site, control, *needs, *others)
+        others = everything(callbacks[:-1])
+        return (RET, site, control, callbacks[-1][1], None, *others, *needs)
+    return (OP, site, control, *needs, *everything(callbacks))
+
+
+def compared(operation: Operation, shape: Tag) -> Tag:
+    """The shape of a dict or set to which keys were added: which are equal decides it."""
+    if not operation.callbacks:
+        return shape
+    others = (tag for _, tag in operation.callbacks)
+    return (OP, operation.site, operation.control, shape, *others)
+
+
+_CHOSEN = frozenset({LOAD, PHI, SEL, RET, AMBIG})
+
+
+def aimed(control: Control, tag: Tag) -> None:
+    """Note which object a call changes, if that was chosen: it could have been another one."""
+    while tag is not None and tag[0] == LOAD and len(tag) == 8:
+        tag = tag[7]  # an attribute of what else? Whoever could set it to another object has that.
+    if tag is not None and tag[0] in _CHOSEN:
+        control[4].decided(RUN.time, tag)
 
 
 def opaque(site: int, control: Control, *needs: Tag) -> Tag:
@@ -235,6 +257,9 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
     return [part_of(site, control, pair, ("item", i), value) for i, value in enumerate(values)]
 
 
+_SIZED = frozenset({list, dict, set, deque})
+
+
 def shape_of(thing: Any) -> Tag:
     """The tag of which places an object has, and of what ended it if it is gone through."""
     shape = _shape_of(thing)
@@ -243,13 +268,21 @@ def shape_of(thing: Any) -> Tag:
 
 
 def _shape_of(thing: Any) -> Tag:
-    shadow = RUN.shadows.get(id(thing))
-    if shadow is not None:
-        return shadow.shape
-    run = RUN.run_of(thing) if type(thing) not in SCALARS else None
-    if run is None or not run.dropped:
+    if type(thing) in SCALARS:
         return None
-    return (OP, 0, RUN.root.control, *run.dropped)
+    shadow = RUN.shadows.get(id(thing))
+    shape = shadow.shape if shadow is not None else None
+    if shadow is not None or type(thing) in _SIZED:
+        RUN.kept[id(thing)] = thing
+        shape = (WHOLE, 0, None, 0, RUN.time, id(thing), shape)
+    run = RUN.run_of(thing)
+    if run is not None and (run.dropped or run.position):
+        return (OP, 0, RUN.root.control, run.position, *run.dropped)
+    source = RUN.sources.get(id(thing))
+    if source is None or source[0] is not thing:
+        return shape
+    behind = (each for pair in source[1].behind for each in (pair[1], shape_of(pair[0])))
+    return (OP, 0, RUN.root.control, shape, *behind)
 
 
 def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
@@ -342,9 +375,12 @@ def last(*given: Any) -> Any:
 _NONE = object()
 
 
-def opaque_in_frame(site: int, control: Control, *needs: Tag) -> Tag:
+def opaque_in_frame(site: int, control: Control, *given: Pair) -> Tag:
     """The tag of what was evaluated as it is, and could see all that the program's frame sees."""
-    return (OP, site, control, *needs, *visible(sys._getframe(1)))
+    found = (*everything(given), *visible(sys._getframe(1)))
+    tag = (OP, site, control, *found, RUN.loose)
+    RUN.passed = (OP, site, control, tag, RUN.passed)
+    return tag
 
 
 def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:

@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import heapq
 import random
+import sys
+from collections import deque
 from collections.abc import Callable
-from types import MethodType
+from types import BuiltinFunctionType, MethodType
 from typing import Any
 
 from whence.langs.python.provenance.iteration import Source
+from whence.langs.python.provenance.operations import aimed
 from whence.langs.python.provenance.shadows import (
     Candidates,
+    Shadow,
     adopt,
     everything,
+    held,
     held_out_of_sight,
     hide,
     hides,
     is_container,
     note_behind,
+    of_parts,
     shadow_of,
     synchronise,
 )
@@ -32,6 +38,8 @@ from whence.langs.python.provenance.texts import printed
 
 Finish = Callable[["Prepared", Any], Pair]
 
+_CONTAINERS = (list, dict, set, deque)
+_METHODS = frozenset({BuiltinFunctionType, MethodType})
 _COUNT = "how many arguments"
 
 _SELECTING = [
@@ -39,6 +47,16 @@ _SELECTING = [
     random.choice, random.shuffle, random.sample,
 ]  # fmt: skip
 """What gives back what it was given, and moves it about, even where it looks like a number."""
+
+
+_CHANGING = frozenset({
+    "remove", "discard", "update", "intersection_update", "difference_update",
+    "symmetric_difference_update", "pop", "popitem", "add", "append", "extend", "insert",
+    "appendleft", "extendleft", "rotate", "setdefault", "move_to_end", "sort", "__setitem__",
+    "__delitem__",
+})  # fmt: skip
+"""Methods that change a container, and may do so in a way that its items do not tell: by leaving
+it as it is, or in another order."""
 
 
 class Prepared:
@@ -76,6 +94,8 @@ def prepare_outside(
     prepared.called = called
     prepared.operation = Operation(site, control, (*operands, *keywords.values()))
     if called[0] is print:
+        if sys.stdout is not RUN.stdout and "file" not in keywords:
+            prepared.operation.operands += ((sys.stdout, None),)
         prepared.operation.text = printed(site, control, arguments, keywords)
     note_passed(prepared.operation)
     if type(called[0]) is MethodType:
@@ -102,6 +122,9 @@ def finish_outside(prepared: Prepared, value: Any) -> Pair:
     selects = any(prepared.called[0] is each for each in _SELECTING)
     tag = outside_tag(operation, value, prepared.called[1], selects=selects)
     reread(operation, selects=selects)
+    function = prepared.called[0]
+    if type(function) in _METHODS and function.__name__ in _CHANGING:
+        _reshape(operation)
     if RUN.on_outside is not None:
         RUN.on_outside(operation)
     return value, tag
@@ -115,10 +138,12 @@ def outside_tag(
     operands = (*operation.operands, *operation.callbacks)
     needs = (*everything(operands), *(each for each in (callee, RUN.loose) if each is not None))
     candidates = Candidates(site, control, operands, needs)
+    RUN.passed = (OP, site, control, candidates.made, RUN.passed)
     if not is_container(value):
         return candidates.tag(value, selects=True) if selects else candidates.made
     if hides(value):
         for each, _ in operands:
+            held(value, each)
             if each is not value and hides(each):
                 note_behind(value, each)
     tag = candidates.tag(value)
@@ -148,15 +173,36 @@ class OpaqueSource(Source):
 def reread(operation: Operation, *, selects: bool = False) -> None:
     """Read anew what an operation may have changed: its operands and what they hold."""
     operands = (*operation.operands, *operation.callbacks)
-    for value, _ in operation.operands:
+    for value, tag in operation.operands:
         if type(value) in SCALARS:
             continue
+        aimed(operation.control, tag)
         if hides(value):
             hide(value, operation.site, operation.control, operands)
         synchronise(value, operation.site, operation.control, operands, selects=selects)
         held_out_of_sight(value)
         shadow = shadow_of(value)
         if shadow is not None:
-            for part, _ in list(shadow.parts()):
-                if type(part) not in SCALARS:
-                    synchronise(part, operation.site, operation.control, operands)
+            _reread_parts(shadow, operation, operands, 2 if hides(value) else 0)
+
+
+def _reshape(operation: Operation) -> None:
+    """What a container has now depends on all that the operation was given."""
+    site, control = operation.site, operation.control
+    owner = operation.operands[0] if operation.operands else (None, None)
+    if not issubclass(type(owner[0]), _CONTAINERS):
+        return
+    shadow = shadow_of(owner[0]) or of_parts(site, control, owner)
+    needs = everything((*operation.operands[1:], *operation.callbacks))
+    shadow.shape = (OP, site, control, shadow.shape, owner[1], *needs)
+
+
+def _reread_parts(
+    shadow: Shadow, operation: Operation, operands: tuple[Pair, ...], depth: int
+) -> None:
+    for part, _ in list(shadow.parts()):
+        if type(part) not in SCALARS:
+            synchronise(part, operation.site, operation.control, operands)
+            inner = shadow_of(part)
+            if depth and inner is not None:
+                _reread_parts(inner, operation, operands, depth - 1)

@@ -9,6 +9,8 @@ from typing import Any
 
 from whence.langs.python.provenance.iteration import all_pairs, part_out_of_sight
 from whence.langs.python.provenance.operations import (
+    aimed,
+    compared,
     item_tags,
     load_global,
     natively,
@@ -18,6 +20,7 @@ from whence.langs.python.provenance.operations import (
     store_global,
     told,
 )
+from whence.langs.python.provenance.outside import reread
 from whence.langs.python.provenance.shadows import (
     Candidates,
     Shadow,
@@ -32,11 +35,13 @@ from whence.langs.python.provenance.shadows import (
     part_of,
     shadow_for,
     shadow_of,
+    space_of,
     synchronise,
 )
 from whence.langs.python.provenance.state import RUN, Operation
 from whence.langs.python.provenance.tags import (
     BOUND,
+    CONST,
     LOAD,
     NEW,
     OP,
@@ -50,6 +55,7 @@ from whence.langs.python.provenance.tags import (
 
 _NONE = object()
 _PLAIN_SEQUENCES = frozenset({list, tuple})
+_PLAIN = frozenset({list, tuple, dict, set, frozenset, deque})
 
 # --- attributes ----------------------------------------------------------------------------------
 
@@ -62,7 +68,7 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     thing, tag = owner
     if type(thing) in SCALARS:
         try:
-            return getattr(thing, name), (BOUND, site, control, tag)
+            return getattr(thing, name), (BOUND, site, control, "", tag)
         except AttributeError as error:
             note_failure(Operation(site, control, (owner,)), error)
             raise
@@ -73,7 +79,8 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
             store_attribute(site, control, (value, made), owner, name)
         return value, made
     if isinstance(value, _METHODS) and not isinstance(thing, ModuleType):
-        return value, (BOUND, site, control, tag)
+        fixed = "" if type(thing) in _PLAIN else name
+        return value, (BOUND, site, control, fixed, tag)
     return value, _attribute_tag(site, control, owner, name, value)
 
 
@@ -85,8 +92,10 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
             synchronise(thing, site, control)
             shadow = shadow_for(thing)
         if shadow.attribute_values.get(name, _NONE) is value:
-            return (LOAD, site, control, shadow.attributes[name], RUN.time, id(thing), name, tag)
-    space = _space_of(thing)
+            needs = (tag,) if shadow.shape is None else (tag, shadow.shape)
+            source = shadow.attributes[name]
+            return (LOAD, site, control, source, RUN.time, id(thing), name, *needs)
+    space = space_of(thing)
     if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
         return (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
     if isinstance(thing, ModuleType):
@@ -95,31 +104,42 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
     if isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ()):
         index = type(thing)._fields.index(name)  # type: ignore[attr-defined]
         return _place_tag(site, control, owner, index, (), value)
-    kinds = _MRO.__get__(thing) if isinstance(thing, type) else type(thing).__mro__
-    for kind in kinds:
-        if name in kind.__dict__:
-            found = RUN.shadows.get(id(kind))
-            if found is not None and found.attribute_values.get(name, _NONE) is value:
-                return (LOAD, site, control, found.attributes[name], RUN.time, id(kind), name, tag)
-            source = found.shape if found is not None else None
-            return (PART, site, control, source, ("attribute", name), tag, shape_of(thing))
+    is_class = isinstance(thing, type)
+    # What stands nearer could have had it instead, and had not.
+    lacking = [] if is_class else [lacks(site, control, owner, name)]
+    for kind in _MRO.__get__(thing) if is_class else type(thing).__mro__:
+        if name not in kind.__dict__:
+            lacking.append(lacks(site, control, (kind, None), name))
+            continue
+        found = RUN.shadows.get(id(kind))
+        if found is not None and found.attribute_values.get(name, _NONE) is value:
+            source = found.attributes[name]
+        else:
+            part = found.shape if found is not None else None
+            source = (PART, site, control, part, ("attribute", name))
+        return (LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking)
     return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
 
 
-def _space_of(thing: Any) -> Shadow | None:
-    """What is known of an instance's dictionary, if the program had it in its hands."""
-    if type(thing) in SCALARS:
-        return None
-    try:
-        return RUN.shadows.get(id(object.__getattribute__(thing, "__dict__")))
-    except (AttributeError, TypeError):
-        return None
+def named(site: int, control: Control, owner: Pair, name: Pair) -> None:
+    """Note that which attribute was set was worked out: it could have been another one."""
+    if name[1] is not None and name[1][0] != CONST:
+        shadow = shadow_for(owner[0])
+        shadow.shape = (OP, site, control, shadow.shape, name[1])
+
+
+def lacks(site: int, control: Control, owner: Pair, name: str) -> Tag:
+    """The tag of having found no attribute of that name in an object: it could have been set."""
+    thing, tag = owner
+    RUN.kept[id(thing)] = thing
+    return (LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_of(thing))
 
 
 def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
     """`owner.name = given`."""
     thing = owner[0]
     _, operation = natively(site, control, (owner, given), setattr, thing, name, given[0])
+    aimed(control, owner[1])
     if hides(thing):
         hide(thing, site, control, (given, *operation.callbacks))
     if operation.callbacks:
@@ -131,12 +151,14 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     """Note that an attribute was set."""
     thing = owner[0]
     RUN.time += 1
-    if isinstance(thing, ModuleType):
-        module = RUN.namespaces.get(id(thing.__dict__))
-        if module is not None:
-            store_global(site, control, module, name, given)
+    module = RUN.namespaces.get(id(thing.__dict__)) if issubclass(type(thing), ModuleType) else None
+    if module is not None:
+        store_global(site, control, module, name, given)
         return
-    shadow = shadow_of(thing) or of_parts(site, control, owner)
+    if issubclass(type(thing), ModuleType):
+        shadow = RUN.modules[-id(thing)] = shadow_for(thing)
+    else:
+        shadow = shadow_of(thing) or of_parts(site, control, owner)
     shadow.attributes[name] = (STORE, site, control, given[1], RUN.time, owner[1])
     shadow.attribute_values[name] = given[0]
     held(thing, given[0])
@@ -145,11 +167,12 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
 def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> None:
     """`del owner.name`."""
     natively(site, control, (owner,), delattr, owner[0], name)
-    shadow = shadow_of(owner[0])
+    aimed(control, owner[1])
     RUN.time += 1
-    if shadow is not None:
-        shadow.attributes.pop(name, None)
-        shadow.attribute_values.pop(name, None)
+    shadow = shadow_for(owner[0])
+    shadow.attributes.pop(name, None)
+    shadow.attribute_values.pop(name, None)
+    shadow.shape = (OP, site, control, shadow.shape, owner[1])
 
 
 # --- items ---------------------------------------------------------------------------------------
@@ -230,10 +253,12 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
         known = _entry_with(shadow, value) if known not in shadow.values else known
         if known is None or shadow.values[known] is not value:
             made = told(operation, value, (tag, key[1], shadow.shape))
-            if len(thing) == len(shadow.values) + 1:  # made for the key that was missing
+            if len(thing) == len(shadow.values) + 1 and type(thing) is not dict:
+                # made for the key that was missing
                 note_entry(site, control, owner, key, (value, made))
                 return made
-            synchronise(thing, site, control, (owner, key, *operation.callbacks))
+            told_it = (owner, key, *operation.callbacks) if operation.callbacks else ()
+            synchronise(thing, site, control, told_it)
             shadow, known = shadow_for(thing), key_of(key[0])
             if shadow.values is None or shadow.values.get(known, _NONE) is not value:
                 return made
@@ -265,8 +290,10 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
             synchronise(thing, site, control, (owner, key, given))
             return
     if known not in shadow.values:
-        shadow.shape = (OP, site, control, shadow.shape, key[1])
         shadow.keys[known] = key[1]
+    if known not in shadow.values or (key[1] is not None and key[1][0] != CONST):
+        # Which entry was set depends on the key: so do all that could have been set instead.
+        shadow.shape = (OP, site, control, shadow.shape, key[1])
     shadow.items[known] = (STORE, site, control, given[1], RUN.time, owner[1], key[1])
     shadow.values[known] = given[0]
     held(thing, given[0])
@@ -278,10 +305,12 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     thing = owner[0]
     if isinstance(thing, list) and type(key[0]) is slice:
         _set_slice(site, control, given, owner, key)
+        aimed(control, owner[1])
         return
     _, operation = natively(
         site, control, (owner, key, given), operator.setitem, thing, key[0], given[0]
     )
+    aimed(control, owner[1])
     if hides(thing):
         hide(thing, site, control, (key, given, *operation.callbacks))
     if operation.callbacks:
@@ -290,13 +319,15 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
         synchronise(thing, site, control, (owner, key, given), selects=True)
     if isinstance(thing, dict):
         note_entry(site, control, owner, key, given)
+        shadow = shadow_for(thing)
+        shadow.shape = compared(operation, shadow.shape)
         module = RUN.namespaces.get(id(thing))
         if module is not None and type(key[0]) is str:
             store_global(site, control, module, key[0], given)
     elif isinstance(thing, (list, deque)):
         _set_place(site, control, given, owner, key)
     else:
-        synchronise(thing, site, control, (owner, key, given))
+        reread(operation)
 
 
 def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
@@ -347,6 +378,7 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
     thing = owner[0]
     shadow = shadow_of(thing)
     _, operation = natively(site, control, (owner, key), operator.delitem, thing, key[0])
+    aimed(control, owner[1])
     if hides(thing):
         hide(thing, site, control, (key, *operation.callbacks))
     RUN.time += 1
@@ -363,4 +395,5 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
     if len(shadow.values) != len(thing):
         synchronise(thing, site, control, (owner, key))
         shadow = shadow_for(thing)
-    shadow.shape = (OP, site, control, shadow.shape, key[1], owner[1])
+    shape = (OP, site, control, shadow.shape, key[1], owner[1])
+    shadow.shape = compared(operation, shape)

@@ -44,7 +44,7 @@ _PARTS = {
     stepping: "out resumed delegate delegated waiting awaited",
     control: (
         "now here caught exception_tag tried raising managed managed_async test_subject captured "
-        "own_names"
+        "matched own_names"
     ),
 }
 

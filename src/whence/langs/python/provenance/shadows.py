@@ -152,7 +152,10 @@ def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> N
     operands = tuple(operands)
     given = (OP, site, control, *everything(operands))
     for each, _ in operands:
-        if each is not thing and hides(each):
+        if each is thing:
+            continue
+        held(thing, each)
+        if hides(each):
             note_behind(thing, each)
     reached = {id(thing): thing}
     pending = [thing]
@@ -195,7 +198,7 @@ def held_out_of_sight(thing: Any) -> None:
 
     What has items or attributes tells itself what it holds, when that is stored.
     """
-    if isinstance(thing, (*_SEQUENCES, dict, *_SETS, *_SHARED)) or type(thing) in SCALARS:
+    if issubclass(type(thing), (*_SEQUENCES, dict, *_SETS, *_SHARED)) or type(thing) in SCALARS:
         return
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and shadow.attributes:
@@ -363,7 +366,7 @@ class Candidates:
         if not hits:
             return made
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
-        shared = type(value) in SCALARS or isinstance(value, _SHARED)
+        shared = type(value) in SCALARS or issubclass(type(value), _SHARED)
         telling = not shared and not (type(value) is tuple and not value)
         if len(hits) == 1 and (telling or selects):
             return (SEL, self.site, self.control, hits[0], made)
@@ -385,8 +388,7 @@ def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
 def whole(shadow: Shadow) -> Tag:
     """The tag of having read all that an object holds, now."""
     tags = tuple(each for each in shadow.tags() if each is not None)
-    since = min((each[4] for each in tags if each[0] == STORE), default=0)
-    return (WHOLE, 0, None, since, RUN.time, id(shadow.object), *tags)
+    return (WHOLE, 0, None, 0, RUN.time, id(shadow.object), *tags)
 
 
 def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
@@ -399,6 +401,8 @@ def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
             found.append(tag)
             _collect(each, found, seen, depth)
     shadow = shadow_of(value)
+    if shadow is None or shadow.items is None:
+        _collect_space(value, found, seen, depth)
     if shadow is None:
         return
     found.append(whole(shadow))
@@ -406,6 +410,31 @@ def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
         for part, _ in list(shadow.parts()):
             if type(part) not in SCALARS:
                 _collect(part, found, seen, depth - 1)
+
+
+def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
+    """What is known of an object's dictionary, if the program had that in its hands; and that
+    nobody has set an attribute of what has none."""
+    run = RUN.runs.get(id(value))
+    if run is not None:
+        found.append(run[1].position)
+    elif not issubclass(type(value), _SHARED):
+        space = space_of(value)
+        if space is not None:
+            _collect(space.object, found, seen, depth)
+        elif shadow_of(value) is None and not hides(value) and _is_own(type(value)):
+            RUN.kept[id(value)] = value
+            found.append((WHOLE, 0, None, 0, RUN.time, id(value)))
+
+
+def space_of(thing: Any) -> Shadow | None:
+    """What is known of an instance's dictionary, if the program had it in its hands."""
+    if type(thing) in SCALARS:
+        return None
+    try:
+        return RUN.shadows.get(id(object.__getattribute__(thing, "__dict__")))
+    except (AttributeError, TypeError):
+        return None
 
 
 def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: int = 2) -> bool:
@@ -447,10 +476,10 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
 def in_step(shadow: Shadow) -> bool:
     """Whether an object holds what its shadow says."""
     thing = shadow.object
-    if isinstance(thing, _SEQUENCES):
+    if issubclass(type(thing), _SEQUENCES):
         if not _same(contents(thing), shadow.values or ()):
             return False
-    elif isinstance(thing, dict):
+    elif issubclass(type(thing), dict):
         known = shadow.values
         if known is None or len(thing) != len(known):
             return False
@@ -458,10 +487,10 @@ def in_step(shadow: Shadow) -> bool:
             found = known.get(key_of(key), _BY_IDENTITY)
             if found is not value:
                 return False
-    elif isinstance(thing, _SETS):
+    elif issubclass(type(thing), _SETS):
         known = shadow.values
         return known is not None and len(known) == len(thing)
-    if shadow.attributes and not isinstance(thing, _SHARED):
+    if shadow.attributes and not issubclass(type(thing), _SHARED):
         now = attributes_of(thing)
         known = shadow.attribute_values
         return len(now) == len(known) and all(
@@ -489,9 +518,11 @@ def synchronise(
     operands = tuple(operands)
     needs = everything((*operands, (thing, None)))
     candidates = Candidates(site, control, (*old, *operands), needs)
+    if not operands:  # changed out of sight, by something that was given it before
+        candidates.made = (LOST, site, control, *needs, RUN.passed, RUN.loose)
     adopt(thing, candidates, selects=selects, depth=0)
     fresh = shadow_for(thing)
     if not operands:
-        fresh.shape = (LOST, site, control, *before)
+        fresh.shape = (LOST, site, control, *before, RUN.passed, RUN.loose)
     else:
         fresh.shape = (OP, site, control, shadow.shape, fresh.shape)

@@ -4,7 +4,7 @@
   are among them (`PHI`).
 - L2: also calls that could have written to an object that was read, and did not: from which it
   could be reached, and whose code writes to such places at all; and what those in the slice
-  decided by that, as whether something is appended to a list of their own.
+  decided by that, as whether something is appended to a list of their own, or to which of several.
 - L3: also those whose code does not: any call from which the object could be reached. What a call
   outside does cannot reach the part. Of letters of a text, all that the text was made of.
 
@@ -17,18 +17,26 @@ Reachability is over-estimated: an object that once held another counts as holdi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from whence.langs.python.provenance.marks import Criterion
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
+    AMBIG,
+    ARG,
+    BOUND,
+    COPIES,
     CTL,
+    FRAME,
     LOAD,
     NEW,
+    RET,
     SCALARS,
     STORE,
     WHOLE,
     Activation,
+    Pair,
     Tag,
     activation_of,
     needs_of,
@@ -41,6 +49,13 @@ Interval = tuple[int, int, Any, Any]
 Span = tuple[int, int]
 
 _FOREVER = 1 << 62
+_METHOD = ("attribute", None)
+"""A place for all methods: by their name it is known who could have replaced one."""
+_REMADE = ("remade", None)
+_REMAKING = ("__class__", "__bases__", "__code__", "cell_contents")
+"""What makes another thing of an object, a class or a function when it is set."""
+_PASSING = frozenset({ARG, RET, STORE})
+_UNCHANGING = SCALARS | {FunctionType, BuiltinFunctionType, type}
 
 
 def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
@@ -48,8 +63,10 @@ def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
     collected = _Slice(width, criterion.time)
     for place in criterion.places:
         collected.start(place.tag, place.shape)
-        collected.read.add((place.written, place.seen, place.thing, place.key))
+        written = place.written if _stays(place.key) else 0
+        collected.read.add((written, place.seen, place.thing, place.key))
     collected.start(criterion.tag, *criterion.parts)
+    collected.read.update((0, criterion.time, _REMADE, name) for name in _REMAKING)
     if width > 2:
         collected.start(*criterion.texts)
     return frozenset(collected.complete())
@@ -69,9 +86,12 @@ def _before(tag: tuple[Any, ...]) -> Iterator[Tag]:
         return
     yield from sources_of(tag)
     yield from needs_of(tag)
-    if kind == NEW and tag[3] is not None and tag[3].activation is not None:
-        # Whoever has a generator or coroutine may have what it gave.
+    if kind == NEW and tag[3] is not None:
+        yield from (each for _, each in tag[3].told)
         activation = tag[3].activation
+        if activation is None:
+            return
+        # Whoever has a generator or coroutine may have what it gave.
         yield from (activation.result, activation.failure)
         yield from (each for _, each in activation.outs)
 
@@ -120,8 +140,11 @@ class _Slice:
                 self.calls.add(made_by)
             pending += _before(tag)
             if tag[0] == LOAD:
-                written = tag[3][4] if tag[3] is not None and tag[3][0] == STORE else 0
+                is_stored = tag[3] is not None and tag[3][0] == STORE
+                written = tag[3][4] if is_stored and _stays(tag[6]) else 0
                 self.read.add((written, tag[4], tag[5], _hashable(tag[6])))
+            elif tag[0] == BOUND and tag[3]:
+                self.read.add((0, self._until, _METHOD, tag[3]))
             elif tag[0] == WHOLE:
                 self.read.add((*tag[3:6], None))
 
@@ -129,7 +152,12 @@ class _Slice:
         """What a call in the slice made, or was given back, it could have changed and did not."""
         for activation in self.calls - self._decided:
             self._decided.add(activation)
-            self._pending += (test for time, test in activation.tests if time <= self._until)
+            for time, test in activation.tests:
+                if time <= self._until:
+                    self._pending.append(test if test[0] == CTL else _choice(test))
+            for each in activation.calls:
+                if each.start <= self._until:
+                    self._pending += _chosen(each)
 
     def _could_write(self, activation: Activation, spans: list[Span]) -> None:
         """A call from which an object could be reached that was not to change in these spans."""
@@ -149,6 +177,33 @@ class _Slice:
         )
 
 
+def _chosen(activation: Activation) -> Iterator[Tag]:
+    """What chose the objects that a call was given: it might have changed others instead."""
+    given: Iterable[Pair] = zip(activation.values, activation.arguments, strict=False)
+    if activation.operation is not None:  # it was given what that was given
+        given = activation.operation.operands
+    for value, tag in given:
+        if type(value) not in _UNCHANGING:
+            yield _choice(tag)
+
+
+def _choice(tag: Tag) -> Tag:
+    """What chose an object among others; None if it is the only one that it could have been.
+
+    What an attribute is was chosen with the object that has it: whoever could have set it to
+    another one had that one.
+    """
+    while tag is not None:
+        kind = tag[0]
+        if kind == LOAD and len(tag) == 8:
+            tag = tag[7]
+        elif kind in _PASSING and tag[2] and tag[2][0] == FRAME:
+            tag = tag[3]
+        else:
+            return tag if kind in COPIES or kind == AMBIG else None
+    return None
+
+
 def _by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], list[Span]]:
     """For each place the spans in which it was not to change, those that overlap as one."""
     found: dict[tuple[Any, Any], list[Span]] = {}
@@ -164,6 +219,11 @@ def _by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], lis
                 merged.append((since, until))
         found[place] = merged
     return found
+
+
+def _stays(key: Any) -> bool:
+    """Whether a place is the same whatever happens to others: not in a list or an iterator."""
+    return key is not None and type(key) is not int
 
 
 def _hashable(key: Any) -> Any:
@@ -238,6 +298,8 @@ def _sets_variable(activation: Activation, variable: tuple[str, Any], name: str)
     kind, owner = variable
     if kind == "cell":
         return variable in info.sets_cells
+    if variable == _REMADE:
+        return name in info.attributes
     if info.sets_anything or name in info.attributes:
         return True
     return info.module == owner and name in info.sets_globals

@@ -6,6 +6,7 @@ is forgotten, so that an address stays what it is.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from array import array
@@ -127,6 +128,8 @@ class ShadowRun:
         """Threads, by their address, with the calls that started them."""
         self.modules: dict[int, Shadow] = {}
         """The variables of rewritten modules, by their number."""
+        self.stdout = sys.stdout
+        """Where `print` writes to unless the program says something else."""
         self.has_hidden = False
         """Whether something was left with an object whose insides cannot be seen."""
         self.hiding: dict[int, tuple[type, bool]] = {}

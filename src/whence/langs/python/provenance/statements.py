@@ -360,7 +360,7 @@ class Statements(Definitions):
             assign(CONTROL, call("test_subject", site, self.control, read(subject))),
         ]  # fmt: skip
         cases = [self._case(each, site, subject) for each in node.cases]
-        out.append(ast.Match(item(read(subject), 0), cases))
+        out += [ast.Match(item(read(subject), 0), cases), ast.Expr(call("matched"))]
         bodies = [each.body for each in node.cases]
         if any(leaves(each) for each in bodies):
             return out
@@ -379,12 +379,13 @@ class Statements(Definitions):
                 start.append(assign(shadow(name), tag))
             elif self.resolve(name) != CLASS:
                 start += self.keep_tag(name, case.pattern, tag)
+        matched = ast.Expr(call("matched"))
         if case.guard is None:
-            return ast.match_case(case.pattern, None, [*start, *self.body(case.body)])
+            return ast.match_case(case.pattern, None, [*start, matched, *self.body(case.body)])
         test = call("test_and_note", self.site(case.guard), self.control, self.pair(case.guard))
         guard = outcome(call("last", *tags, bind(CONTROL, test)))
         start = [] if all(self.has_shadow(each) for each in names) else start
-        return ast.match_case(case.pattern, guard, [*start, *self.body(case.body)])
+        return ast.match_case(case.pattern, guard, [*start, matched, *self.body(case.body)])
 
     # --- definitions ---------------------------------------------------------------------------
 

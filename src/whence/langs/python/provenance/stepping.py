@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
-from whence.langs.python.provenance.iteration import pairs_of
-from whence.langs.python.provenance.shadows import Candidates
+from whence.langs.python.provenance.iteration import iterator_of, pairs_of, stepped
+from whence.langs.python.provenance.shadows import Candidates, everything
 from whence.langs.python.provenance.state import HERE, RUN
 from whence.langs.python.provenance.tags import (
     ARG,
     CONST,
+    OP,
     RET,
     Activation,
     Control,
@@ -32,6 +33,8 @@ def out(activation: Activation, site: int, control: Control, given: Pair) -> Any
     operation = HERE.operation = activation.operation
     if operation is not None:
         operation.callbacks.append((value, made))
+    elif activation.control[1] == 0:  # something out of sight has it
+        RUN.loose = (OP, 0, None, made, RUN.loose)
     return value
 
 
@@ -48,7 +51,7 @@ def resumed(activation: Activation, site: int, control: Control, sent: Any) -> P
 
 
 class _Delegate:
-    """What `yield from` goes over: a container, whose items are given out with their tags."""
+    """What `yield from` goes over, if it is none of the program's own: all has its tag."""
 
     def __init__(self, activation: Activation, pairs: Any, site: int, control: Control):
         self._activation = activation
@@ -68,9 +71,15 @@ class _Delegate:
 def delegate(activation: Activation, site: int, control: Control, given: Pair) -> Any:
     """What `yield from` really goes over."""
     HERE.operation = activation.operation
-    if type(given[0]) in {list, tuple, dict, set}:
+    if type(given[0]) in _STEPPED:
+        return given[0]
+    if type(given[0]) in {list, tuple}:
         return _Delegate(activation, pairs_of(site, control, given), site, control)
-    return given[0]
+    iterator = iterator_of(site, control, given)
+    kind = type(iterator[0])
+    if hasattr(kind, "send") or type(kind.__next__) is FunctionType:
+        return iterator[0]  # code of the program, which tells what it gives
+    return _Delegate(activation, stepped(site, control, iterator, given), site, control)
 
 
 def delegated(activation: Activation, site: int, control: Control, given: Pair, value: Any) -> Pair:
@@ -83,9 +92,10 @@ def _run_tag(site: int, control: Control, given: Pair, value: Any) -> Tag:
     run = RUN.run_of(given[0]) if type(given[0]) in _STEPPED else None
     if run is not None and run.activation is not None:
         return (RET, site, control, run.activation.result, run.activation, given[1])
-    if value is None:
+    if value is None and RUN.loose is None:
         return (CONST, site, control)
-    return Candidates(site, control, (given,)).tag(value)
+    needs = (*everything((given,)), RUN.loose)
+    return Candidates(site, control, (given,), needs).tag(value)
 
 
 def waiting(given: Pair) -> Any:

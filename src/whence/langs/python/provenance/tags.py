@@ -8,12 +8,12 @@ before them depends on the kind:
 |---|---|---|
 | CONST, OP | | a value begins here |
 | LOST | | it was changed by code out of sight |
-| BOUND | | a method of a value, whose tag is the only need |
+| BOUND | its name | a method of a value, whose tag is the only need; "": nobody can replace it |
 | TEXT | the pieces | an OP that gave a text: `texts.Text` |
 | NEW | a `Run`, or None | a new object; of a generator or coroutine, what it becomes |
 | INPUT | the name | what the shadowed call was given |
 | EXC | the source, or None | an exception |
-| WHOLE | since when, time, object | all that an object held was read; it was first written then |
+| WHOLE | 0, time, object | all that an object held was read, or which places it has |
 | ARG, PHI, SEL | the source | copies: the tag of the same value, a step earlier |
 | RET | the source, the call | the same; the activation that returned it, or None |
 | STORE | the source, time | the same |
@@ -44,7 +44,7 @@ CTL, FRAME = 17, 18
 COPIES = frozenset({ARG, RET, LOAD, STORE, PHI, SEL})
 CONTROLS = frozenset({CTL, FRAME})
 _FIRST_NEED = {
-    CONST: 3, OP: 3, LOST: 3, BOUND: 3, TEXT: 4, NEW: 4, INPUT: 4, EXC: 4, WHOLE: 6, ARG: 4, RET: 5,
+    CONST: 3, OP: 3, LOST: 3, BOUND: 4, TEXT: 4, NEW: 4, INPUT: 4, EXC: 4, WHOLE: 6, ARG: 4, RET: 5,
     LOAD: 7, STORE: 5, PHI: 4, SEL: 4, PART: 5, AMBIG: 4,
 }  # fmt: skip
 
@@ -190,12 +190,16 @@ class Activation:
 
 
 class Run:
-    """A generator or coroutine object that was made: the activation that it becomes."""
+    """Something that goes on: a generator or coroutine, by the activation that it becomes."""
 
-    __slots__ = ("activation", "dropped", "number")
+    __slots__ = ("activation", "dropped", "number", "position", "told")
 
     def __init__(self, number: int = 0) -> None:
         self.activation: Activation | None = None
+        self.position: Tag = None
+        """Who made it go on so far."""
+        self.told: Sequence[Pair] = ()
+        """Of the patterns of `match`: what the program's own code told them."""
         self.number = number
         """The how manieth that was made of its function."""
         self.dropped: list[Control] = []
