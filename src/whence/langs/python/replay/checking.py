@@ -16,8 +16,7 @@ from whence.langs.python.replay.alignment import (
     callers_of,
     calls_of,
     described,
-    first_divergence,
-    other_equation,
+    first_difference,
 )
 from whence.langs.python.replay.causes import likely_cause
 from whence.langs.python.replay.process import (
@@ -80,10 +79,9 @@ def _limits(tree: ColumnTree, conditions: Conditions) -> list[str]:
 
 def _divergence(recorded: ColumnTree, again: ColumnTree, played: Played) -> Divergence | None:
     last = calls_of(recorded)
-    found = [first_divergence(recorded, again, last), other_equation(recorded, again, last)]
-    known = [each for each in found if each is not None]
-    if known:
-        return min(known, key=lambda each: each.call)
+    found = first_difference(recorded, again, last)
+    if found is not None:
+        return found
     if _ending(recorded) in (None, STOPPED):
         return None
     if calls_of(again) > last:
