@@ -145,7 +145,7 @@ if sys.version_info >= (3, 12):
         def _unwind(self, code: CodeType, offset: int, exception: BaseException) -> None:
             frame = _getframe(1)
             if self._backend.entry(frame) is not None:
-                # It may have come up elsewhere, before a handler that did not want it or a `finally`.
+                # It came up elsewhere if a handler that did not want it or a `finally` followed.
                 newest = _traceback(exception)
                 if newest is not None and newest.tb_frame is frame:
                     offset = newest.tb_lasti

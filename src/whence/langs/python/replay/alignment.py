@@ -87,7 +87,7 @@ def _other_equations(recorded: ColumnTree, again: ColumnTree, last: int) -> npt.
     Calls that the recorded run was in when it was stopped are not compared: how far they had got
     is chance.
     """
-    different = _equations(recorded, last) != _equations(again, last)
+    different: npt.NDArray[np.bool_] = _equations(recorded, last) != _equations(again, last)
     for tree in (recorded, again):
         stopped = tree.columns.outcome == OutcomeKind.NOT_TERMINATED
         numbers = all_ids(tree)[stopped]

@@ -7,7 +7,6 @@ it ended is never called the same.
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from whence.langs.python.replay.process import (
     run_again,
     time_allowed,
 )
+from whence.langs.python.replay.scratch import Scratch
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.format import STOPPED
 from whence.langs.python.trace.opening import open_trace
@@ -56,7 +56,7 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
     """Run the program of a recording again and compare all its calls; may raise `CannotRepeat`."""
     header = header_of(tree)
     conditions = Conditions.of(recording, header)
-    with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+    with Scratch() as folder:
         limit = time_allowed(recording, tree, time_limit)
         output, played = run_again(conditions, Path(folder), _limits(tree, conditions), limit)
         again = open_trace(output)
