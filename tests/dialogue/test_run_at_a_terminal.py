@@ -1,11 +1,14 @@
 """`whence run` where a terminal is more than a place to type: interrupts, and input from elsewhere."""
 
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from recorded import environment
+
+from whence.langs.python.record.journal.choosing import obstacle
 
 pexpect = pytest.importorskip("pexpect")
 if sys.platform == "win32":
@@ -125,3 +128,23 @@ def test_the_reference_tells_that_it_is_run(tmp_path: Path) -> None:
     child.expect(r"\r\x1b\[Krunning the reference version: \d+ s")
     child.expect("The fault is in add")
     child.close(force=True)
+
+
+@pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
+def test_a_session_that_is_told_to_end_leaves_no_folder_behind(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("def f(x): return [x] * 500\nprint(len(f(1)))\n")
+    (tmp_path / "scratch").mkdir()
+    words = [f"TMPDIR={tmp_path / 'scratch'}", *RUN, "--plain", "--journal", "program.py"]
+    child = spawned(tmp_path, "/usr/bin/env", words)
+    child.expect("Enter: that line")
+    child.sendline("")
+    child.expect(r"Right\?")
+    child.sendline("full")
+    child.expect("1, 1, 1")
+    child.expect(r"Right\?")
+    assert list((tmp_path / "scratch").iterdir()), "it holds copies of the program"
+    child.kill(signal.SIGTERM)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 128 + signal.SIGTERM
+    assert not list((tmp_path / "scratch").iterdir())

@@ -87,7 +87,8 @@ def _lines(tree: ColumnTree, freezing: Freezing, nodes: dict[int, int]) -> Itera
         call, _ = readable_call(tree, tree.position(nodes[at]))
         effects = freezing.frozen.get(at)
         if effects is not None:
-            said = f"frozen, with the {effects.calls:,} calls below it"
+            below = f"{effects.calls:,} call{'s' * (effects.calls != 1)} below it"
+            said = f"frozen, with the {below}" if effects.calls else "frozen"
         else:
             said = f"not frozen: {freezing.refused[at]}"
         yield from _wrapped(f"call {nodes[at]}, {call.equation(_BRIEF)}: {said}")

@@ -12,6 +12,7 @@ import importlib
 import io
 import os
 import platform
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -62,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = importlib.import_module("whence.cli.record").protected(words)
     if not is_guest:
         _prepare_streams()
+        if arguments is None:
+            _end_orderly()
     if words[:1] == ["test"]:
         words = importlib.import_module("whence.cli.test").separated(words)
     options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
@@ -94,6 +97,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 70
+
+
+def _end_orderly() -> None:
+    """Told to end by a signal, processes and folders of re-runs are not left behind."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def _prepare_streams() -> None:

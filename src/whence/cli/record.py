@@ -240,11 +240,11 @@ def run(options: argparse.Namespace) -> NoReturn:
         repeatable=options.repeatable,
     )
     leave()
-    under_way: list[Recording] = []
+    under_way: list[Callable[[str], object]] = []
     for order in options.stopped_by:
         _end_at_signal(order, under_way)
     recording = Recording(settings, target.words)
-    under_way.append(recording)
+    under_way.append(lambda reason: recording.is_here and recording.cut_off(reason))
     verbose, quiet = options.verbose, options.quiet
 
     watch = _line_watch(options)
@@ -261,6 +261,8 @@ def run(options: argparse.Namespace) -> NoReturn:
             aside(_start_freezing)(options.freezing, rules)
         if journal is not None:
             journal.start()
+            # Before the recording ends: what that takes is no question of the program's.
+            under_way.insert(0, lambda _: journal.finish())
         if options.call_limit is not None or options.depth_limit is not None:
             _set_limits(options, finished)
         if checkpoints is not None:
@@ -381,7 +383,7 @@ def _check_journal(options: argparse.Namespace) -> None:
         os.execve(sys.executable, [*launcher(), "--repeatable", seed_by, *words], environment)
 
 
-def _end_at_signal(order: str, under_way: Sequence[Recording]) -> None:
+def _end_at_signal(order: str, under_way: Sequence[Callable[[str], object]]) -> None:
     """End at once when a signal comes, as a run that did not end: nobody else can interfere."""
     import signal
 
@@ -407,10 +409,9 @@ def _set_limits(options: argparse.Namespace, finished: Callable[[int, object], o
     _recorder.limits(calls, depth, stop)
 
 
-def _stop(under_way: Sequence[Recording], reason: str, status: int) -> NoReturn:
-    for recording in under_way:
-        if recording.is_here:
-            recording.finish(STOPPED, reason)
+def _stop(under_way: Sequence[Callable[[str], object]], reason: str, status: int) -> NoReturn:
+    for end in under_way:
+        end(reason)
     _leave(status)
 
 

@@ -59,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
 def _lines(path: Path, checked: Checked) -> list[str]:
     calls = f"{checked.calls:,} calls are" if checked.calls != 1 else "1 call is"
     if checked.divergence is None:
-        played = f", with {checked.played:,} answers from the journal" if checked.played else ""
+        answers = f"{checked.played:,} answer{'s' * (checked.played != 1)}"
+        played = f", with {answers} from the journal" if checked.played else ""
         if not checked.ended:
             said = f"{path}: {calls} the same{played}. {checked.unknown}"
         else:

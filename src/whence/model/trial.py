@@ -13,6 +13,7 @@ from whence.model.call import Call, OutcomeKind
 from whence.model.value import show
 
 _NO_LINE = "(no such line)"
+_ENDLESS = "it does not end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,16 @@ def compared(before: Call, after: Call) -> Trial:
     """Two runs as a whole."""
     texts = enumerate(zip_longest(before.output, after.output, fillvalue=_NO_LINE), 1)
     changed = tuple(ChangedLine(n, one, other) for n, (one, other) in texts if one != other)
-    return Trial(_end(before), _end(after), changed)
+    ended, ends = _end(before), _end(after)
+    if ends == _ENDLESS != ended and after.outcome.value is not None:
+        ends = f"{ends}: {show(after.outcome.value)}"
+    return Trial(ended, ends, changed)
 
 
 def _end(run: Call) -> str:
     outcome = run.outcome
     if outcome.kind is OutcomeKind.NOT_TERMINATED:
-        return "it does not end"
+        return _ENDLESS
     if outcome.kind is OutcomeKind.RAISED:
         return f"it raises {show(outcome.value)}" if outcome.value else "it raises an exception"
     return ""

@@ -207,4 +207,6 @@ def _folded_right(call: Call, limits: Limits, width: int, most: int) -> list[str
         return [*out, "and was left there"]
     if outcome.value is None:
         return [*out, ending]
+    if outcome.kind is OutcomeKind.NOT_TERMINATED:
+        ending += ":"
     return out + fitted(outcome.value, limits, width, most, before=ending + " ")

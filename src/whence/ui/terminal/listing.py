@@ -127,7 +127,7 @@ def instance_lines(
     names = [f"{tree.id(each.position)}{_MARKS[each.again, each.frozen]}" for each in shown]
     column = max(map(len, names)) + 2
     name = tree.functions[function].short()
-    several = " ".join(label.strip(" *#") for label in names[1:3])
+    several = " ".join(dict.fromkeys(label.strip(" *#") for label in names[1:3]))
     out = [f"Calls of {name}, each below what led to it (any can be judged: n {several}):"]
     raised = _raised_below(state, sources)
     last = None if raised is None else _nearest(shown, tree, tree.position(raised.node))

@@ -344,7 +344,8 @@ class _Conversation:
     def _tell_expected(self, answer: Answer) -> None:
         if answer.expected is not None and not isinstance(self.outcome, Revise):
             self.screen.note(telling.expected(self.debugging.state, answer))
-            self._try(answer)
+            if not telling.is_what_it_gave(self.debugging.state, answer):
+                self._try(answer)
 
     def _try(self, answer: Answer) -> None:
         """Say what becomes of the run with what a person expected, if that changes nothing else."""

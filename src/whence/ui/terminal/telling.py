@@ -8,10 +8,11 @@ from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from whence.errors import WhenceError
-from whence.model.call import PRINTED
+from whence.model.call import PRINTED, OutcomeKind
 from whence.model.origin import Origin
 from whence.model.symptom import SYMPTOM
 from whence.model.trial import Trial
+from whence.model.value import show
 from whence.model.verdict import PERSON, Answer, Trust, Verdict
 from whence.report.source import Sources
 from whence.session.events import Revise
@@ -148,10 +149,19 @@ def expected(state: State, answer: Answer) -> str:
     what = f"{answer.mark} of call {answer.node}" if answer.mark else f"call {answer.node}"
     noted = f"It is noted what {what} should give: {answer.expected}"
     call, _ = readable_call(state.tree, state.tree.position(answer.node))
+    if is_what_it_gave(state, answer):
+        return f"{noted}, which is what it gave"
     where = call.where()
     if where is None or not where.file.endswith(".py") or _is_expression(answer.expected or ""):
         return noted
     return f"{noted} (kept as words: it is no Python expression)"
+
+
+def is_what_it_gave(state: State, answer: Answer) -> bool:
+    """Whether what was expected of a call came of it; it may still have done something wrong."""
+    call, _ = readable_call(state.tree, state.tree.position(answer.node))
+    given = call.outcome.value if call.outcome.kind is OutcomeKind.RETURNED else None
+    return answer.mark is None and given is not None and answer.expected == show(given)
 
 
 def can_be_tried(answer: Answer) -> bool:

@@ -1,7 +1,8 @@
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
-from whence.model.call import Call
+from whence.model.call import Call, Outcome, OutcomeKind
 from whence.model.value import FULL, Kind, Limits, Value, atom, show
 from whence.tree.codec import decode_value
 from whence.ui.terminal.layout import brief, equation, first_lines, fitted, fold
@@ -90,3 +91,12 @@ def test_the_rest_of_a_long_line_stands_beside_its_label() -> None:
     assert hanging(line, 40)[1].startswith(" " * 19 + "word")
     unbroken = hanging("  It called      " + "x" * 50, 40)
     assert unbroken == ["  It called      " + "x" * 50]
+
+
+def test_why_a_call_did_not_end_is_told_likewise_on_several_lines(
+    call: Callable[..., Call],
+) -> None:
+    why = atom("it was stopped where calls were nested 100 deep")
+    stopped = replace(call("f"), outcome=Outcome(OutcomeKind.NOT_TERMINATED, why))
+    narrow = " ".join(equation(stopped, FULL, 30, 20))
+    assert " ".join(narrow.split()) == stopped.equation(FULL)

@@ -8,6 +8,7 @@ from whence.app import Debugging
 from whence.errors import WhenceError
 from whence.model.call import Call
 from whence.model.question import Question
+from whence.model.value import show
 from whence.model.verdict import Judgement, Verdict
 from whence.search.space import Switches
 from whence.session.events import Found
@@ -209,6 +210,13 @@ def test_what_it_should_be_is_noted_shown_and_reported(small: State, session: Se
     assert answer.expected == "[1, 2, 4]"
     assert f"It is noted what call {answer.node} should give: [1, 2, 4]\n" in seen
     assert "  It should be   [1, 2, 4]" in seen
+
+
+def test_what_it_gave_is_no_other_value(small: State, session: Session) -> None:
+    value = small.tree.call(1).outcome.value
+    assert value is not None
+    seen, _, _ = session(small, f"n {small.tree.id(1)} = {show(value)}", "q")
+    assert "which is what it gave" in " ".join(seen.split())
 
 
 def test_what_should_have_been_may_be_said_in_words(small: State, session: Session) -> None:

@@ -35,7 +35,7 @@ def surroundings() -> dict[str, Any]:
         "it starts or ends a thread": _thread._count(),
         "it changes what is done on exit": atexit._ncallbacks(),
         "it changes how signals are handled": handled,
-        "it changes the context of decimals": _decimals(),
+        "it changes the context of decimals": _decimals(context),
         "it changes when garbage is collected": gc.get_threshold(),
         "it changes the locale": str(_locale.setlocale(_locale.LC_ALL)),
     }
@@ -46,6 +46,7 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
     return next((name for name in before if before[name] != after[name]), "")
 
 
-def _decimals() -> str:
-    module = sys.modules.get("decimal")
-    return repr(module.getcontext()) if module is not None else ""
+def _decimals(context: contextvars.Context) -> str:
+    """Not by `getcontext`, which makes one where there is none yet."""
+    kind = getattr(sys.modules.get("decimal"), "Context", None)
+    return next((repr(value) for value in context.values() if type(value) is kind), "")

@@ -61,21 +61,23 @@ class Held:
         return self.name != _EVENT_LOOP and self.flags & os.O_ACCMODE != os.O_RDONLY
 
 
-def _is_alone() -> bool:
-    """Whether there is no other thread; one that was joined may be listed for a moment more."""
+def _check_threads() -> None:
+    """That there is no other thread; one that was joined may be listed for a moment more."""
     for _ in range(_WAITS):
         if len(_listdir(_TASKS)) == 1:
-            return True
+            return
         if _count():
-            return False
+            raise CannotCopy("threads are active")
         _sleep(0.001)
-    return False
+    raise CannotCopy(
+        "a library has threads of its own (those of numpy do not begin if it is recorded with "
+        "OPENBLAS_NUM_THREADS=1)"
+    )
 
 
 def held(folder: str, sandbox: str, own: Collection[int]) -> list[Held]:
     """All that has to be opened anew, what is written copied to a folder; `own` are whence's."""
-    if not _is_alone():
-        raise CannotCopy("threads are active")
+    _check_threads()
     _check_memory(os.path.dirname(folder), sandbox)
     found: list[Held] = []
     seen: set[tuple[int, int]] = set()

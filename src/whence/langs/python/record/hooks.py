@@ -28,6 +28,7 @@ _AWAITS = 3
 _getframe = sys._getframe
 _function_code = FunctionType.__dict__["__code__"].__get__
 _method_function = MethodType.__dict__["__func__"].__get__
+_traceback = BaseException.__dict__["__traceback__"].__get__
 _thread_start = threading.Thread.start.__code__
 
 
@@ -144,6 +145,10 @@ if sys.version_info >= (3, 12):
         def _unwind(self, code: CodeType, offset: int, exception: BaseException) -> None:
             frame = _getframe(1)
             if self._backend.entry(frame) is not None:
+                # It came up elsewhere if a handler that did not want it or a `finally` followed.
+                newest = _traceback(exception)
+                if newest is not None and newest.tb_frame is frame:
+                    offset = newest.tb_lasti
                 place = offset // 2 + 1
                 self._backend.guarded(self._backend.unwound, frame, place, exception)
 

@@ -283,6 +283,8 @@ class PureBackend:
         if activation is not None and activation.call is not None:
             inputs = self._inputs(frame, activation.code)
             encoding = b"" if known else activation.told(place)
+            if not known and activation.exceptions == 1:
+                place = activation.exception_place
             self._stream.raised(
                 activation.call, place, exception, inputs, frame.f_globals, known, encoding
             )

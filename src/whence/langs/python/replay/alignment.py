@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
+import numpy.typing as npt
 
 from whence.langs.python.trace.effects import UNKNOWN
 from whence.model.call import Call, Function, Location, OutcomeKind
@@ -51,24 +53,62 @@ def first_divergence(recorded: ColumnTree, again: ColumnTree, last: int) -> Dive
     return Divergence(call, _told(recorded, ours, call), _told(again, theirs, call))
 
 
-def other_equation(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
-    """The first call up to number `last` of which more differs than who made it.
+def first_difference(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
+    """The first call up to number `last` of which anything differs that is known of it.
+
+    A call is numbered before those that it made, but ends after them: what came of it differs most
+    often because what came of one of them does. So it is named only if it was given something else
+    or if none of them differs.
+    """
+    made = first_divergence(recorded, again, last)
+    different = _other_equations(recorded, again, made.call - 1 if made else last)
+    if made:
+        different = np.append(different, True)
+    ids, end = all_ids(recorded), recorded.columns.end
+    known = (ids < len(different)) & (recorded.details >= 0)
+    inside = np.flatnonzero(known & different[np.where(known, ids, 0)])
+    call = -1
+    while len(inside):
+        at = int(inside[np.argmin(ids[inside])])
+        call = int(ids[at])
+        if made and call == made.call:
+            return made
+        if _given_something_else(recorded, again, call):
+            break
+        inside = inside[(inside > at) & (inside < end[at])]
+    if call < 0:
+        return made
+    return Divergence(call, described(recorded, call), _otherwise(recorded, again, call))
+
+
+def _other_equations(recorded: ColumnTree, again: ColumnTree, last: int) -> npt.NDArray[np.bool_]:
+    """For each call by its number whether more of it differs than who made it.
 
     Calls that the recorded run was in when it was stopped are not compared: how far they had got
     is chance.
     """
-    ours, theirs = _equations(recorded, last), _equations(again, last)
-    different = ours != theirs
+    different: npt.NDArray[np.bool_] = _equations(recorded, last) != _equations(again, last)
     for tree in (recorded, again):
         stopped = tree.columns.outcome == OutcomeKind.NOT_TERMINATED
         numbers = all_ids(tree)[stopped]
         different[numbers[numbers <= last]] = False
     different[0] = False  # the run as a whole
-    found = np.flatnonzero(different)
-    if not len(found):
-        return None
-    call = int(found[0])
-    return Divergence(call, described(recorded, call), described(again, call))
+    return different
+
+
+def _given_something_else(recorded: ColumnTree, again: ColumnTree, call: int) -> bool:
+    ours, theirs = (tree.call(tree.position(call)) for tree in (recorded, again))
+    return contradiction(ours, theirs) is not None
+
+
+def _otherwise(recorded: ColumnTree, again: ColumnTree, call: int) -> str:
+    """A call of the second run in short, and how it differs if that does not show."""
+    now = described(again, call)
+    if now != described(recorded, call):
+        return now
+    ours, theirs = (tree.call(tree.position(call)) for tree in (recorded, again))
+    how = contradiction(ours, theirs) or other_outcome(ours, theirs) or other_effects(ours, theirs)
+    return f"{now}; {how or 'it differs in what is not shown'}"
 
 
 def _equations(tree: ColumnTree, last: int) -> Int64s:
@@ -175,7 +215,7 @@ def other_effects(recorded: Call, again: Call) -> str | None:
     """How two recordings of one call differ in what else it read and did, likewise."""
     compared = _Comparison(recorded, again)
     if recorded.printed != again.printed:
-        return "it printed something else"
+        return _other_line(recorded.printed, again.printed)
     reads = [{each.name: each.value for each in call.reads} for call in (recorded, again)]
     for name in reads[0].keys() & reads[1].keys():
         if not compared.agrees(reads[0][name], reads[1][name]):
@@ -194,6 +234,12 @@ def other_effects(recorded: Call, again: Call) -> str | None:
         if after is not None and now is not None and not compared.agrees(after, now):
             return f"it changed {target} to {show(now, _BRIEF)}"
     return None
+
+
+def _other_line(ours: str, theirs: str) -> str:
+    lines = zip_longest(ours.split("\n"), theirs.split("\n"), fillvalue="")
+    then, now = next((a, b) for a, b in lines if a != b)
+    return f"it printed {then!r}, now {now!r}"
 
 
 class _Comparison:

@@ -7,7 +7,6 @@ it ended is never called the same.
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from whence.langs.python.replay.alignment import (
     callers_of,
     calls_of,
     described,
-    first_divergence,
-    other_equation,
+    first_difference,
 )
 from whence.langs.python.replay.causes import likely_cause
 from whence.langs.python.replay.process import (
@@ -29,6 +27,7 @@ from whence.langs.python.replay.process import (
     run_again,
     time_allowed,
 )
+from whence.langs.python.replay.scratch import Scratch
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.format import STOPPED
 from whence.langs.python.trace.opening import open_trace
@@ -57,7 +56,7 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
     """Run the program of a recording again and compare all its calls; may raise `CannotRepeat`."""
     header = header_of(tree)
     conditions = Conditions.of(recording, header)
-    with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+    with Scratch() as folder:
         limit = time_allowed(recording, tree, time_limit)
         output, played = run_again(conditions, Path(folder), _limits(tree, conditions), limit)
         again = open_trace(output)
@@ -80,10 +79,9 @@ def _limits(tree: ColumnTree, conditions: Conditions) -> list[str]:
 
 def _divergence(recorded: ColumnTree, again: ColumnTree, played: Played) -> Divergence | None:
     last = calls_of(recorded)
-    found = [first_divergence(recorded, again, last), other_equation(recorded, again, last)]
-    known = [each for each in found if each is not None]
-    if known:
-        return min(known, key=lambda each: each.call)
+    found = first_difference(recorded, again, last)
+    if found is not None:
+        return found
     if _ending(recorded) in (None, STOPPED):
         return None
     if calls_of(again) > last:

@@ -43,6 +43,7 @@ from whence.langs.python.replay.process import (
     started,
     waited,
 )
+from whence.langs.python.replay.scratch import Scratch
 
 MOST = 32
 """So many processes sleep at most."""
@@ -85,12 +86,12 @@ class _Sleeper:
 class Checkpoints:
     """The processes of one recording's program."""
 
-    def __init__(self, conditions: Conditions, limits: Sequence[str], time_limit: float):
+    def __init__(self, conditions: Conditions, limits: Sequence[str]):
         self.why_not = ""
         """Why there was none to be made, the last time that it was tried."""
         self._spacing = FIRST_SPACING
         self._count = 0
-        self._folder = tempfile.TemporaryDirectory(prefix="whence-")
+        self._folder = Scratch()
         # As the process names it, whatever links lead there.
         self._place = Path(os.path.realpath(self._folder.name))
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -101,7 +102,7 @@ class Checkpoints:
         self.terminal = given[2], given[3]
         """The descriptors under which our terminal is known there."""
         words = ["--window", f"{_NO_CALL}:1", "--checkpoints", ":".join(map(str, given)), *limits]
-        command = command_of(conditions, self._place, words, time_limit)
+        command = command_of(conditions, self._place, words)
         try:
             self._process = started(conditions, command, given)
         finally:
@@ -264,7 +265,7 @@ def _ended(
     control: socket.socket,
     first: _Sleeper,
     others: list[_Sleeper],
-    folder: tempfile.TemporaryDirectory[str],
+    folder: Scratch,
 ) -> None:
     for each in (*others, first):
         with contextlib.suppress(OSError):

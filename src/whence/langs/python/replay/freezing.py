@@ -11,7 +11,6 @@ than what was recorded has happened before it.
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from whence.langs.python.replay.process import (
     run_again,
     time_allowed,
 )
+from whence.langs.python.replay.scratch import Scratch
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.langs.python.trace.tables import CodeEntry
@@ -179,7 +179,7 @@ class Freezing:
         conditions = Conditions.of(self.recording, header_of(self.tree))
         conditions = replace(conditions, options={**conditions.options, **options})
         limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
-        with tempfile.TemporaryDirectory(prefix="whence-") as name:
+        with Scratch() as name:
             folder = Path(name)
             words = [*order(folder), *calls_allowed(self.tree)]
             output, played = run_again(conditions, folder, words, limit)

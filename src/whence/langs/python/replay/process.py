@@ -152,7 +152,7 @@ def run_again(
 
     `descriptors` stay open in it. `progress` is told how many calls it has made, if it says so.
     """
-    command = command_of(conditions, folder, wishes, time_limit)
+    command = command_of(conditions, folder, wishes)
     in_time = ends_in_time(
         conditions, command, time_limit, lambda: progress(calls_in(folder)), descriptors
     )
@@ -162,15 +162,13 @@ def run_again(
     return output, Played(report_in(folder), in_time)
 
 
-def command_of(
-    conditions: Conditions, folder: Path, wishes: Sequence[str], time_limit: float
-) -> list[str]:
+def command_of(conditions: Conditions, folder: Path, wishes: Sequence[str]) -> list[str]:
     """What runs the program once more, with all that it writes in a folder."""
     command = [
         *launcher(),
         *record_options(conditions.options, folder / OUTPUT),
         "--repeatable", str(conditions.repeatable.get("hash_seed_by", OWN)),
-        f"--stopped-by={int(STOP)}:it was stopped after {time_limit:g} seconds",
+        f"--stopped-by={int(STOP)}:it took far longer than the first time, and was stopped",
         *wishes,
     ]  # fmt: skip
     if conditions.journal is not None:
@@ -298,9 +296,11 @@ def calls_allowed(tree: ColumnTree) -> list[str]:
     return ["--call-limit", str(int(tree.columns.weight[0]) - 1)]
 
 
-def time_allowed(recording: Path, tree: ColumnTree, most: float) -> float:
-    """Seconds after which a re-run is stopped: one that did not end will not end now."""
-    if OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED:
+def time_allowed(recording: Path, tree: ColumnTree, most: float, *, will_end: bool = True) -> float:
+    """Seconds after which a re-run is stopped: one that did not end will not end now, and of one
+    that is changed nobody knows."""
+    ended = OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED
+    if ended and will_end:
         return most
     lasted = recording.stat().st_mtime - header_of(tree).clock / 1e9
     return max(_SHORTEST, min(most, 2 * lasted + _SHORTEST))

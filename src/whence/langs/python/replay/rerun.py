@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from whence.langs.python.replay.process import (
     run_again,
     time_allowed,
 )
+from whence.langs.python.replay.scratch import Scratch
 from whence.langs.python.replay.single_call import lines_of_call
 from whence.langs.python.replay.windows import TOP, Replay
 from whence.langs.python.trace.calls import TraceSource
@@ -182,7 +182,7 @@ class ProgramReruns:
         """
         self.windows.check_allowed()
         conditions = Conditions.of(self._recording, self._header())
-        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+        with Scratch() as folder:
             limit = time_allowed(self._recording, self._tree, self._time_limit)
             place = Path(folder)
             output, played = run_again(conditions, place, wishes(place), limit)

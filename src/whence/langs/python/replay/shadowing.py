@@ -16,7 +16,6 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -39,6 +38,7 @@ from whence.langs.python.replay.process import (
     ends_in_time,
     report_in,
 )
+from whence.langs.python.replay.scratch import Scratch
 from whence.langs.python.replay.shadow_alignment import (
     Aligned,
     Difference,
@@ -360,7 +360,7 @@ class ShadowedProvenance(ZoomingReruns):
     def _shadow(
         self, conditions: Conditions, request: Request, progress: Callable[[int], None]
     ) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory(prefix="whence-") as name:
+        with Scratch() as name:
             folder = Path(name)
             asked, answered, far = folder / "request", folder / "answer", folder / "progress"
             printed = folder / PRINTED

@@ -9,7 +9,6 @@ Invariant: nothing is believed of a call that came to something else than the re
 from __future__ import annotations
 
 import platform
-import tempfile
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -25,6 +24,7 @@ from whence.langs.python.oracles.orders import NoOrder, order_of
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import Failed, Worker
+from whence.langs.python.replay.scratch import Scratch
 from whence.langs.python.trace.call_recipes import place_of
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
@@ -79,7 +79,7 @@ def _made_again(source: TraceSource, number: int, ours: Equation) -> frozenset[i
     version = Versions(source.file.header, source.tables.codes(), Reference("", "", "")).own()
     order, unsent = order_of(source, number, ours, version.modules)
     worker = Worker(version, loading=LOADING, guarded=True)
-    with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+    with Scratch() as folder:
         output = Path(folder) / "call.whence"
         line = ours.call.code.first_line
         try:

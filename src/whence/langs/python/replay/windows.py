@@ -19,7 +19,6 @@ import gc
 import json
 import os
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -50,6 +49,7 @@ from whence.langs.python.replay.process import (
     run_again,
     time_allowed,
 )
+from whence.langs.python.replay.scratch import Scratch
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.opening import open_trace
 from whence.ports import Int64s
@@ -199,7 +199,7 @@ class Windows:
 
         def arrived(_: Path, played: Played, place: Path) -> None:
             if not (place / ARRIVED).exists():
-                raise diverged(played.problem or "another call was made in its place")
+                raise _missed(played)
 
         with _talking() as given, self._believed(node, 1, wishes, arrived, given):
             pass
@@ -212,10 +212,10 @@ class Windows:
         def came_of_it(output: Path, played: Played, place: Path) -> ColumnTree:
             noted = place / TRIED
             if not noted.exists():
-                raise diverged(played.problem or "another call was made in its place")
+                raise _missed(played)
             problem, made = json.loads(noted.read_text(encoding="utf-8"))
             if problem:
-                raise CannotRepeat(f"it cannot be tried: {problem}")
+                raise CannotRepeat(problem)
             if played.problem:
                 raise CannotRepeat(f"what comes of it is not known: {played.problem}")
             tree = open_trace(output)
@@ -228,7 +228,7 @@ class Windows:
             return tree
 
         wishes = [f"--trial={json.dumps(told)}"]
-        with self._believed(nodes[0], 1, lambda _: wishes, came_of_it) as (tree, _):
+        with self._believed(nodes[0], 1, lambda _: wishes, came_of_it, will_end=False) as (tree, _):
             return tree
 
     def _has_same_inputs(self, node: int, theirs: ColumnTree, number: int) -> bool:
@@ -249,6 +249,7 @@ class Windows:
         wishes: Callable[[Path], Sequence[str]],
         judged: Callable[[Path, Played, Path], _T],
         descriptors: Sequence[int] = (),
+        will_end: bool = True,
     ) -> Iterator[tuple[_T, Path]]:
         """What a run up to the end of a call is judged to tell, and its folder.
 
@@ -261,7 +262,9 @@ class Windows:
                 sleeping = self._sleeping()
                 again = sleeping is not None and sleeping.is_before(self.ordinal(node))
                 try:
-                    run = stack.enter_context(self._run(node, budget, wishes, descriptors))
+                    run = stack.enter_context(
+                        self._run(node, budget, wishes, descriptors, will_end)
+                    )
                     found = judged(*run)
                     break
                 except (WentAnotherWay, NotRunOn) as problem:
@@ -285,11 +288,13 @@ class Windows:
         budget: int,
         wishes: Callable[[Path], Sequence[str]],
         descriptors: Sequence[int],
+        will_end: bool,
     ) -> Iterator[tuple[Path, Played, Path]]:
         """A run up to the end of a call without the bounds of the first: what it recorded, how it
         went, and its folder."""
         ordinal = self.ordinal(node)
-        limit, progress = time_allowed(self.recording, self.tree, TIME_LIMIT), self._progress(node)
+        limit = time_allowed(self.recording, self.tree, TIME_LIMIT, will_end=will_end)
+        progress = self._progress(node)
         if descriptors:  # a person talks to it
             limit, progress = _A_DAY, lambda calls: None
 
@@ -304,7 +309,7 @@ class Windows:
             with sleeping.run(ordinal, words, limit, progress) as run:
                 yield run
             return
-        with tempfile.TemporaryDirectory(prefix="whence-") as folder:
+        with Scratch() as folder:
             place = Path(folder)
             asked = [*words(place), *calls_allowed(self.tree)]
             asked += self.freezing.words(place, ordinal)
@@ -337,9 +342,7 @@ class Windows:
         if self.replay is not Replay.CHECKPOINTS or obstacle():
             return None
         if self.checkpoints is None:
-            limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
-            limits = calls_allowed(self.tree)
-            self.checkpoints = Checkpoints(self._conditions(), limits, limit)
+            self.checkpoints = Checkpoints(self._conditions(), calls_allowed(self.tree))
         return self.checkpoints
 
     def check_allowed(self) -> None:
@@ -387,6 +390,13 @@ class Windows:
         different = contradiction(recorded, again) or other_outcome(recorded, again)
         if different:
             raise diverged(different)
+
+
+def _missed(played: Played) -> CannotRepeat:
+    """Why a run has not told of the call that it was for."""
+    if played.in_time:
+        return diverged(played.problem or "another call was made in its place")
+    return CannotRepeat("it took too long, and was stopped")
 
 
 @contextmanager

@@ -620,3 +620,45 @@ dict.__delitem__(e, "a")
 look(e)
 """)
     assert [call.name for call in body.calls if call.name == "look"] == ["look", "look"]
+
+
+def test_an_exception_is_placed_where_it_came_up_and_not_where_it_was_passed_on(run: Run) -> None:
+    body = run("""
+def f(): raise ValueError
+def other_handler():
+    try:
+        f()
+    except KeyError:
+        pass
+def finally_after():
+    try:
+        f()
+    finally:
+        len("x")
+def with_block():
+    with open("/dev/null"):
+        f()
+def raised_again():
+    try:
+        f()
+    except ValueError:
+        len("x")
+        raise
+def raised_anew():
+    try:
+        f()
+    except ValueError as error:
+        raise error from None
+def generator():
+    try:
+        yield f()
+    finally:
+        pass
+for each in (other_handler, finally_after, with_block, raised_again, raised_anew, generator):
+    try: list(each())
+    except ValueError: pass
+""")
+    assert {call.name: call.raised_at for call in body.calls} == {
+        "other_handler": 5, "finally_after": 10, "with_block": 15, "raised_again": 18,
+        "raised_anew": 26, "generator": 29,
+    }  # fmt: skip

@@ -177,7 +177,7 @@ def test_chance_signals_descriptors_and_event_loops_are_what_they_were(
 
 
 UNLIKE = """
-    import mmap, threading
+    import ctypes, mmap, threading
 
     def step(number):
         return number
@@ -198,6 +198,10 @@ UNLIKE = """
     file.write("x" * (17 * 2**20))
     file.flush()
     [step(number) for number in range(3)]
+    file.close()
+    pause = ctypes.CDLL(None).pause
+    ctypes.CDLL(None).pthread_create(ctypes.byref(ctypes.c_size_t()), None, pause, None)
+    [step(number) for number in range(3)]
 """
 
 
@@ -213,12 +217,13 @@ def test_where_no_copy_would_be_the_same_there_is_none_and_it_is_said(
         (nodes[5], "program.py is open twice"),
         (nodes[8], "memory that is shared"),
         (nodes[11], "open for writing, and large"),
+        (nodes[14], "a library has threads of its own"),
     ):
         recorded = run.tree.call(run.tree.position(node))
         assert run.reruns.whole(node).outcome == recorded.outcome
         assert why in run.reruns.how
     assert len(run.sleeping) == 0
-    assert run.windows.runs == 4
+    assert run.windows.runs == 5
 
 
 STEADY = f"""

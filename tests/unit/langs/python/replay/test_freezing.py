@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+import decimal
 import subprocess
 import sys
 import textwrap
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 from whence.cli.main import main
+from whence.langs.python.freezing.surroundings import difference, surroundings
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.replay import freezing, windows
 from whence.langs.python.replay.freezing import Effects, Freezing, outermost
@@ -306,3 +309,16 @@ def test_what_is_frozen_and_what_it_spares_is_said(
 
 def test_a_call_that_lies_in_another_one_is_not_looked_at() -> None:
     assert outermost({5: 10, 6: 2, 15: 3, 16: 0, 19: 1}) == {5: 10, 16: 0, 19: 1}
+
+
+def test_looking_at_the_surroundings_changes_nothing_in_them() -> None:
+    anew = contextvars.Context()  # in which nobody has asked for a context of decimals
+    assert "decimal" in sys.modules
+    assert anew.run(lambda: difference(surroundings(), surroundings())) == ""
+    assert len(anew) == 0
+    then = anew.run(surroundings)
+    anew.run(decimal.getcontext)
+    assert difference(then, anew.run(surroundings)) == "it changes a context variable"
+    now = anew.run(surroundings)
+    anew.run(lambda: setattr(decimal.getcontext(), "prec", 5))
+    assert difference(now, anew.run(surroundings)) == "it changes the context of decimals"

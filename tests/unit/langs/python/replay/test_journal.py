@@ -255,6 +255,33 @@ def test_a_program_that_was_changed_is_refused_and_the_file_is_named(tmp_path: P
     assert "program.py" in checked.cause
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "recorded", "again"),
+    [
+        ("return -n", "return n", "inner(n=1) → -1", "inner(n=1) → 1"),
+        ("inner(n) #", "inner(n + 1) #", "inner(n=1) → -1", "inner(n=2) → -2"),
+        ("inner(n) #", "use(n) #", "inner (", "use ("),
+        ("'a'", "'b'", "show() → None", "show() → None; it printed 'a', now 'b'"),
+    ],
+)
+def test_the_call_that_began_to_differ_is_named_and_not_who_called_it(
+    before: str, after: str, recorded: str, again: str, tmp_path: Path
+) -> None:
+    source = """
+        def inner(n): return -n
+        def outer(n): return inner(n) #
+        def show(): print(f"same\\n{'a'}")
+        print(outer(1))
+        show()
+    """
+    world = World(tmp_path, Program(source))
+    world.script.write_text(world.script.read_text().replace(before, after))
+    divergence = world.check().divergence
+    assert divergence is not None
+    assert divergence.recorded.startswith(recorded)
+    assert divergence.again.startswith(again)
+
+
 def test_what_was_compiled_when_it_ran_is_compiled_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

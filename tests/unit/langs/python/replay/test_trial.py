@@ -60,6 +60,15 @@ PROGRAM = """
     def refused():
         raise KeyError("never")
 
+    def step():
+        return 1
+
+    def until(most):
+        n, by = 0, step()
+        while n < most:
+            n += by
+        return n
+
     def part(n):
         calls.append(n)
         return n
@@ -80,6 +89,7 @@ PROGRAM = """
     except KeyError:
         print(whole(10), part(20), calls[3:])
     print(part(whole(0)))
+    print(until(3))
     print(checked(""))
 """
 
@@ -128,7 +138,18 @@ def test_the_call_does_what_it_does_all_the_same(run: Run) -> None:
 def test_an_exception_that_does_not_come_any_more_is_a_symptom_that_goes_away(run: Run) -> None:
     trial = run.reruns.tried({run.node("checked"): "'full'"})
     assert trial.helps is True
-    assert trial.lines == (ChangedLine(9, "(no such line)", "full"),)
+    assert trial.lines == (ChangedLine(10, "(no such line)", "full"),)
+
+
+def test_a_run_that_does_not_end_any_more_is_stopped_and_that_is_told(run: Run) -> None:
+    trial = run.reruns.tried({run.node("step"): "0"})
+    assert trial.ends.startswith("it does not end: it took far longer")
+    assert trial.helps is False
+
+
+def test_a_value_that_takes_for_ever_is_not_tried(run: Run) -> None:
+    with pytest.raises(WhenceError, match="took too long"):
+        run.reruns.tried({run.node("step"): "all(n == 0 for n in iter(int, 1))"})
 
 
 def test_what_cannot_be_tried_is_said(run: Run) -> None:

@@ -75,7 +75,7 @@ static void frame_raised(Thread *thread, Frame *frame)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     thread->unmade = unmade_class(type, value);
-    call_raised(thread, frame, value);
+    call_raised(thread, frame, value, traceback);
     thread->unmade = NULL;
     PyErr_Restore(type, value, traceback);
 }

@@ -215,6 +215,19 @@ static inline uint64_t frame_place(const Frame *frame)
     return index < 0 ? 0 : (uint64_t)index + 1;
 }
 
+/* The place at which an exception came up in a frame, by its traceback. The frame itself may stand
+ * elsewhere by then: at the end of a handler that did not want it, of a `finally` or of a `with`. */
+static inline uint64_t raised_place(const Frame *frame, PyObject *traceback)
+{
+    if (traceback != NULL && PyTraceBack_Check(traceback)) {
+        const PyTracebackObject *newest = (PyTracebackObject *)traceback;
+        if (newest->tb_frame->f_frame == frame && newest->tb_lasti >= 0) {
+            return (uint64_t)newest->tb_lasti / sizeof(_Py_CODEUNIT) + 1;
+        }
+    }
+    return frame_place(frame);
+}
+
 /* A variable that is shared through a cell. Before a frame's first instruction (3.11, where it may be
  * looked at that early) an argument is in no cell yet, and the cells of a closure are the function's.
  */

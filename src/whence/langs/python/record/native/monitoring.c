@@ -113,7 +113,9 @@ static PyObject *on_unwind(PyObject *Py_UNUSED(self), PyObject *const *arguments
 {
     Thread *thread = recorded_thread();
     if (likely(thread != NULL) && thread->count > 0) {
-        call_raised(thread, running_frame(), arguments[2]);
+        PyObject *exception = arguments[2];
+        call_raised(thread, running_frame(), exception,
+                    ((PyBaseExceptionObject *)exception)->traceback);
     }
     return Py_None;
 }

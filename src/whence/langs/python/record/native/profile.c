@@ -133,11 +133,11 @@ static void on_unwind(Thread *thread, Frame *frame, const uintptr_t *words, PyFr
     Raised raised;
     if (thread->count == 0 || recorder.detail == DETAIL_IDS ||
         !find_raised(words, object, &raised)) {
-        call_raised(thread, frame, NULL);
+        call_raised(thread, frame, NULL, NULL);
         return;
     }
     thread->unmade = unmade_class(raised.type, raised.value);
-    call_raised(thread, frame, raised.value);
+    call_raised(thread, frame, raised.value, raised.traceback);
     thread->unmade = NULL;
 }
 

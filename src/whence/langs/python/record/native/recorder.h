@@ -207,6 +207,7 @@ typedef struct {
     struct InputEncoding *ends; /* of each input of the call that begins */
     size_t ends_capacity;
     PyObject *unmade; /* the class of the exception in flight, if only its arguments exist */
+    uint64_t raised_at; /* the place where it came up in the frame that it leaves */
     bool thrown_into; /* a generator goes on with an exception that is not known */
     const char *floor; /* of its C stack, for evaluation.c */
     Origin origin;
@@ -391,7 +392,7 @@ void call_started(Thread *thread, Frame *frame, CodeEntry *code);
 void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *thrown);
 void call_yielded(Thread *thread, Frame *frame, PyObject *value);
 void call_returned(Thread *thread, Frame *frame, PyObject *value);
-void call_raised(Thread *thread, Frame *frame, PyObject *exception);
+void call_raised(Thread *thread, Frame *frame, PyObject *exception, PyObject *traceback);
 void generator_created(Thread *thread, PyObject *generator, CodeEntry *code, const Origin *creator);
 void generator_closed(Thread *thread, Generator *generator);
 void write_note(const char *text, size_t count);

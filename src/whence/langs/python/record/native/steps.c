@@ -108,7 +108,7 @@ static bool end_in_place(Thread *thread, Activation *activation, uint8_t record,
 static void write_end_of_step(Thread *thread, Activation *activation, uint8_t record,
                               PyObject *value, bool bare)
 {
-    uint64_t place = record == R_RAISE ? frame_place(activation->frame) : 0;
+    uint64_t place = record == R_RAISE ? thread->raised_at : 0;
     size_t index = (size_t)(activation - thread->stack);
     thread->changes.length = thread->scratch.length = 0;
     if (recorder.detail == DETAIL_IDS || recorder.full) {
@@ -283,8 +283,9 @@ void call_returned(Thread *thread, Frame *frame, PyObject *value)
     }
 }
 
-void call_raised(Thread *thread, Frame *frame, PyObject *exception)
+void call_raised(Thread *thread, Frame *frame, PyObject *exception, PyObject *traceback)
 {
+    thread->raised_at = raised_place(frame, traceback);
     looked_at_ends(thread, frame, NULL);
     call_ended(thread, frame, R_RAISE, exception);
 }
