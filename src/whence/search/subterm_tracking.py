@@ -87,11 +87,11 @@ def operands_of_exception(suspects: Suspects, marked: Judged) -> list[int]:
 
 
 def _open_ones(suspects: Suspects, origins: Sequence[Origin]) -> list[int]:
-    """The positions of the calls of some origins that may be asked about."""
-    positions = {suspects.tree.position(each.node) for each in origins if each.node is not None}
-    inside = sorted(each for each in positions if suspects.top < each < suspects.stop)
-    found: list[int] = suspects.askable(np.array(inside, dtype=np.int64)).tolist()
-    return found
+    """The positions of the calls of some origins that may be asked about, in their order."""
+    positions = [suspects.tree.position(each.node) for each in origins if each.node is not None]
+    inside = {each for each in positions if suspects.top < each < suspects.stop}
+    still_open = set(suspects.askable(np.array(sorted(inside), dtype=np.int64)).tolist())
+    return [each for each in dict.fromkeys(positions) if each in still_open]
 
 
 def possible_origins(suspects: Suspects) -> list[int]:
@@ -100,7 +100,7 @@ def possible_origins(suspects: Suspects) -> list[int]:
     marked = next((each for each in reversed(suspects.history) if each.origin is not None), None)
     if marked is None or marked.origin is None:
         return []
-    return _open_ones(suspects, marked.origin.candidates)
+    return sorted(_open_ones(suspects, marked.origin.candidates))
 
 
 def following_chain(suspects: Suspects, search: ChainSearch) -> Choice | None:
