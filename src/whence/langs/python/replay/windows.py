@@ -359,7 +359,7 @@ class Windows:
     def told(self) -> str:
         """How the program is run again, for a person."""
         if self.replay is Replay.OFF:
-            return NOT_REPLAYED
+            return "never (--replay=off)"
         if self.replay is Replay.RERUN:
             return "from its start (--replay=rerun)"
         if obstacle():

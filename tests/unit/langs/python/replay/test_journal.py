@@ -17,7 +17,7 @@ from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.opening import open_trace
-from whence.model.value import show
+from whence.model.value import FULL, show
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
 
@@ -244,6 +244,27 @@ def test_what_a_recording_does_not_say_is_had_from_a_run_that_depends_on_chance(
         show(part) for _, part in recorded.parts
     ]
     assert len(whole.parts) == 200
+
+
+def test_variables_of_modules_are_had_in_full_as_well(tmp_path: Path) -> None:
+    source = """
+        log = []
+        def fill():
+            log.extend((n, [n, (n, n)]) for n in range(200))
+        def size():
+            return len(log)
+        fill(); size()
+    """
+    world = World(tmp_path, Program(source))
+    tree = open_trace(world.recording)
+    reruns = ProgramReruns(world.recording, tree)
+    nodes = {tree.call(n).function.short(): n for n in range(1, len(tree.columns))}
+    [effect] = reruns.whole(nodes["fill"]).effects
+    [read] = reruns.whole(nodes["size"]).reads
+    for value in (effect.after, read.value):
+        assert value is not None
+        assert show(value, FULL).endswith("(199, [199, (199, 199)])]")
+    assert not reruns.whole(nodes["size"]).effects
 
 
 def test_a_program_that_was_changed_is_refused_and_the_file_is_named(tmp_path: Path) -> None:

@@ -130,8 +130,8 @@ static void check_variable(Thread *thread, GlobalUse *use)
     snapshot.foreign_opaque = true;
     snapshot.in_place = false;
     size_t start = thread->scratch.length;
-    if (!snapshot_root(&snapshot, thread, &thread->scratch, use->value,
-                       &recorder.bounds[BOUND_GLOBAL])) {
+    const Bound *bound = &recorder.bounds[window_is_whole() ? BOUND_WHOLE : BOUND_GLOBAL];
+    if (!snapshot_root(&snapshot, thread, &thread->scratch, use->value, bound)) {
         recorder_fail(ENOMEM);
         return;
     }

@@ -359,6 +359,8 @@ void limits_set(uint64_t calls, uint64_t depth, PyObject *function);
 
 /* Before a recording: of all calls only this one (0: all of them), within a number of calls. */
 void window_set(uint64_t wanted, uint64_t budget);
+/* Whether it is recorded for the whole values of that call. */
+bool window_is_whole(void);
 /* What is called as it begins, in its frame, and once it has ended; None: nothing. */
 void window_next(uint64_t wanted);
 void window_tell(PyObject *entered, PyObject *over);

@@ -35,6 +35,11 @@ void window_set(uint64_t wanted, uint64_t budget)
     window.budget = budget;
 }
 
+bool window_is_whole(void)
+{
+    return window.wanted != 0 && recorder.first_whole <= recorder.last_whole;
+}
+
 /* Another call, which begins when the one that was wanted is over. */
 void window_next(uint64_t wanted)
 {
