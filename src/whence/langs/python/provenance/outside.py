@@ -166,7 +166,11 @@ def outside_tag(
     if tag is not None and tag[0] == OP:
         tag = (NEW, site, control, None, candidates.made)
         held_out_of_sight(value)
-        if shadow_of(value) is None and not adopt(value, candidates) and hasattr(value, "__next__"):
+        if (
+            shadow_of(value) is None
+            and not adopt(value, candidates)
+            and hasattr(type(value), "__next__")
+        ):
             OpaqueSource(value, operands)
     return tag
 

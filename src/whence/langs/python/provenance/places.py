@@ -6,6 +6,7 @@ import operator
 from collections import deque
 from types import (
     BuiltinFunctionType,
+    GeneratorType,
     GetSetDescriptorType,
     MemberDescriptorType,
     MethodType,
@@ -77,6 +78,8 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     if type(thing) in SCALARS:
         return getattr(thing, name), (BOUND, site, control, "", tag)
     value, operation = natively(site, control, (owner,), getattr, thing, name)
+    if type(value) is GeneratorType:
+        RUN.note_maker(value, control[4])
     if operation.callbacks:
         made = told(operation, value, (tag,))
         if attributes_of(thing).get(name, _NONE) is value:  # what was worked out is kept there
