@@ -34,9 +34,13 @@ else:
             return spec
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib.metadata import PackageNotFoundError, version
+        from importlib.metadata import FastPath, PackageNotFoundError, version
 
         try:
             return version("whence")
         except PackageNotFoundError:  # run from a source tree that was never installed
             return "0+unknown"
+        finally:
+            # It remembers folders that it looked into. A program that is recorded in this process
+            # would not look into them itself, as it does when it is run again.
+            FastPath.__new__.cache_clear()

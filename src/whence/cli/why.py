@@ -18,10 +18,10 @@ from whence.cli.opening import open_any, reruns_of, sources_of
 from whence.cli.waiting import Waiting
 from whence.errors import UsageError
 from whence.langs.python.replay.following import FollowedProvenance
-from whence.model.call import MarkedPart, find_mark
+from whence.model.call import Call, MarkedPart, find_mark
 from whence.model.origin import Origin
-from whence.model.value import BRIEF, show
-from whence.ports import Provenance, Tree
+from whence.model.value import BRIEF, is_cut, show
+from whence.ports import Provenance, Reruns, Tree
 from whence.report.source import Sources
 from whence.tree.reading import function_at, readable_call
 from whence.ui.terminal.layout import brief
@@ -65,14 +65,31 @@ def run(options: argparse.Namespace) -> int:
     call, problem = readable_call(tree, tree.position(node))
     if problem:
         raise UsageError(problem)
-    part = find_mark(call, options.path, input_side=False)
-    reruns_of(provenance, Waiting().far)
+    part = _find_part(call, node, options.path, reruns_of(provenance, Waiting().far))
     origin, slices = _history(provenance, node, part)
     if options.format == "json":
         print(json.dumps(_record(tree, node, part, origin, slices), indent=1, ensure_ascii=False))
     else:
         print("\n".join(_text(tree, node, part, origin, slices, sources_of(tree))))
     return 0 if origin.node is not None else 1
+
+
+def _find_part(call: Call, node: int, path: str, reruns: Reruns | None) -> MarkedPart:
+    """The part of a call; if it was not recorded, the program is run again for it."""
+    try:
+        return find_mark(call, path, input_side=False)
+    except UsageError:
+        if reruns is None or not _was_cut(call):
+            raise
+    return find_mark(reruns.whole(node), path, input_side=False)
+
+
+def _was_cut(call: Call) -> bool:
+    """Whether only the beginning of some value was recorded."""
+    bound = [each.value for each in (*call.arguments, *call.reads)]
+    left = [each.after for each in call.effects]
+    values = (*bound, *left, *call.outcome.yielded, call.outcome.value)
+    return any(is_cut(part) for each in values if each is not None for _, part in each.paths())
 
 
 def find_call(tree: Tree, text: str) -> int:

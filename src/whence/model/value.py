@@ -106,7 +106,7 @@ class Value:
 
     def _choices(self) -> str:
         if not self.parts:
-            return "no parts"
+            return "parts that were not recorded" if self.omitted else "no parts"
         names = [step for step, _ in self.parts[:6]]
         more = len(self.parts) - len(names)
         return ", ".join(names) + (f" and {more} more" if more else "")

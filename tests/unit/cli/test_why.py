@@ -16,6 +16,8 @@ from whence.cli.main import main
 
 PROGRAM = """
 import operator
+from importlib.metadata import version
+version("pytest")
 def read(text):
     return [price(word) for word in text.split()]
 def price(word):
@@ -41,7 +43,10 @@ def main(text):
     prices = read(text)
     clean(prices, 9)
     unused()
-    return {"prices": prices, "one": taken(), "worth": worth(prices), "listed": listed(prices)}
+    of_all = {"worth": worth(prices), "listed": listed(prices), "deep": deep(prices)}
+    return {"prices": prices, "one": taken(), **of_all}
+def deep(prices):
+    return [[[[[[price(str(each))] for each in prices]]]]]
 main("1 2")
 main("3 4")
 """
@@ -78,7 +83,7 @@ def test_the_last_call_of_a_function_is_meant_by_its_name(
     assert origin["qualname"] == "price"
     assert origin["function"].endswith("price")
     assert origin["expression"] == "int(word) + 1"
-    assert (Path(origin["file"]).name, origin["line"]) == ("program.py", 6)
+    assert (Path(origin["file"]).name, origin["line"]) == ("program.py", 8)
     assert names(told["chain"]) == ["price", "read"]
     assert told["chain"][0]["node"] == origin["node"]
     assert set(told["slice"]) == {"L1", "L2", "L3"}
@@ -99,6 +104,15 @@ def test_an_argument_is_followed_into_the_callers(
     assert "read" in names(told["slice"]["L1"])
 
 
+def test_a_part_that_was_not_recorded_is_followed_all_the_same(
+    recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = why(capsys, recording, "main", "result['deep'][0][0][0][0][1][0]")
+    assert told["origin"]["expression"] == "int(word) + 1"
+    assert main(["why", str(recording), "main", "result['deep'][0][0][0][0][7]"]) == 2
+    assert "has no part [7]" in capsys.readouterr().err
+
+
 def test_what_cannot_be_told_apart_is_a_set_of_candidates(
     recording: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,7 +129,7 @@ def test_the_text_shows_the_line_of_source_and_the_calls(
     assert main(["why", str(recording), "main", "result['prices'][0]"]) == 0
     out = capsys.readouterr().out
     assert "was made in call" in out
-    assert "    6      return int(word) + 1" in out
+    assert "    8      return int(word) + 1" in out
     assert "L1: calls that had a say in it" in out
 
 

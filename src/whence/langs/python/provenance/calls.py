@@ -367,7 +367,8 @@ def enter(
     if info.is_stepped and pending is not None:
         parent = pending.control[4]  # whoever made it
     else:
-        parent = RUN.frames.get(id(frame.f_back)) or _nearest(frame)
+        asked = RUN.maker_of(frame) if info.is_stepped else None
+        parent = asked or RUN.frames.get(id(frame.f_back)) or _nearest(frame)
     RUN.number += 1
     RUN.time += 1
     activation = Activation(RUN.number, info, parent)

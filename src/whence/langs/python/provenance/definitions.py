@@ -114,8 +114,9 @@ class Definitions(Comprehensions):
         out.append(ast.Try([*inner, *end], [failing()], [], left))
         return [located(each, node) if not hasattr(each, "lineno") else each for each in out]
 
-    def header(self, node: _Function) -> ast.expr:
-        """The place of a function's first line, which stands for its end without a `return`."""
+    def header(self, node: _Function | ast.ClassDef) -> ast.expr:
+        """The place of the first line of a class, or of a function: that stands for its end
+        without a `return`."""
         line = node.lineno
         end = len(self.lines[line - 1].encode()) if line <= len(self.lines) else 0
         tags.SITES.append(tags.Site(
@@ -231,7 +232,7 @@ class Definitions(Comprehensions):
     def class_in_sight(self, node: ast.ClassDef) -> list[ast.stmt]:
         """A class, and the tag of what its making needed."""
         kept = self.temporary()
-        opened = assign(kept, call("open", self.site(node), self.control))
+        opened = assign(kept, call("open", self.header(node), self.control))
         made = call("made", read(kept), read(node.name))
         return [opened, self.class_(node), *self.keep_tag(node.name, node, made)]
 

@@ -186,6 +186,8 @@ def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
     """`iter(owner)`, which from then on is known by its source."""
     thing, tag = owner
     iterator, operation = natively(site, control, (owner,), iter, thing)
+    if type(iterator) is GeneratorType and iterator is not thing:
+        RUN.note_maker(iterator, control[4])
     made: Tag = (NEW, site, control, None, tag, shape_of(thing))
     if operation.callbacks:
         return iterator, told(operation, iterator, (tag,))

@@ -138,8 +138,12 @@ def dict_entries(
     return entries + [((name, constant), value) for name, value in named.items()]
 
 
+def _can_be_gone_through(thing: Any) -> bool:
+    return hasattr(type(thing), "__iter__") or hasattr(type(thing), "__getitem__")
+
+
 def _entry(site: int, control: Control, given: Pair, number: int) -> tuple[Pair, Pair]:
-    parts = all_pairs(site, control, given) if hasattr(given[0], "__iter__") else None
+    parts = all_pairs(site, control, given) if _can_be_gone_through(given[0]) else None
     if parts is None:
         raise TypeError(
             f"cannot convert dictionary update sequence element #{number} to a sequence"

@@ -12,7 +12,7 @@ import random
 import sys
 from collections import deque
 from collections.abc import Callable
-from types import BuiltinFunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from whence.langs.python.provenance.iteration import Source
@@ -40,6 +40,13 @@ Finish = Callable[["Prepared", Any], Pair]
 
 _CONTAINERS = (list, dict, set, deque)
 _METHODS = frozenset({BuiltinFunctionType, MethodType})
+_WORLD = frozenset({"posix", "nt", "_locale", "_signal"})
+"""Modules in C whose functions leave something in the world, where it may be found again."""
+_FORGETFUL = frozenset({
+    "bisect", "copy", "dataclasses", "functools", "genericpath", "heapq", "json", "posixpath", "re",
+    "statistics", "textwrap", "types", "typing",
+})  # fmt: skip
+"""Modules in Python whose functions keep nothing that others of them would give."""
 _COUNT = "how many arguments"
 
 _SELECTING = [
@@ -125,9 +132,18 @@ def finish_outside(prepared: Prepared, value: Any) -> Pair:
     function = prepared.called[0]
     if type(function) in _METHODS and function.__name__ in _CHANGING:
         _reshape(operation)
+    if _may_remember(function):
+        RUN.has_hidden = True
     if RUN.on_outside is not None:
         RUN.on_outside(operation)
     return value, tag
+
+
+def _may_remember(function: Any) -> bool:
+    """Whether others of its module may tell later what it was given."""
+    if type(function) is FunctionType:
+        return function.__module__ not in _FORGETFUL
+    return type(function) is BuiltinFunctionType and function.__module__ in _WORLD
 
 
 def outside_tag(
@@ -150,7 +166,11 @@ def outside_tag(
     if tag is not None and tag[0] == OP:
         tag = (NEW, site, control, None, candidates.made)
         held_out_of_sight(value)
-        if shadow_of(value) is None and not adopt(value, candidates) and hasattr(value, "__next__"):
+        if (
+            shadow_of(value) is None
+            and not adopt(value, candidates)
+            and hasattr(type(value), "__next__")
+        ):
             OpaqueSource(value, operands)
     return tag
 

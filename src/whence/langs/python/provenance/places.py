@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from types import BuiltinFunctionType, MethodType, MethodWrapperType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 
 from whence.langs.python.provenance.iteration import all_pairs, part_out_of_sight
@@ -26,6 +34,7 @@ from whence.langs.python.provenance.shadows import (
     Shadow,
     adopt,
     attributes_of,
+    everything,
     held,
     hide,
     hides,
@@ -54,6 +63,7 @@ from whence.langs.python.provenance.tags import (
 )
 
 _NONE = object()
+_HELD_BY = frozenset({MemberDescriptorType, GetSetDescriptorType})
 _PLAIN_SEQUENCES = frozenset({list, tuple})
 _PLAIN = frozenset({list, tuple, dict, set, frozenset, deque})
 
@@ -73,6 +83,8 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
             note_failure(Operation(site, control, (owner,)), error)
             raise
     value, operation = natively(site, control, (owner,), getattr, thing, name)
+    if type(value) is GeneratorType:
+        RUN.note_maker(value, control[4])
     if operation.callbacks:
         made = told(operation, value, (tag,))
         if attributes_of(thing).get(name, _NONE) is value:  # what was worked out is kept there
@@ -114,11 +126,25 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
         found = RUN.shadows.get(id(kind))
         if found is not None and found.attribute_values.get(name, _NONE) is value:
             source = found.attributes[name]
+        elif kind.__dict__[name] is not value and not is_class:
+            return _described(site, control, owner, name, value, (kind.__dict__[name], lacking))
         else:
             part = found.shape if found is not None else None
             source = (PART, site, control, part, ("attribute", name))
         return (LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking)
     return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
+
+
+def _described(
+    site: int, control: Control, owner: Pair, name: str, value: Any,
+    described: tuple[Any, list[Tag]],
+) -> Tag:  # fmt: skip
+    """The tag of what a descriptor out of sight gave: it worked it out, or the object holds it."""
+    descriptor, needs = described
+    if type(descriptor) in _HELD_BY:
+        return part_of(site, control, owner, ("attribute", name), value, tuple(needs))
+    candidates = Candidates(site, control, (owner,), (*everything((owner,)), *needs))
+    return candidates.tag(value)
 
 
 def named(site: int, control: Control, owner: Pair, name: Pair) -> None:

@@ -445,15 +445,15 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
         source = candidates.tag(value, selects=selects)
         return (STORE, site, control, source, RUN.time)
 
-    if isinstance(thing, _SHARED):
+    if issubclass(type(thing), _SHARED):
         return False
     RUN.time += 1
-    if isinstance(thing, _SEQUENCES):
+    if issubclass(type(thing), _SEQUENCES):
         of_sequence(thing, [stored(each) for each in contents(thing)], candidates.made)
-    elif isinstance(thing, dict):
+    elif issubclass(type(thing), dict):
         entries = list(dict.items(thing))
         of_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
-    elif isinstance(thing, _SETS):
+    elif issubclass(type(thing), _SETS):
         values = list(set.__iter__(thing) if isinstance(thing, set) else frozenset.__iter__(thing))
         of_set(thing, [(each, stored(each)) for each in values], candidates.made)
     else:

@@ -87,6 +87,10 @@ class ThreadState(threading.local):
         self.defining: list[Any] = []
 
 
+def _nothing() -> Any:
+    return None
+
+
 class ShadowRun:
     """All that a run has left: the tags of what objects hold, and the calls."""
 
@@ -114,6 +118,8 @@ class ShadowRun:
         self.frames: dict[int, Activation] = {}
         self.starting: dict[int, tuple[Any, Pending]] = {}
         """Generators and coroutines that have not begun, by their frame."""
+        self.makers: dict[int, tuple[Any, Activation]] = {}
+        """Generators that a property or an `__iter__` made, by their frame, with who asked it."""
         self.made: Counter[int] = Counter()
         """How many generators and coroutines were made, by the address of their code."""
         self.runs: dict[int, tuple[Any, Run]] = {}
@@ -164,6 +170,17 @@ class ShadowRun:
         """The call that started this thread; the run itself, if none did."""
         thread = threading._active.get(threading.get_ident()) if self.threads else None  # type: ignore[attr-defined]
         return self.threads.get(id(thread), (None, self.root))[1]
+
+    def note_maker(self, generator: Any, activation: Activation) -> None:
+        """Remember who asked for a generator that something out of sight has made for it."""
+        if self.run_of(generator) is None and generator.gi_frame is not None:
+            self.makers[id(generator.gi_frame)] = (weakref.ref(generator), activation)
+
+    def maker_of(self, frame: Any) -> Activation | None:
+        """Who asked for the generator that just begins."""
+        generator, activation = self.makers.pop(id(frame), (_nothing, None))
+        found = generator()
+        return activation if found is not None and found.gi_frame is frame else None
 
     def note_run(self, thing: Any, run: Run) -> None:
         """Remember whose a generator or coroutine is, for as long as it lives."""

@@ -14,6 +14,7 @@ import pytest
 
 from whence.langs.python.provenance.importing import Modules, run_source
 from whence.langs.python.provenance.runtime import SWITCH
+from whence.langs.python.provenance.tags import Activation
 
 PROGRAM = Path(__file__).parent / "programs" / "whole_language.py"
 
@@ -169,6 +170,54 @@ def test_no_equality_or_hash_of_the_program_is_called_more_often() -> None:
     exec(textwrap.dedent(source), plain)
     tagged = run_source(textwrap.dedent(source), "program.py")
     assert tagged["CALLS"] == plain["CALLS"]
+
+
+def test_no_code_of_the_program_is_asked_what_an_object_is() -> None:
+    source = """
+        ASKED = []
+        class Told:
+            def __new__(cls, *given): return object.__new__(cls)
+            def __init__(self, n): self.n = n
+            def __getattribute__(self, name):
+                ASKED.append(name)
+                return object.__getattribute__(self, name)
+            def __getattr__(self, name):
+                ASKED.append(f"no {name}")
+                return self.given[name]
+        a = Told(1)
+        kept, by_name = [a], {"a": a}
+        kept.append(a)
+        a.n += 1
+        by_name["b"] = kept[0]
+        sorted(kept, key=lambda each: each.n)
+        hash(a), repr(a), a in kept
+        """
+    plain: dict[str, Any] = {}
+    exec(textwrap.dedent(source), plain)
+    tagged = run_source(textwrap.dedent(source), "program.py")
+    assert tagged["ASKED"] == plain["ASKED"]
+
+
+def test_a_generator_belongs_to_who_asked_a_property_or_an_iterable_for_it() -> None:
+    source = """
+        class Tree:
+            @property
+            def leaves(self): yield 1
+            def __iter__(self): yield 2
+        def asked(tree): return taken(tree.leaves)
+        def gone_through(tree): return taken(iter(tree))
+        def taken(given): return next(given)
+        asked(Tree()), gone_through(Tree())
+        """
+    callers: dict[str, str] = {}
+
+    def entered(activation: Activation) -> None:
+        assert activation.parent is not None
+        callers[activation.name] = activation.parent.name
+
+    run_source(textwrap.dedent(source), "program.py", on_enter=entered)
+    assert callers["Tree.leaves"] == "asked"
+    assert callers["Tree.__iter__"] == "gone_through"
 
 
 def test_what_is_no_python_is_told_of_as_always() -> None:
