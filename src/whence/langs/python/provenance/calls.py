@@ -61,6 +61,7 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 from whence.langs.python.provenance.texts import kept
+from whence.langs.python.provenance.twins import twin
 
 CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
@@ -129,6 +130,7 @@ def defined(site: int, control: Control) -> Tag:
 # --- a call, from the caller ---------------------------------------------------------------------
 
 
+@twin
 def prepare(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair],
@@ -260,11 +262,12 @@ def _prepare_function(
     return pending
 
 
-def _finish_function(pending: Pending, value: Any) -> Pair:
+def finish_function(pending: Pending, value: Any) -> Pair:
     site, control = pending.site, pending.control
     activation = pending.activation
     if activation is not None:
-        return value, (RET, site, control, activation.result, activation, pending.tag)
+        called = () if pending.tag is None else (pending.tag,)
+        return value, (RET, site, control, activation.result, activation, *called)
     needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
     if not isinstance(value, _STEPPED):
         return value, (RET, site, control, None, None, *needs)
@@ -284,11 +287,12 @@ def _frame_of(value: Any) -> FrameType | None:
     return None
 
 
+@twin
 def result(prepared: Prepared | Pending | Modelled, value: Any) -> Pair:
     """What a call gave, with its tag."""
     HERE.operation, HERE.pending = prepared.before, None
     if type(prepared) is Pending:
-        return _finish_function(prepared, value)
+        return finish_function(prepared, value)
     if type(prepared) is Modelled:
         return value  # type: ignore[no-any-return]
     assert type(prepared) is Prepared
@@ -340,6 +344,7 @@ def keywords(
 # --- a call, from the callee ---------------------------------------------------------------------
 
 
+@twin
 def enter(
     number: int, values: tuple[Any, ...], of_lambda: FrameType | None = None
 ) -> tuple[Any, ...]:
@@ -359,7 +364,7 @@ def enter(
     if info.is_stepped and pending is not None:
         parent = pending.control[4]  # whoever made it
     else:
-        parent = RUN.frames.get(id(frame.f_back)) or _nearest(frame)
+        parent = RUN.frames.get(id(frame.f_back)) or nearest(frame)
     RUN.number += 1
     RUN.time += 1
     activation = Activation(RUN.number, info, parent)
@@ -368,7 +373,7 @@ def enter(
     activation.start = RUN.time
     activation.values = values
     if info.global_names or info.free_names:
-        activation.roots = _roots(info, frame)
+        activation.roots = roots(info, frame)
     activation.operation = None if is_direct else operation
     if pending is not None:
         pending.activation = activation
@@ -377,7 +382,7 @@ def enter(
             activation.made = pending.run.number
         control = (FRAME, pending.site, pending.control, pending.tag, activation)
         activation.guarded = parent.guarded or SITES[pending.site].is_guarded or info.is_stepped
-        tags = _bind(info, pending, values, control)
+        tags = bind_arguments(info, pending, values, control)
     elif operation is not None and operation.activation is parent:
         activation.guarded = True
         control = (FRAME, operation.site, operation.control, None, activation)
@@ -427,7 +432,7 @@ def _started(frame: FrameType) -> Pending | None:
     return pending if thing is not None and _frame_of(thing) is frame else None
 
 
-def _nearest(frame: FrameType) -> Activation:
+def nearest(frame: FrameType) -> Activation:
     """The call that a call came from: the nearest on the interpreter's stack, or the one that
     started the thread."""
     outer = frame.f_back
@@ -444,7 +449,7 @@ def _names(info: FunctionInfo) -> list[str]:
     return names + ["*"] * info.has_rest + ["**"] * info.has_named_rest
 
 
-def _roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
+def roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
     """What a function reaches without being given it."""
     found = [frame.f_globals.get(name) for name in info.global_names]
     if info.free_names:
@@ -453,7 +458,7 @@ def _roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _bind(
+def bind_arguments(
     info: FunctionInfo, pending: Pending, values: tuple[Any, ...], control: Control
 ) -> list[Tag]:
     """The tags of the arguments of a call, as the language binds them to parameters."""
@@ -494,6 +499,7 @@ def _bind(
     return tags
 
 
+@twin
 def returned(activation: Activation, control: Control, site: int, given: Pair) -> Any:
     """Note what a function returns, and give it."""
     activation.result = (RET, site, control, given[1], activation)
@@ -519,6 +525,7 @@ def note_current(activation: Activation, error: BaseException) -> None:
     HERE.pending = None
 
 
+@twin
 def leave(activation: Activation) -> None:
     """The end of a function."""
     run = RUN

@@ -45,6 +45,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.twins import twin
 
 _NONE = object()
 _SIZES = ("__len__", "__length_hint__")
@@ -139,6 +140,7 @@ def tupled(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Ta
     return (NEW, site, control, None)
 
 
+@twin
 def place_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> Tag:
     """The tag of an item of a sequence."""
     thing, tag = owner

@@ -44,6 +44,8 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 from whence.langs.python.provenance.texts import made_of
+from whence.langs.python.provenance.twins import operator as operator_twin
+from whence.langs.python.provenance.twins import twin
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
@@ -72,6 +74,7 @@ Operator = Callable[[int, Control, Pair, Pair], Pair]
 _NUMBERS = frozenset({int, float, bool})
 
 
+@twin
 def natively(
     site: int, control: Control, operands: tuple[Pair, ...], function: Callable[..., Any],
     *arguments: Any,
@@ -205,6 +208,7 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
     return [part_of(site, control, pair, ("item", i), value) for i, value in enumerate(values)]
 
 
+@twin
 def shape_of(thing: Any) -> Tag:
     """The tag of which places an object has, and of what ended it if it is gone through."""
     shape = _shape_of(thing)
@@ -222,6 +226,7 @@ def _shape_of(thing: Any) -> Tag:
     return (OP, 0, RUN.root.control, *run.dropped)
 
 
+@twin
 def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
     """`-given` and so on."""
     if type(given[0]) in _NUMBERS and name != "Invert":
@@ -245,8 +250,11 @@ def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) ->
 
 
 OPERATORS: dict[str, Operator] = {
-    **{name: _on_numbers(each, partial(binary_with, each)) for name, each in BINARY.items()},
-    **{name: _on_numbers(each, partial(_compare, name)) for name, each in COMPARISONS.items()},
+    name: operator_twin(name, each)
+    for name, each in {
+        **{name: _on_numbers(each, partial(binary_with, each)) for name, each in BINARY.items()},
+        **{name: _on_numbers(each, partial(_compare, name)) for name, each in COMPARISONS.items()},
+    }.items()
 }
 """What rewritten code calls for an operator, by its name in the syntax tree."""
 
@@ -254,6 +262,7 @@ OPERATORS: dict[str, Operator] = {
 # --- tests ---------------------------------------------------------------------------------------
 
 
+@twin
 def test(site: int, control: Control, given: Pair) -> Control:
     """The control of what depends on whether a value is true."""
     value, tag = given
@@ -264,6 +273,7 @@ def test(site: int, control: Control, given: Pair) -> Control:
     return (CTL, site, control, (OP, site, control, *needs), control[4], truth)
 
 
+@twin
 def test_and_note(site: int, control: Control, given: Pair) -> Control:
     """A test that decides whether something is changed."""
     made = test(site, control, given)
@@ -276,6 +286,7 @@ def holds(control: Control) -> Any:
     return control[5]
 
 
+@twin
 def select(site: int, control: Control, given: Pair, decided: Control) -> Pair:
     """A value that a test chose."""
     return given[0], (SEL, site, control, given[1], decided)

@@ -22,10 +22,13 @@ from whence.langs.python.provenance import (
     operations,
     places,
     stepping,
+    twins,
 )
-from whence.langs.python.provenance.state import HERE, RUN
+from whence.langs.python.provenance.outside import Prepared
+from whence.langs.python.provenance.shadows import Shadow
+from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending, ShadowRun
 from whence.langs.python.provenance.syntax import RUNTIME
-from whence.langs.python.provenance.tags import Activation
+from whence.langs.python.provenance.tags import FUNCTIONS, SITES, Activation, FunctionInfo, Site
 
 _PARTS = {
     operations: (
@@ -142,5 +145,15 @@ class Switch:
     """Called with the call that was wanted, when it has ended."""
 
 
+twins.bind({
+    "RUN": RUN, "HERE": HERE, "FUNCTIONS": FUNCTIONS, "SITES": SITES, "CODES": calls.CODES,
+    "NO_KEYWORDS": calls.NO_KEYWORDS, "Run": ShadowRun, "Activation": Activation,
+    "Operation": Operation, "Pending": Pending, "Modelled": calls.Modelled, "Prepared": Prepared,
+    "Shadow": Shadow, "FunctionInfo": FunctionInfo, "Site": Site,
+    "note_failure": operations.note_failure, "read_attribute": places.read_attribute,
+    "read_item": places.read_item, "wrote_attribute": places.wrote_attribute,
+    "item_tag": places.item_tag, "finish_function": calls.finish_function,
+    "bind_arguments": calls.bind_arguments, "nearest": calls.nearest, "roots": calls.roots,
+})  # fmt: skip
 SWITCH = Switch()
 _LOADED = models  # it registers itself

@@ -42,6 +42,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.twins import twin
 
 _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
@@ -57,7 +58,10 @@ _DEEP = 4
 class Shadow:
     """What is known of an object's parts. `items` is a list of tags, or a dict of them by key."""
 
-    __slots__ = ("attribute_values", "attributes", "items", "keys", "object", "shape", "values")
+    __slots__ = (
+        "address", "again", "attribute_values", "attributes", "items", "keys", "object", "read",
+        "shape", "values",
+    )  # fmt: skip
 
     def __init__(self, thing: Any):
         self.object = thing
@@ -67,6 +71,11 @@ class Shadow:
         self.attributes: dict[str, Tag] = {}
         self.attribute_values: dict[str, Any] = {}
         self.shape: Tag = None
+        self.address = id(thing)
+        self.read: tuple[Any, ...] | None = None
+        """The tag of having read all of it, as it was then."""
+        self.again: tuple[Any, ...] = ()
+        """The same, of the last time that it was read and was still so."""
 
     def tags(self) -> Iterator[Tag]:
         """Of all that is known of the object."""
@@ -171,6 +180,7 @@ def note_behind(thing: Any, other: Any) -> None:
     RUN.behind.setdefault(id(thing), (thing, {}))[1][id(other)] = other
 
 
+@twin
 def held(holder: Any, value: Any) -> None:
     """Note that an object came to hold another: what reaches the one reaches the other."""
     if type(value) not in SCALARS:
@@ -371,6 +381,7 @@ class Candidates:
         return (AMBIG, self.site, self.control, choices, made)
 
 
+@twin
 def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
     """The tags of operands and of all they hold."""
     found: list[Tag] = []
@@ -385,8 +396,13 @@ def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
 def whole(shadow: Shadow) -> Tag:
     """The tag of having read all that an object holds, now."""
     tags = tuple(each for each in shadow.tags() if each is not None)
-    since = min((each[4] for each in tags if each[0] == STORE), default=0)
-    return (WHOLE, 0, None, since, RUN.time, id(shadow.object), *tags)
+    read, now = shadow.read, RUN.time
+    if read is None or not _same(tags, read[6:]):
+        since = min((each[4] for each in tags if each[0] == STORE), default=0)
+        shadow.read = shadow.again = (WHOLE, 0, None, since, now, shadow.address, *tags)
+    elif shadow.again[4] != now:
+        shadow.again = (WHOLE, 0, None, read[3], now, shadow.address, read)
+    return shadow.again
 
 
 def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:

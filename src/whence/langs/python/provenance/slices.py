@@ -129,7 +129,7 @@ class _Slice:
         """What a call in the slice made, or was given back, it could have changed and did not."""
         for activation in self.calls - self._decided:
             self._decided.add(activation)
-            self._pending += (test for time, test in activation.tests if time <= self._until)
+            self._pending += (test for time, test in activation.decisions() if time <= self._until)
 
     def _could_write(self, activation: Activation, spans: list[Span]) -> None:
         """A call from which an object could be reached that was not to change in these spans."""
@@ -144,7 +144,7 @@ class _Slice:
             self._pending += activation.arguments
         self._pending += (
             test
-            for time, test in activation.tests
+            for time, test in activation.decisions()
             if any(since <= time <= until for since, until in met)
         )
 

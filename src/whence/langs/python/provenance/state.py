@@ -89,6 +89,13 @@ class ThreadState(threading.local):
 class ShadowRun:
     """All that a run has left: the tags of what objects hold, and the calls."""
 
+    __slots__ = (
+        "activations", "behind", "ends", "frames", "has_hidden", "heard", "held", "hiding",
+        "holders", "is_scanned", "kept", "loose", "lost", "made", "modules", "namespaces",
+        "number", "on_enter", "on_leave", "on_out", "on_outside", "passed", "root", "runs",
+        "shadows", "sources", "starting", "threads", "time",
+    )  # fmt: skip
+
     def __init__(self) -> None:
         self.reset()
 

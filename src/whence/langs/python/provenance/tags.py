@@ -28,7 +28,7 @@ None as a tag means that nothing is known of the value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,8 +144,8 @@ class Activation:
         self.value: Any = None
         self.failure: Tag = None
         # Most calls have none of these: a list is made when there is something to put into it.
-        self.tests: Sequence[tuple[int, Control]] = ()
-        """When and how it decided whether to change something."""
+        self.tests: Sequence[Any] = ()
+        """When and how it decided whether to change something: times and tests, in turn."""
         self.calls: Sequence[Activation] = ()
         self.outs: Sequence[Pair] = ()
         """Of a generator: what it has yielded."""
@@ -161,9 +161,13 @@ class Activation:
     def decided(self, time: int, test: Control) -> None:
         """Note a test that decides whether something is changed."""
         if type(self.tests) is list:
-            self.tests.append((time, test))
+            self.tests += (time, test)
         else:
-            self.tests = [(time, test)]
+            self.tests = [time, test]
+
+    def decisions(self) -> Iterator[tuple[int, Control]]:
+        """The tests that it noted, each with its time."""
+        return zip(self.tests[::2], self.tests[1::2], strict=True)
 
     def gave(self, value: Any, tag: Tag) -> None:
         """Note what a generator has yielded."""

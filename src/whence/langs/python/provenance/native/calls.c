@@ -1,0 +1,531 @@
+/* Calls, from the caller and from the callee: calls.py.
+ *
+ * C functions have no frame, so that the frame that runs is the program's own, as it is for who
+ * looks one frame up from a Python function. */
+
+#include "tagging.h"
+
+/* --- from the caller ---------------------------------------------------------------------------- */
+
+static bool is_rewritten(PyObject *function)
+{
+    return PyFunction_Check(function) && Py_IS_TYPE(function, &PyFunction_Type) &&
+           by_address(the_CODES, PyFunction_GET_CODE(function)) != NULL;
+}
+
+/* The tag of the object that a method is bound to; borrowed. */
+static PyObject *receiver_tag(PyObject *tag)
+{
+    while (tag != Py_None && PyTuple_CheckExact(tag)) {
+        int kind = kind_of(tag);
+        if (kind == BOUND) {
+            return PyTuple_GET_ITEM(tag, 3);
+        }
+        if (kind == AMBIG || kind < ARG) {
+            return Py_None;
+        }
+        tag = PyTuple_GET_ITEM(tag, 3);
+    }
+    return Py_None;
+}
+
+/* A call of a rewritten function that is about to begin; `receiver`: of a method, or NULL. */
+static PyObject *pending_call(PyObject *const *given, PyObject *function, PyObject *receiver)
+{
+    PyObject *called = given[2], *arguments = given[3], *thread = here();
+    PyTypeObject *type = (PyTypeObject *)the_Pending;
+    Py_ssize_t extra = receiver != NULL, count = PyTuple_GET_SIZE(arguments) + extra;
+    PyObject *values = PyList_New(count), *tags = PyList_New(count), *keywords = PyDict_New();
+    PyObject *made = values && tags && keywords && thread ? type->tp_alloc(type, 0) : NULL;
+    if (made == NULL) {
+        Py_XDECREF(values);
+        Py_XDECREF(tags);
+        Py_XDECREF(keywords);
+        return NULL;
+    }
+    if (receiver != NULL) {
+        PyList_SET_ITEM(values, 0, Py_NewRef(receiver));
+        PyList_SET_ITEM(tags, 0, Py_NewRef(receiver_tag(TAG(called))));
+    }
+    for (Py_ssize_t i = extra; i < count; i++) {
+        PyObject *pair = PyTuple_GET_ITEM(arguments, i - extra);
+        PyList_SET_ITEM(values, i, Py_NewRef(VALUE(pair)));
+        PyList_SET_ITEM(tags, i, Py_NewRef(TAG(pair)));
+    }
+    SLOT(made, Pending_values) = values;
+    SLOT(made, Pending_tags) = tags;
+    SLOT(made, Pending_keywords) = keywords;
+    SLOT(made, Pending_keyword_tags) = Py_NewRef(the_NO_KEYWORDS);
+    SLOT(made, Pending_function) = Py_NewRef(VALUE(called));
+    SLOT(made, Pending_defined) = Py_NewRef(function);
+    SLOT(made, Pending_code) = Py_NewRef(PyFunction_GET_CODE(function));
+    SLOT(made, Pending_site) = Py_NewRef(given[0]);
+    SLOT(made, Pending_control) = Py_NewRef(given[1]);
+    SLOT(made, Pending_tag) = Py_NewRef(TAG(called));
+    SLOT(made, Pending_starred) = Py_NewRef(empty_tuple);
+    SLOT(made, Pending_activation) = Py_NewRef(Py_None);
+    SLOT(made, Pending_run) = Py_NewRef(Py_None);
+    SLOT(made, Pending_before) = Py_NewRef(of_thread(thread, name_operation));
+    SLOT(made, Pending_arguments) =
+        receiver != NULL ? PyList_GetSlice(values, 1, count) : Py_NewRef(values);
+    if (SLOT(made, Pending_arguments) == NULL ||
+        PyDict_SetItem(thread, name_pending, made) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+/* A call that was made here: what came of it is a pair, which is taken. */
+static PyObject *modelled(PyObject *pair)
+{
+    PyTypeObject *type = (PyTypeObject *)the_Modelled;
+    PyObject *thread = pair != NULL ? here() : NULL;
+    PyObject *arguments = thread != NULL ? PyTuple_New(1) : NULL;
+    PyObject *made = arguments != NULL ? type->tp_alloc(type, 0) : NULL;
+    if (made == NULL) {
+        Py_XDECREF(arguments);
+        Py_XDECREF(pair);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(arguments, 0, pair);
+    SLOT(made, Modelled_arguments) = arguments;
+    SLOT(made, Modelled_before) = Py_NewRef(of_thread(thread, name_operation));
+    return made;
+}
+
+/* models._len, of what counts itself. */
+static PyObject *length_of(PyObject *const *given, PyObject *pair)
+{
+    PyObject *thing = VALUE(pair);
+    if (!PyList_CheckExact(thing) && !PyTuple_CheckExact(thing) && !PyDict_CheckExact(thing) &&
+        !Py_IS_TYPE(thing, &PySet_Type) && !PyUnicode_CheckExact(thing) &&
+        !PyBytes_CheckExact(thing)) {
+        return NULL;
+    }
+    PyObject *shaped = shape(thing);
+    if (shaped == NULL) {
+        return NULL;
+    }
+    PyObject *tag = TAG_WITH(OP, given[0], given[1], TAG(pair), shaped);
+    Py_DECREF(shaped);
+    return pair_of(PyLong_FromSsize_t(PyObject_Size(thing)), tag);
+}
+
+/* methods._append, of a list whose shadow is as long as it is. */
+static PyObject *append_to(PyObject *const *given, PyObject *pair)
+{
+    PyObject *thing = PyCFunction_GET_SELF(VALUE(given[2]));
+    PyObject *owner = receiver_tag(TAG(given[2]));
+    PyObject *shadow = PyList_CheckExact(thing) ? shadow_of(thing) : NULL;
+    if (shadow == NULL) {
+        return NULL;
+    }
+    PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
+    if (!PyList_CheckExact(items) || !PyList_CheckExact(values) ||
+        PyList_GET_SIZE(items) != PyList_GET_SIZE(thing) ||
+        PyList_Append(thing, VALUE(pair)) < 0 || !tick(Run_time)) {
+        return NULL;
+    }
+    PyObject *tag = TAG_WITH(STORE, given[0], given[1], TAG(pair), now(), owner);
+    bool good = tag != NULL && PyList_Append(values, VALUE(pair)) == 0 &&
+                PyList_Append(items, tag) == 0 && hold(thing, VALUE(pair));
+    Py_XDECREF(tag);
+    PyObject *shaped =
+        good ? TAG_WITH(OP, given[0], given[1], SLOT(shadow, Shadow_shape), owner) : NULL;
+    if (shaped == NULL) {
+        return NULL;
+    }
+    put_new(&SLOT(shadow, Shadow_shape), shaped);
+    return pair_of(Py_NewRef(Py_None), tag_with(CONST, given[0], given[1], NULL, 0));
+}
+
+/* What a builtin gives that is done here; NULL without an exception: it is not. */
+static PyObject *of_builtin(PyObject *const *given)
+{
+    PyObject *function = VALUE(given[2]), *arguments = given[3];
+    if (PyTuple_GET_SIZE(arguments) != 1) {
+        return NULL;
+    }
+    if (function == builtin_len) {
+        return length_of(given, PyTuple_GET_ITEM(arguments, 0));
+    }
+    if (PyCFunction_GET_FUNCTION(function) == list_append) {
+        return append_to(given, PyTuple_GET_ITEM(arguments, 0));
+    }
+    return NULL;
+}
+
+static bool are_pairs(PyObject *arguments)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
+        if (!is_pair(PyTuple_GET_ITEM(arguments, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static PyObject *prepare(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 5 || given[4] != the_NO_KEYWORDS || !is_pair(given[2]) ||
+        !PyTuple_CheckExact(given[3]) || !is_control(given[1]) || !are_pairs(given[3])) {
+        return twin_does(T_prepare, given, count);
+    }
+    PyObject *function = VALUE(given[2]);
+    if (is_rewritten(function)) {
+        return pending_call(given, function, NULL);
+    }
+    if (PyMethod_Check(function) && is_rewritten(PyMethod_GET_FUNCTION(function))) {
+        return pending_call(given, PyMethod_GET_FUNCTION(function), PyMethod_GET_SELF(function));
+    }
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (PyCFunction_CheckExact(function)) {
+        PyObject *made = of_builtin(given);
+        if (made != NULL || PyErr_Occurred()) {
+            return made != NULL ? modelled(made) : NULL;
+        }
+    }
+    return twin_does(T_prepare, given, count);
+}
+
+static PyObject *result(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 2) {
+        return twin_does(T_result, given, count);
+    }
+    PyObject *prepared = given[0], *value = given[1], *thread = here(), *before;
+    bool is_pending = Py_IS_TYPE(prepared, (PyTypeObject *)the_Pending);
+    bool is_modelled = Py_IS_TYPE(prepared, (PyTypeObject *)the_Modelled);
+    if (!is_pending && !is_modelled && !Py_IS_TYPE(prepared, (PyTypeObject *)the_Prepared)) {
+        return twin_does(T_result, given, count);
+    }
+    before = is_pending    ? SLOT(prepared, Pending_before)
+             : is_modelled ? SLOT(prepared, Modelled_before)
+                           : SLOT(prepared, Prepared_before);
+    if (thread == NULL || PyDict_SetItem(thread, name_operation, before) < 0 ||
+        !forget_pending(thread)) {
+        return NULL;
+    }
+    if (is_modelled) {
+        return Py_NewRef(value);
+    }
+    if (!is_pending) {
+        return PyObject_Vectorcall(SLOT(prepared, Prepared_finish), given, 2, NULL);
+    }
+    PyObject *activation = SLOT(prepared, Pending_activation);
+    if (activation == Py_None) {
+        return PyObject_Vectorcall(rests[R_finish_function], given, 2, NULL);
+    }
+    PyObject *tag = SLOT(prepared, Pending_tag);
+    PyObject *rest[] = {SLOT(activation, Activation_result), activation, tag};
+    return pair_of(Py_NewRef(value),
+                   tag_with(RET, SLOT(prepared, Pending_site), SLOT(prepared, Pending_control),
+                            rest, tag == Py_None ? 2 : 3));
+}
+
+/* --- from the callee ---------------------------------------------------------------------------- */
+
+/* calls._is_this: whether a pending call is the one that begins. */
+static bool is_this(PyObject *pending, PyCodeObject *code, PyObject *values)
+{
+    if (SLOT(pending, Pending_code) != (PyObject *)code) {
+        return false;
+    }
+    PyObject *expected = SLOT(pending, Pending_values);
+    if (!PyList_CheckExact(expected) || PyList_GET_SIZE(expected) == 0 ||
+        PyTuple_GET_SIZE(values) == 0) {
+        return true;
+    }
+    PyObject *first = PyTuple_GET_ITEM(values, 0);
+    return first == PyList_GET_ITEM(expected, 0) || PyTuple_CheckExact(first);
+}
+
+static PyObject *new_activation(PyObject *info, PyObject *parent)
+{
+    PyTypeObject *type = (PyTypeObject *)the_Activation;
+    PyObject *made = type->tp_alloc(type, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    SLOT(made, Activation_number) = Py_NewRef(SLOT(the_RUN, Run_number));
+    SLOT(made, Activation_function) = Py_NewRef(info);
+    SLOT(made, Activation_parent) = Py_NewRef(parent);
+    SLOT(made, Activation_guarded) = Py_NewRef(Py_False);
+    SLOT(made, Activation_made) = Py_NewRef(zero);
+    SLOT(made, Activation_start) = Py_NewRef(now());
+    SLOT(made, Activation_end) = Py_NewRef(minus_one);
+    SLOT(made, Activation_control) = Py_NewRef(empty_tuple);
+    SLOT(made, Activation_arguments) = Py_NewRef(empty_tuple);
+    SLOT(made, Activation_values) = Py_NewRef(empty_tuple);
+    SLOT(made, Activation_roots) = Py_NewRef(empty_tuple);
+    SLOT(made, Activation_result) = Py_NewRef(Py_None);
+    SLOT(made, Activation_value) = Py_NewRef(Py_None);
+    SLOT(made, Activation_failure) = Py_NewRef(Py_None);
+    SLOT(made, Activation_tests) = Py_NewRef(empty_tuple);
+    SLOT(made, Activation_calls) = Py_NewRef(empty_tuple);
+    SLOT(made, Activation_outs) = Py_NewRef(empty_tuple);
+    SLOT(made, Activation_sent) = Py_NewRef(Py_None);
+    SLOT(made, Activation_operation) = Py_NewRef(Py_None);
+    PyObject **calls = &SLOT(parent, Activation_calls);
+    if (PyList_CheckExact(*calls)) {
+        if (PyList_Append(*calls, made) < 0) {
+            Py_CLEAR(made);
+        }
+    }
+    else {
+        PyObject *list = PyList_New(1);
+        if (list == NULL) {
+            Py_CLEAR(made);
+        }
+        else {
+            PyList_SET_ITEM(list, 0, Py_NewRef(made));
+            put_new(calls, list);
+        }
+    }
+    return made;
+}
+
+/* The call that this one came from; a new reference. */
+static PyObject *parent_of(PyFrameObject *frame)
+{
+    PyFrameObject *back = PyFrame_GetBack(frame);
+    PyObject *found = back ? by_address(SLOT(the_RUN, Run_frames), back) : NULL;
+    Py_XDECREF(back);
+    if (found != NULL || PyErr_Occurred()) {
+        return Py_XNewRef(found);
+    }
+    return PyObject_CallOneArg(rests[R_nearest], (PyObject *)frame);
+}
+
+/* What the function reaches without being given it; a new reference. */
+static PyObject *roots_of(PyObject *info, PyFrameObject *frame)
+{
+    if (PySet_GET_SIZE(SLOT(info, FunctionInfo_global_names)) == 0 &&
+        PySet_GET_SIZE(SLOT(info, FunctionInfo_free_names)) == 0) {
+        return Py_NewRef(empty_tuple);
+    }
+    PyObject *given[] = {info, (PyObject *)frame};
+    return PyObject_Vectorcall(rests[R_roots], given, 2, NULL);
+}
+
+static bool truth_of(PyObject *flag) { return flag == Py_True; }
+
+static bool is_guarded(PyObject *parent, PyObject *pending)
+{
+    Py_ssize_t site = PyLong_AsSsize_t(SLOT(pending, Pending_site));
+    return truth_of(SLOT(parent, Activation_guarded)) ||
+           (site >= 0 && site < PyList_GET_SIZE(the_SITES) &&
+            truth_of(SLOT(PyList_GET_ITEM(the_SITES, site), Site_is_guarded)));
+}
+
+/* The tags of the arguments, as a new list or tuple. */
+static PyObject *bound(PyObject *info, PyObject *pending, PyObject *values, PyObject *control)
+{
+    PyObject *tags = SLOT(pending, Pending_tags);
+    Py_ssize_t count = PyTuple_GET_SIZE(values);
+    if (!PyList_CheckExact(tags) || PyList_GET_SIZE(tags) != count ||
+        PyTuple_GET_SIZE(SLOT(info, FunctionInfo_positional)) != count ||
+        PyTuple_GET_SIZE(SLOT(pending, Pending_starred)) != 0) {
+        PyObject *given[] = {info, pending, values, control};
+        PyObject *list = PyObject_Vectorcall(rests[R_bind_arguments], given, 4, NULL);
+        PyObject *made = list != NULL ? PyList_AsTuple(list) : NULL;
+        Py_XDECREF(list);
+        return made;
+    }
+    PyObject *made = PyTuple_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyObject *tag =
+            TAG_WITH(ARG, SLOT(pending, Pending_site), control, PyList_GET_ITEM(tags, i));
+        if (tag == NULL) {
+            Py_CLEAR(made);
+            break;
+        }
+        PyTuple_SET_ITEM(made, i, tag);
+    }
+    return made;
+}
+
+static bool note_frame(PyFrameObject *frame, PyObject *activation)
+{
+    PyObject *address = PyLong_FromVoidPtr(frame);
+    bool good = address != NULL &&
+                PyDict_SetItem(SLOT(the_RUN, Run_frames), address, activation) == 0;
+    Py_XDECREF(address);
+    return good;
+}
+
+/* What the rewritten function takes: its activation, control, and the tags of its arguments. */
+static PyObject *entered(PyObject *activation, PyObject *control, PyObject *tags)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(tags);
+    PyObject *made = PyTuple_New(2 + count);
+    if (made != NULL) {
+        PyTuple_SET_ITEM(made, 0, Py_NewRef(activation));
+        PyTuple_SET_ITEM(made, 1, Py_NewRef(control));
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyTuple_SET_ITEM(made, 2 + i, Py_NewRef(PyTuple_GET_ITEM(tags, i)));
+        }
+    }
+    return made;
+}
+
+/* A call that was prepared, and begins. */
+static PyObject *begun(PyObject *info, PyFrameObject *frame, PyObject *pending, PyObject *values)
+{
+    PyObject *control = NULL, *tags = NULL, *made = NULL, *roots = NULL, *activation = NULL;
+    PyObject *parent = parent_of(frame);
+    if (parent == NULL || !tick(Run_number) || !tick(Run_time) ||
+        (activation = new_activation(info, parent)) == NULL ||
+        PyList_Append(SLOT(the_RUN, Run_activations), activation) < 0 ||
+        !note_frame(frame, activation)) {
+        goto end;
+    }
+    put(&SLOT(activation, Activation_values), values);
+    roots = roots_of(info, frame);
+    if (roots == NULL) {
+        goto end;
+    }
+    put(&SLOT(activation, Activation_roots), roots);
+    put(&SLOT(pending, Pending_activation), activation);
+    control = TAG_WITH(FRAME, SLOT(pending, Pending_site), SLOT(pending, Pending_control),
+                       SLOT(pending, Pending_tag), activation);
+    if (control == NULL) {
+        goto end;
+    }
+    put(&SLOT(activation, Activation_guarded), is_guarded(parent, pending) ? Py_True : Py_False);
+    tags = bound(info, pending, values, control);
+    if (tags == NULL) {
+        goto end;
+    }
+    put(&SLOT(activation, Activation_control), control);
+    put(&SLOT(activation, Activation_arguments), tags);
+    if (SLOT(the_RUN, Run_on_enter) != Py_None) {
+        PyObject *done = PyObject_CallOneArg(SLOT(the_RUN, Run_on_enter), activation);
+        if (done == NULL) {
+            goto end;
+        }
+        Py_DECREF(done);
+    }
+    made = entered(activation, control, tags);
+end:
+    Py_XDECREF(parent);
+    Py_XDECREF(activation);
+    Py_XDECREF(roots);
+    Py_XDECREF(control);
+    Py_XDECREF(tags);
+    return made;
+}
+
+static PyObject *enter(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 2 || !PyTuple_CheckExact(given[1])) {
+        return twin_does(T_enter, given, count);
+    }
+    PyObject *info = PyList_GetItem(the_FUNCTIONS, PyLong_AsSsize_t(given[0]));
+    PyObject *thread = here();
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (info == NULL || thread == NULL || frame == NULL) {
+        return NULL;
+    }
+    PyObject *pending = of_thread(thread, name_pending);
+    if (truth_of(SLOT(info, FunctionInfo_is_stepped)) ||
+        !Py_IS_TYPE(pending, (PyTypeObject *)the_Pending) ||
+        SLOT(pending, Pending_run) != Py_None) {
+        return twin_does(T_enter, given, count);
+    }
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool is_direct = is_this(pending, code, given[1]);
+    Py_DECREF(code);
+    if (!is_direct) {
+        return twin_does(T_enter, given, count);
+    }
+    Py_INCREF(pending);
+    PyObject *made = NULL;
+    if (PyDict_SetItem(thread, name_pending, Py_None) == 0 &&
+        PyDict_SetItem(thread, name_operation, Py_None) == 0) {
+        made = begun(info, frame, pending, given[1]);
+    }
+    Py_DECREF(pending);
+    return made;
+}
+
+static PyObject *returned(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 4 || !is_pair(given[3]) ||
+        !Py_IS_TYPE(given[0], (PyTypeObject *)the_Activation)) {
+        return twin_does(T_returned, given, count);
+    }
+    PyObject *tag = TAG_WITH(RET, given[2], given[1], TAG(given[3]), given[0]);
+    if (tag == NULL) {
+        return NULL;
+    }
+    put_new(&SLOT(given[0], Activation_result), tag);
+    put(&SLOT(given[0], Activation_value), VALUE(given[3]));
+    return Py_NewRef(VALUE(given[3]));
+}
+
+/* calls.left: back to whatever called. */
+static bool left(PyObject *activation, PyObject *thread)
+{
+    PyObject *operation = SLOT(activation, Activation_operation);
+    PyObject *result = SLOT(activation, Activation_result);
+    if (PyDict_SetItem(thread, name_operation, operation) < 0) {
+        return false;
+    }
+    if (operation != Py_None && result != Py_None) {
+        PyObject *pair =
+            pair_of(Py_NewRef(SLOT(activation, Activation_value)), Py_NewRef(result));
+        if (pair == NULL || PyList_Append(SLOT(operation, Operation_callbacks), pair) < 0) {
+            Py_XDECREF(pair);
+            return false;
+        }
+        Py_DECREF(pair);
+    }
+    else if (PyLong_AsLong(PyTuple_GET_ITEM(SLOT(activation, Activation_control), 1)) == 0) {
+        PyObject *loose =
+            TAG_WITH(OP, zero, Py_None, result, SLOT(the_RUN, Run_loose));
+        if (loose == NULL) {
+            return false;
+        }
+        put_new(&SLOT(the_RUN, Run_loose), loose);
+    }
+    if (SLOT(the_RUN, Run_on_leave) != Py_None) {
+        PyObject *done = PyObject_CallOneArg(SLOT(the_RUN, Run_on_leave), activation);
+        Py_XDECREF(done);
+        return done != NULL;
+    }
+    return true;
+}
+
+static PyObject *leave(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 1 || !Py_IS_TYPE(given[0], (PyTypeObject *)the_Activation)) {
+        return twin_does(T_leave, given, count);
+    }
+    PyObject *thread = here();
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (thread == NULL || frame == NULL || !tick(Run_time)) {
+        return NULL;
+    }
+    put(&SLOT(given[0], Activation_end), now());
+    PyObject *frames = SLOT(the_RUN, Run_frames), *address = PyLong_FromVoidPtr(frame);
+    if (address == NULL) {
+        return NULL;
+    }
+    if (PyDict_DelItem(frames, address) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_KeyError)) {
+            Py_DECREF(address);
+            return NULL;
+        }
+        PyErr_Clear();
+    }
+    Py_DECREF(address);
+    return left(given[0], thread) ? Py_NewRef(Py_None) : NULL;
+}

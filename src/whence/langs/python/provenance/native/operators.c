@@ -1,0 +1,252 @@
+/* Operators, tests and choices: operations.py.
+ *
+ * Operations on values without parts call no code of the program and change nothing. One that
+ * fails is so left to the twin, which does it again and says what the exception is of. */
+
+#include "tagging.h"
+
+static PyObject *power(PyObject *a, PyObject *b) { return PyNumber_Power(a, b, Py_None); }
+static PyObject *equal(PyObject *a, PyObject *b) { return PyObject_RichCompare(a, b, Py_EQ); }
+static PyObject *unequal(PyObject *a, PyObject *b) { return PyObject_RichCompare(a, b, Py_NE); }
+static PyObject *less(PyObject *a, PyObject *b) { return PyObject_RichCompare(a, b, Py_LT); }
+static PyObject *at_most(PyObject *a, PyObject *b) { return PyObject_RichCompare(a, b, Py_LE); }
+static PyObject *greater(PyObject *a, PyObject *b) { return PyObject_RichCompare(a, b, Py_GT); }
+static PyObject *at_least(PyObject *a, PyObject *b) { return PyObject_RichCompare(a, b, Py_GE); }
+static PyObject *is_same(PyObject *a, PyObject *b) { return PyBool_FromLong(a == b); }
+static PyObject *is_other(PyObject *a, PyObject *b) { return PyBool_FromLong(a != b); }
+
+static PyObject *is_in(PyObject *a, PyObject *b)
+{
+    int found = PySequence_Contains(b, a);
+    return found < 0 ? NULL : PyBool_FromLong(found);
+}
+
+static PyObject *is_not_in(PyObject *a, PyObject *b)
+{
+    int found = PySequence_Contains(b, a);
+    return found < 0 ? NULL : PyBool_FromLong(!found);
+}
+
+static const struct {
+    const char *name;
+    binaryfunc apply;
+} OPERATORS[] = {
+    {"Add", PyNumber_Add}, {"Sub", PyNumber_Subtract}, {"Mult", PyNumber_Multiply},
+    {"Div", PyNumber_TrueDivide}, {"FloorDiv", PyNumber_FloorDivide}, {"Mod", PyNumber_Remainder},
+    {"Pow", power}, {"LShift", PyNumber_Lshift}, {"RShift", PyNumber_Rshift},
+    {"BitOr", PyNumber_Or}, {"BitXor", PyNumber_Xor}, {"BitAnd", PyNumber_And},
+    {"MatMult", PyNumber_MatrixMultiply},
+    {"Eq", equal}, {"NotEq", unequal}, {"Lt", less}, {"LtE", at_most}, {"Gt", greater},
+    {"GtE", at_least}, {"Is", is_same}, {"IsNot", is_other}, {"In", is_in}, {"NotIn", is_not_in},
+};
+
+/* What rewritten code calls for an operator: knows its C function and its twin. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    binaryfunc apply;
+    PyObject *twin;
+} Operator;
+
+static PyObject *operators; /* by their names */
+
+/* The operation, if it is on values without parts; NULL without an exception: the twin does it. */
+static PyObject *simply(binaryfunc apply, PyObject *site, PyObject *control, PyObject *left,
+                        PyObject *right)
+{
+    if (!is_pair(left) || !is_pair(right)) {
+        return NULL;
+    }
+    PyObject *a = VALUE(left), *b = VALUE(right);
+    if (apply != is_same && apply != is_other) {
+        if (!is_scalar(a) || !is_scalar(b) ||
+            (apply == PyNumber_Add && PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b))) {
+            return NULL; /* of a text that is put together, the pieces are remembered */
+        }
+    }
+    PyObject *value = apply(a, b);
+    if (value == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return pair_of(value, TAG_WITH(OP, site, control, TAG(left), TAG(right)));
+}
+
+static PyObject *operator_call(PyObject *self, PyObject *const *given, size_t flags,
+                               PyObject *names)
+{
+    Operator *operator = (Operator *)self;
+    if (enabled && names == NULL && PyVectorcall_NARGS(flags) == 4) {
+        PyObject *made = simply(operator->apply, given[0], given[1], given[2], given[3]);
+        if (made != NULL || PyErr_Occurred()) {
+            return made;
+        }
+    }
+    return PyObject_Vectorcall(operator->twin, given, flags, names);
+}
+
+static void operator_free(PyObject *self)
+{
+    Py_XDECREF(((Operator *)self)->twin);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject OperatorType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "whence.langs.python.provenance._tagging.Operator",
+    .tp_basicsize = sizeof(Operator),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Operator, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_dealloc = operator_free,
+};
+
+/* The twin in C of what Python does for an operator. */
+static PyObject *operator(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    const char *name = count == 2 ? PyUnicode_AsUTF8(given[0]) : NULL;
+    for (size_t i = 0; name != NULL && i < Py_ARRAY_LENGTH(OPERATORS); i++) {
+        if (strcmp(OPERATORS[i].name, name) == 0) {
+            Operator *made = PyObject_New(Operator, &OperatorType);
+            if (made == NULL) {
+                return NULL;
+            }
+            made->call = operator_call;
+            made->apply = OPERATORS[i].apply;
+            made->twin = Py_NewRef(given[1]);
+            if (PyDict_SetItem(operators, given[0], (PyObject *)made) < 0) {
+                Py_CLEAR(made);
+            }
+            return (PyObject *)made;
+        }
+    }
+    if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ValueError, "operator: expected the name of one, and a function");
+    }
+    return NULL;
+}
+
+static PyObject *augment(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (enabled && count == 5) {
+        PyObject *found = PyDict_GetItemWithError(operators, given[0]);
+        if (found != NULL) {
+            PyObject *made =
+                simply(((Operator *)found)->apply, given[1], given[2], given[3], given[4]);
+            if (made != NULL || PyErr_Occurred()) {
+                return made;
+            }
+        }
+        PyErr_Clear();
+    }
+    return twin_does(T_augment, given, count);
+}
+
+static PyObject *unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 4 || !is_pair(given[3]) || !is_scalar(VALUE(given[3])) ||
+        PyUnicode_CompareWithASCIIString(given[0], "Not") != 0) {
+        return twin_does(T_unary, given, count);
+    }
+    int truth = PyObject_IsTrue(VALUE(given[3]));
+    PyObject *thread = here();
+    if (truth < 0 || thread == NULL || !forget_pending(thread)) {
+        return NULL;
+    }
+    return pair_of(PyBool_FromLong(!truth), TAG_WITH(OP, given[1], given[2], TAG(given[3])));
+}
+
+/* --- tests -------------------------------------------------------------------------------------- */
+
+/* Whether asking if a value is true calls no code of the program. */
+static bool is_plainly_tested(PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    if (type == &PyList_Type || type == &PyTuple_Type || type == &PyDict_Type ||
+        type == &PySet_Type || type == &PyFrozenSet_Type) {
+        return true;
+    }
+    return (type->tp_as_number == NULL || type->tp_as_number->nb_bool == NULL) &&
+           (type->tp_as_mapping == NULL || type->tp_as_mapping->mp_length == NULL) &&
+           (type->tp_as_sequence == NULL || type->tp_as_sequence->sq_length == NULL);
+}
+
+/* The control of what depends on a value; NULL without an exception: the twin makes it. */
+static PyObject *tested(PyObject *const *given, Py_ssize_t count)
+{
+    if (!enabled || count != 3 || !is_control(given[1]) || !is_pair(given[2])) {
+        return NULL;
+    }
+    PyObject *site = given[0], *control = given[1], *value = VALUE(given[2]), *why;
+    if (is_scalar(value)) {
+        why = Py_NewRef(TAG(given[2]));
+    }
+    else if (is_plainly_tested(value)) {
+        PyObject *thread = here(), *shaped;
+        if (thread == NULL || !forget_pending(thread) || (shaped = shape(value)) == NULL) {
+            return NULL;
+        }
+        why = TAG_WITH(OP, site, control, TAG(given[2]), shaped);
+        Py_DECREF(shaped);
+    }
+    else {
+        return NULL;
+    }
+    int truth = why != NULL ? PyObject_IsTrue(value) : -1;
+    PyObject *made = NULL;
+    if (truth >= 0) {
+        made = TAG_WITH(CTL, site, control, why, PyTuple_GET_ITEM(control, 4),
+                        truth ? Py_True : Py_False);
+    }
+    Py_XDECREF(why);
+    return made;
+}
+
+static PyObject *test(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    PyObject *made = tested(given, count);
+    return made != NULL || PyErr_Occurred() ? made : twin_does(T_test, given, count);
+}
+
+/* Note a test that decides whether something is changed: Activation.decided. */
+static bool decided(PyObject *activation, PyObject *control)
+{
+    PyObject **tests = &SLOT(activation, Activation_tests);
+    if (!PyList_CheckExact(*tests)) {
+        PyObject *list = PyList_New(2);
+        if (list == NULL) {
+            return false;
+        }
+        PyList_SET_ITEM(list, 0, Py_NewRef(now()));
+        PyList_SET_ITEM(list, 1, Py_NewRef(control));
+        put_new(tests, list);
+        return true;
+    }
+    return PyList_Append(*tests, now()) == 0 && PyList_Append(*tests, control) == 0;
+}
+
+static PyObject *test_and_note(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    PyObject *made = tested(given, count);
+    if (made == NULL) {
+        return PyErr_Occurred() ? NULL : twin_does(T_test_and_note, given, count);
+    }
+    if (!decided(PyTuple_GET_ITEM(made, 4), made)) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+static PyObject *select_pair(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 4 || !is_pair(given[2])) {
+        return twin_does(T_select, given, count);
+    }
+    return pair_of(Py_NewRef(VALUE(given[2])),
+                   TAG_WITH(SEL, given[0], given[1], TAG(given[2]), given[3]));
+}

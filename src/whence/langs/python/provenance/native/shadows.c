@@ -1,0 +1,328 @@
+/* What objects hold: shadows.py. */
+
+#include "tagging.h"
+
+/* The tag of which places an object has; a new reference. */
+static PyObject *shape(PyObject *thing)
+{
+    if (PyDict_GET_SIZE(SLOT(the_RUN, Run_ends)) == 0) {
+        PyObject *shadow = shadow_of(thing);
+        if (shadow != NULL) {
+            return Py_NewRef(SLOT(shadow, Shadow_shape));
+        }
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+        if (!PyGen_CheckExact(thing) && !PyCoro_CheckExact(thing) && !PyAsyncGen_CheckExact(thing)) {
+            return Py_NewRef(Py_None);
+        }
+    }
+    return twin_does(T_shape_of, &thing, 1);
+}
+
+static PyObject *shape_of(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    return enabled && count == 1 ? shape(given[0]) : twin_does(T_shape_of, given, count);
+}
+
+static bool append_address(PyObject *array, PyObject *thing)
+{
+    PyObject *address = PyLong_FromVoidPtr(thing);
+    PyObject *done = address ? PyObject_CallMethodOneArg(array, name_append, address) : NULL;
+    Py_XDECREF(address);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
+/* Note that an object came to hold another. */
+static bool hold(PyObject *holder, PyObject *value)
+{
+    return is_scalar(value) || (append_address(SLOT(the_RUN, Run_holders), holder) &&
+                                append_address(SLOT(the_RUN, Run_held), value));
+}
+
+static PyObject *held(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 2) {
+        return twin_does(T_held, given, count);
+    }
+    return hold(given[0], given[1]) ? Py_NewRef(Py_None) : NULL;
+}
+
+/* --- all that operands hold -------------------------------------------------------------------- */
+
+enum { DEEP = 4, FEW = 128 };
+
+typedef struct {
+    const void **slots, *few[FEW];
+    size_t mask, used;
+} Seen;
+
+static size_t place_in(const Seen *seen, const void *address)
+{
+    size_t place = (((uintptr_t)address >> 4) * 0x9E3779B97F4A7C15u >> 32) & seen->mask;
+    while (seen->slots[place] != NULL && seen->slots[place] != address) {
+        place = (place + 1) & seen->mask;
+    }
+    return place;
+}
+
+static bool grow(Seen *seen)
+{
+    Seen larger = {.mask = seen->mask * 2 + 1, .used = seen->used};
+    larger.slots = PyMem_Calloc(larger.mask + 1, sizeof(*larger.slots));
+    if (larger.slots == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i <= seen->mask; i++) {
+        if (seen->slots[i] != NULL) {
+            larger.slots[place_in(&larger, seen->slots[i])] = seen->slots[i];
+        }
+    }
+    if (seen->slots != seen->few) {
+        PyMem_Free(seen->slots);
+    }
+    seen->slots = larger.slots;
+    seen->mask = larger.mask;
+    return true;
+}
+
+/* 1: it was not there, 0: it was, -1: an exception. */
+static int add(Seen *seen, const void *address)
+{
+    size_t place = place_in(seen, address);
+    if (seen->slots[place] != NULL) {
+        return 0;
+    }
+    if (2 * ++seen->used > seen->mask) {
+        if (!grow(seen)) {
+            return -1;
+        }
+        place = place_in(seen, address);
+    }
+    seen->slots[place] = address;
+    return 1;
+}
+
+/* The tags of a shadow that say something: compared with those that a tag has, or written into a
+ * new one, or only counted. */
+typedef struct {
+    PyObject *known;  /* compared with; NULL: not */
+    PyObject *made;   /* written into; NULL: not */
+    Py_ssize_t count;
+    long long since;
+    bool same;
+} Walk;
+
+enum { WHOLE_HEAD = 6 };
+
+static inline void walk_tag(Walk *walk, PyObject *tag)
+{
+    if (tag == Py_None) {
+        return;
+    }
+    Py_ssize_t place = WHOLE_HEAD + walk->count++;
+    if (walk->known != NULL) {
+        walk->same = walk->same && place < PyTuple_GET_SIZE(walk->known) &&
+                     PyTuple_GET_ITEM(walk->known, place) == tag;
+    }
+    if (walk->made != NULL && place < PyTuple_GET_SIZE(walk->made)) {
+        PyTuple_SET_ITEM(walk->made, place, Py_NewRef(tag));
+        if (kind_of(tag) == STORE) {
+            long long time = PyLong_AsLongLong(PyTuple_GET_ITEM(tag, 4));
+            walk->since = walk->since < 0 || time < walk->since ? time : walk->since;
+        }
+    }
+}
+
+static void walk_dict(Walk *walk, PyObject *dict)
+{
+    Py_ssize_t place = 0;
+    PyObject *key, *tag;
+    while (PyDict_Next(dict, &place, &key, &tag)) {
+        walk_tag(walk, tag);
+    }
+}
+
+static void walk_tags(Walk *walk, PyObject *shadow)
+{
+    PyObject *items = SLOT(shadow, Shadow_items);
+    walk_tag(walk, SLOT(shadow, Shadow_shape));
+    if (items != Py_None) {
+        if (PyList_CheckExact(items)) {
+            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++) {
+                walk_tag(walk, PyList_GET_ITEM(items, i));
+            }
+        }
+        else {
+            walk_dict(walk, items);
+        }
+        walk_dict(walk, SLOT(shadow, Shadow_keys));
+    }
+    walk_dict(walk, SLOT(shadow, Shadow_attributes));
+}
+
+static PyObject *whole_with(PyObject *shadow, PyObject *since, Py_ssize_t count)
+{
+    PyObject *made = PyTuple_New(WHOLE_HEAD + count);
+    if (made != NULL) {
+        PyTuple_SET_ITEM(made, 0, Py_NewRef(kinds[WHOLE]));
+        PyTuple_SET_ITEM(made, 1, Py_NewRef(zero));
+        PyTuple_SET_ITEM(made, 2, Py_NewRef(Py_None));
+        PyTuple_SET_ITEM(made, 3, Py_XNewRef(since));
+        PyTuple_SET_ITEM(made, 4, Py_NewRef(now()));
+        PyTuple_SET_ITEM(made, 5, Py_NewRef(SLOT(shadow, Shadow_address)));
+    }
+    return made;
+}
+
+/* The tag of having read all that an object holds, now: shadows.whole. Borrowed, from the shadow. */
+static PyObject *whole_of(PyObject *shadow)
+{
+    PyObject *read = SLOT(shadow, Shadow_read);
+    Walk walk = {.known = read != Py_None ? read : NULL, .same = true};
+    walk_tags(&walk, shadow);
+    if (walk.known == NULL || !walk.same ||
+        WHOLE_HEAD + walk.count != PyTuple_GET_SIZE(walk.known)) {
+        PyObject *made = whole_with(shadow, NULL, walk.count);
+        if (made == NULL) {
+            return NULL;
+        }
+        walk = (Walk){.made = made, .since = -1};
+        walk_tags(&walk, shadow);
+        PyObject *since = PyLong_FromLongLong(walk.since < 0 ? 0 : walk.since);
+        if (since == NULL) {
+            Py_DECREF(made);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(made, 3, since);
+        put(&SLOT(shadow, Shadow_read), made);
+        put_new(&SLOT(shadow, Shadow_again), made);
+        return made;
+    }
+    PyObject *again = SLOT(shadow, Shadow_again);
+    PyObject *then = PyTuple_GET_ITEM(again, 4);
+    if (then == now() || PyLong_AsLongLong(then) == PyLong_AsLongLong(now())) {
+        return again;
+    }
+    PyObject *made = whole_with(shadow, PyTuple_GET_ITEM(read, 3), 1);
+    if (made != NULL) {
+        PyTuple_SET_ITEM(made, WHOLE_HEAD, Py_NewRef(read));
+        put_new(&SLOT(shadow, Shadow_again), made);
+    }
+    return made;
+}
+
+static bool collect(PyObject *value, PyObject *found, Seen *seen, int depth);
+
+static bool collect_parts(PyObject *shadow, PyObject *found, Seen *seen, int depth)
+{
+    PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
+    PyObject *named = SLOT(shadow, Shadow_attribute_values), *key, *part;
+    Py_ssize_t place = 0;
+    bool good = true;
+    if (PyList_CheckExact(items) && PyList_CheckExact(values)) {
+        for (; good && place < PyList_GET_SIZE(values) && place < PyList_GET_SIZE(items); place++) {
+            part = PyList_GET_ITEM(values, place);
+            good = is_scalar(part) || collect(part, found, seen, depth);
+        }
+    }
+    else if (PyDict_CheckExact(items) && PyDict_CheckExact(values)) {
+        while (good && PyDict_Next(values, &place, &key, &part)) {
+            good = is_scalar(part) || collect(part, found, seen, depth);
+        }
+    }
+    place = 0;
+    while (good && PyDict_Next(named, &place, &key, &part)) {
+        good = is_scalar(part) || collect(part, found, seen, depth);
+    }
+    return good;
+}
+
+static bool collect_behind(PyObject *source, PyObject *found, Seen *seen, int depth)
+{
+    PyObject *behind = PyObject_GetAttr(PyTuple_GET_ITEM(source, 1), name_behind);
+    if (behind == NULL) {
+        return false;
+    }
+    bool good = true;
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(behind); i++) {
+        PyObject *pair = PyTuple_GET_ITEM(behind, i);
+        good = PyList_Append(found, TAG(pair)) == 0 && collect(VALUE(pair), found, seen, depth);
+    }
+    Py_DECREF(behind);
+    return good;
+}
+
+static bool collect_new(PyObject *value, PyObject *found, Seen *seen, int depth)
+{
+    PyObject *source = by_address(SLOT(the_RUN, Run_sources), value);
+    if (source != NULL && PyTuple_GET_ITEM(source, 0) == value) {
+        if (!collect_behind(source, found, seen, depth)) {
+            return false;
+        }
+    }
+    PyObject *shadow = PyErr_Occurred() ? NULL : shadow_of(value);
+    if (shadow == NULL) {
+        return !PyErr_Occurred();
+    }
+    Py_INCREF(shadow);
+    PyObject *tag = whole_of(shadow);
+    bool good = tag != NULL && PyList_Append(found, tag) == 0 &&
+                (depth == 0 || collect_parts(shadow, found, seen, depth - 1));
+    Py_DECREF(shadow);
+    return good;
+}
+
+static bool collect(PyObject *value, PyObject *found, Seen *seen, int depth)
+{
+    int fresh = add(seen, value);
+    if (fresh <= 0) {
+        return fresh == 0;
+    }
+    Py_INCREF(value);
+    bool good = collect_new(value, found, seen, depth);
+    Py_DECREF(value);
+    return good;
+}
+
+static PyObject *everything(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 1 ||
+        (!PyTuple_CheckExact(given[0]) && !PyList_CheckExact(given[0]))) {
+        return twin_does(T_everything, given, count);
+    }
+    PyObject *found = PyList_New(0), *made = NULL;
+    if (found == NULL) {
+        return NULL;
+    }
+    Seen seen = {.mask = FEW - 1};
+    seen.slots = seen.few;
+    bool good = true;
+    for (Py_ssize_t i = 0; good && i < PySequence_Fast_GET_SIZE(given[0]); i++) {
+        PyObject *pair = PySequence_Fast_GET_ITEM(given[0], i);
+        good = PyList_Append(found, TAG(pair)) == 0 &&
+               (is_scalar(VALUE(pair)) || collect(VALUE(pair), found, &seen, DEEP));
+    }
+    if (good) {
+        Py_ssize_t known = 0, place = 0;
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(found); i++) {
+            known += PyList_GET_ITEM(found, i) != Py_None;
+        }
+        made = PyTuple_New(known);
+        for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(found); i++) {
+            if (PyList_GET_ITEM(found, i) != Py_None) {
+                PyTuple_SET_ITEM(made, place++, Py_NewRef(PyList_GET_ITEM(found, i)));
+            }
+        }
+    }
+    Py_DECREF(found);
+    if (seen.slots != seen.few) {
+        PyMem_Free(seen.slots);
+    }
+    return made;
+}

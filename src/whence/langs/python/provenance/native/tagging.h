@@ -1,0 +1,252 @@
+/* Working out tags, in C: the twin of the functions that rewritten code calls most.
+ *
+ * Each function here does what the Python function of the same name does, on the ways that most
+ * calls take, and leaves all else to that function (`twin_does`), before anything was done. So the
+ * Python functions are the meaning, and work alone where there is no compiler. A tag is a tuple
+ * here as there; classes are those of tags.py, state.py and shadows.py, whose slots are read where
+ * the interpreter keeps them.
+ *
+ *   whole.c      the module: what is bound to what, and the table of functions
+ *   shadows.c    what objects hold, and all that operands hold
+ *   operators.c  operators, tests and choices
+ *   places.c     attributes and items
+ *   calls.c      calls, from the caller and from the callee
+ *
+ * All state is guarded by the GIL. */
+
+#ifndef WHENCE_TAGGING_H
+#define WHENCE_TAGGING_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <structmember.h>
+
+enum {
+    CONST, OP, LOST, BOUND, TEXT, NEW, INPUT, EXC, WHOLE,
+    ARG, RET, LOAD, STORE, PHI, SEL, PART, AMBIG, CTL, FRAME, KINDS
+};
+
+/* The functions that have a twin here, and those of Python that go on where C does not. */
+#define TWINS(X)                                                                                   \
+    X(augment) X(unary) X(test) X(test_and_note) X(select)                                         \
+    X(attribute) X(subscript) X(set_attribute) X(place_tag)                                        \
+    X(natively) X(shape_of) X(everything) X(held)                                                  \
+    X(prepare) X(result) X(enter) X(returned) X(leave)
+#define GOES_ON(X)                                                                                 \
+    X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(item_tag)                  \
+    X(finish_function) X(bind_arguments) X(nearest) X(roots)
+
+#define AS_TWIN(name) T_##name,
+#define AS_REST(name) R_##name,
+enum { TWINS(AS_TWIN) TWIN_COUNT };
+enum { GOES_ON(AS_REST) REST_COUNT };
+
+/* The slots of the classes that are read and written here. */
+#define SLOTS(X)                                                                                   \
+    X(Run, time) X(Run, number) X(Run, shadows) X(Run, holders) X(Run, held) X(Run, frames)        \
+    X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, on_enter)        \
+    X(Run, on_leave) X(Run, activations)                                                           \
+    X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
+    X(Activation, failure) X(Activation, function) X(Activation, guarded) X(Activation, made)      \
+    X(Activation, number) X(Activation, operation) X(Activation, outs) X(Activation, parent)       \
+    X(Activation, result) X(Activation, roots) X(Activation, sent) X(Activation, start)            \
+    X(Activation, tests) X(Activation, value) X(Activation, values)                                \
+    X(Operation, activation) X(Operation, callbacks) X(Operation, control) X(Operation, expected)  \
+    X(Operation, operands) X(Operation, site) X(Operation, text)                                   \
+    X(Pending, activation) X(Pending, arguments) X(Pending, before) X(Pending, code)               \
+    X(Pending, control) X(Pending, defined) X(Pending, function) X(Pending, keyword_tags)          \
+    X(Pending, keywords) X(Pending, run) X(Pending, site) X(Pending, starred) X(Pending, tag)      \
+    X(Pending, tags) X(Pending, values)                                                            \
+    X(Modelled, arguments) X(Modelled, before)                                                     \
+    X(Prepared, before) X(Prepared, finish)                                                        \
+    X(Shadow, address) X(Shadow, again) X(Shadow, attribute_values) X(Shadow, attributes)          \
+    X(Shadow, items) X(Shadow, keys) X(Shadow, read) X(Shadow, shape) X(Shadow, values)            \
+    X(FunctionInfo, free_names) X(FunctionInfo, global_names) X(FunctionInfo, is_stepped)          \
+    X(FunctionInfo, positional) X(Site, is_guarded)
+
+#define AS_OFFSET(class, slot) static Py_ssize_t class##_##slot;
+SLOTS(AS_OFFSET)
+#define SLOT(object, name) (*(PyObject **)((char *)(object) + (name)))
+
+/* What `bind` is given: the run, the state of the threads, classes, tables. */
+#define BOUND_NAMES(X)                                                                             \
+    X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow) X(Run)  \
+    X(FunctionInfo) X(Site) X(FUNCTIONS) X(SITES) X(CODES) X(NO_KEYWORDS)
+#define AS_GLOBAL(name) static PyObject *the_##name;
+BOUND_NAMES(AS_GLOBAL)
+
+static PyObject *twins[TWIN_COUNT];
+static PyObject *rests[REST_COUNT];
+static PyObject *kinds[KINDS];
+static PyObject *empty_tuple, *zero, *minus_one;
+static PyObject *name_operation, *name_pending, *name_behind, *name_append;
+static PyObject *builtin_len;
+static PyCFunction list_append;         /* the C function behind `[].append` */
+static PyTypeObject *method_wrapper;    /* the type of `[].__len__` */
+static bool enabled;
+
+static inline void put(PyObject **slot, PyObject *value) /* keeps a reference of its own */
+{
+    PyObject *before = *slot;
+    *slot = Py_NewRef(value);
+    Py_XDECREF(before);
+}
+
+static inline void put_new(PyObject **slot, PyObject *value) /* takes the reference */
+{
+    PyObject *before = *slot;
+    *slot = value;
+    Py_XDECREF(before);
+}
+
+static inline PyObject *twin_does(int which, PyObject *const *given, Py_ssize_t count)
+{
+    return PyObject_Vectorcall(twins[which], given, (size_t)count, NULL);
+}
+
+static inline bool is_scalar(PyObject *value) /* tags.SCALARS */
+{
+    PyTypeObject *type = Py_TYPE(value);
+    return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyBool_Type ||
+           value == Py_None || type == &PyFloat_Type || type == &PyBytes_Type ||
+           type == &PyComplex_Type || type == &PyRange_Type || type == &PyEllipsis_Type;
+}
+
+static inline bool is_pair(PyObject *given)
+{
+    return PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) == 2;
+}
+
+static inline bool is_control(PyObject *given)
+{
+    return PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) > 4;
+}
+
+#define VALUE(pair) PyTuple_GET_ITEM(pair, 0)
+#define TAG(pair) PyTuple_GET_ITEM(pair, 1)
+
+static inline int kind_of(PyObject *tag)
+{
+    return (int)PyLong_AsLong(PyTuple_GET_ITEM(tag, 0));
+}
+
+/* A tag: a kind, where and under which control, and the rest. */
+static inline PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
+                                 Py_ssize_t count)
+{
+    PyObject *made = PyTuple_New(3 + count);
+    if (made == NULL) {
+        return NULL;
+    }
+    PyTuple_SET_ITEM(made, 0, Py_NewRef(kinds[kind]));
+    PyTuple_SET_ITEM(made, 1, Py_NewRef(site));
+    PyTuple_SET_ITEM(made, 2, Py_NewRef(control));
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyTuple_SET_ITEM(made, 3 + i, Py_NewRef(rest[i]));
+    }
+    return made;
+}
+
+#define TAG_WITH(kind, site, control, ...)                                                         \
+    tag_with(kind, site, control, (PyObject *const[]){__VA_ARGS__},                                \
+             sizeof((PyObject *const[]){__VA_ARGS__}) / sizeof(PyObject *))
+
+/* A pair of two new references; NULL if one of them is. */
+static inline PyObject *pair_of(PyObject *value, PyObject *tag)
+{
+    PyObject *made = value != NULL && tag != NULL ? PyTuple_New(2) : NULL;
+    if (made == NULL) {
+        Py_XDECREF(value);
+        Py_XDECREF(tag);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(made, 0, value);
+    PyTuple_SET_ITEM(made, 1, tag);
+    return made;
+}
+
+static inline PyObject *now(void) { return SLOT(the_RUN, Run_time); }
+
+static inline bool tick(Py_ssize_t slot) /* one further: the time, or the number of calls */
+{
+    PyObject *next = PyLong_FromLongLong(PyLong_AsLongLong(SLOT(the_RUN, slot)) + 1);
+    if (next == NULL) {
+        return false;
+    }
+    put_new(&SLOT(the_RUN, slot), next);
+    return true;
+}
+
+/* What a dict has under an address; borrowed. NULL without an exception: nothing. */
+static inline PyObject *by_address(PyObject *dict, const void *address)
+{
+    if (PyDict_GET_SIZE(dict) == 0) {
+        return NULL;
+    }
+    PyObject *key = PyLong_FromVoidPtr((void *)address);
+    if (key == NULL) {
+        return NULL;
+    }
+    PyObject *found = PyDict_GetItemWithError(dict, key);
+    Py_DECREF(key);
+    return found;
+}
+
+static inline PyObject *shadow_of(PyObject *thing)
+{
+    return by_address(SLOT(the_RUN, Run_shadows), thing);
+}
+
+/* What this thread is about to do: the dictionary of HERE. It lives as long as the thread does, and
+ * is looked for anew when the interpreter has another state for the thread. */
+static inline PyObject *here(void)
+{
+    static _Thread_local uint64_t known_thread;
+    static _Thread_local PyObject *known;
+    uint64_t thread = PyThreadState_GetID(PyThreadState_Get());
+    if (known == NULL || thread != known_thread) {
+        PyObject *found = PyObject_GetAttrString(the_HERE, "__dict__");
+        if (found == NULL) {
+            return NULL;
+        }
+        known = found;
+        known_thread = thread;
+        Py_DECREF(found);
+    }
+    return known;
+}
+
+static inline PyObject *of_thread(PyObject *thread, PyObject *name) /* borrowed, never NULL */
+{
+    PyObject *found = PyDict_GetItemWithError(thread, name);
+    return found != NULL ? found : Py_None;
+}
+
+static inline bool forget_pending(PyObject *thread)
+{
+    return of_thread(thread, name_pending) == Py_None ||
+           PyDict_SetItem(thread, name_pending, Py_None) == 0;
+}
+
+/* --- what is out of sight and runs ------------------------------------------------------------ */
+
+typedef struct {
+    PyObject *thread, *operation, *before;
+} Running;
+
+static PyObject *new_operation(PyObject *site, PyObject *control, PyObject *operands);
+static bool begin(Running *running, PyObject *site, PyObject *control, PyObject *operands);
+static bool end(Running *running, bool failed);
+
+static inline bool was_told(const Running *running)
+{
+    return PyList_GET_SIZE(SLOT(running->operation, Operation_callbacks)) > 0;
+}
+
+static PyObject *shape(PyObject *thing);
+static bool hold(PyObject *holder, PyObject *value);
+
+#endif
