@@ -239,8 +239,7 @@ class Modelled:
 def receiver_tag(tag: Tag) -> Tag:
     """The tag of the object that a method is bound to."""
     while tag is not None and tag[0] not in {BOUND, AMBIG} and tag[0] >= ARG:
-        source = tag[3]
-        tag = source if isinstance(source, tuple) else None
+        tag = tag[3]
     if tag is not None and tag[0] == BOUND:
         return tag[3]  # type: ignore[no-any-return]
     return None

@@ -40,7 +40,7 @@ def keep(site: int, control: Control, given: Pair) -> Control:
     """A condition of a comprehension; one that does not hold leaves something out."""
     decided = (*test_and_note(site, control, given), control[6])
     if not holds(decided) and control[6] is not None:
-        control[6].append(decided)
+        RUN.note_dropped(control[6], decided)
     return decided
 
 

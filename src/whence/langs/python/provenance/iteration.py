@@ -364,7 +364,7 @@ def _rounds(
                       dropped)  # fmt: skip
     ended = RUN.ends.get(id(thing))
     if dropped is not None and ended is not None:
-        dropped.append(ended[1])
+        RUN.note_dropped(dropped, ended[1])
 
 
 def nested(inner: Control, outer: Control) -> Control:

@@ -90,17 +90,27 @@ class ShadowRun:
     """All that a run has left: the tags of what objects hold, and the calls."""
 
     __slots__ = (
-        "activations", "behind", "ends", "frames", "has_hidden", "heard", "held", "hiding",
-        "holders", "is_scanned", "kept", "loose", "lost", "made", "modules", "namespaces",
+        "activations", "behind", "dropping", "ends", "frames", "has_hidden", "heard", "held",
+        "hiding", "holders", "is_scanned", "kept", "loose", "lost", "made", "modules", "namespaces",
         "number", "on_enter", "on_leave", "on_out", "on_outside", "passed", "root", "runs",
-        "shadows", "sources", "starting", "threads", "time",
+        "shadows", "sources", "starting", "suspended", "threads", "time",
     )  # fmt: skip
 
     def __init__(self) -> None:
+        self.activations: list[Activation] = []
+        self.dropping: list[list[Tag]] = []
+        self.suspended: list[Activation] = []
+        """Calls of runs before that have not ended: what they still do is forgotten the next time."""
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
+        known = [*self.activations, *self.suspended]
+        self.suspended = [each for each in known if each.end < 0 and each.function is not None]
+        for each in known:
+            each.forget()
+        for tests in self.dropping:
+            tests.clear()
         self.time = 0
         self.number = 0
         self.lost = 0
@@ -127,6 +137,8 @@ class ShadowRun:
         """The variables of rewritten modules, by their number."""
         self.namespaces: dict[int, int] = {}
         """The numbers of modules, by the address of their dictionary."""
+        self.dropping = []
+        """The tests of comprehensions that left something out: each is among the tests itself."""
         self.has_hidden = False
         """Whether something was left with an object whose insides cannot be seen."""
         self.hiding: dict[int, tuple[type, bool]] = {}
@@ -149,7 +161,7 @@ class ShadowRun:
         """Called when something out of sight has ended, which may have written output."""
         self.root = Activation(0, None, None)
         self.root.control = (FRAME, 0, None, None, self.root)
-        self.activations: list[Activation] = [self.root]
+        self.activations = [self.root]
 
     def note_start(self, called: Any, activation: Activation) -> None:
         """If a thread is about to be started: what runs in it hangs below who started it."""
@@ -161,6 +173,12 @@ class ShadowRun:
         """The call that started this thread; the run itself, if none did."""
         thread = threading._active.get(threading.get_ident()) if self.threads else None  # type: ignore[attr-defined]
         return self.threads.get(id(thread), (None, self.root))[1]
+
+    def note_dropped(self, tests: list[Tag], test: Tag) -> None:
+        """Note a test of a comprehension that left something out, or ended it."""
+        if not tests:
+            self.dropping.append(tests)
+        tests.append(test)
 
     def note_run(self, thing: Any, run: Run) -> None:
         """Remember whose a generator or coroutine is, for as long as it lives."""

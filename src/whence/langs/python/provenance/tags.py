@@ -1,7 +1,7 @@
 """Tags: what is remembered of how a value came to be. Activations: the calls that made them.
 
 A tag is an immutable tuple `(kind, site, control, ..., *needs)`, so that a tag once made never
-changes and millions of them are cheap. `needs` are the tags of all that had a say; what stands
+changes and millions of them are cheap; those made in C only read as one. `needs` are the tags of all that had a say; what stands
 before them depends on the kind:
 
 | kind | before the needs | |
@@ -45,6 +45,9 @@ _FIRST_NEED = {
     CONST: 3, OP: 3, LOST: 3, BOUND: 3, TEXT: 4, NEW: 4, INPUT: 4, EXC: 4, WHOLE: 6, ARG: 4, RET: 5,
     LOAD: 7, STORE: 5, PHI: 4, SEL: 4, PART: 5, AMBIG: 4,
 }  # fmt: skip
+
+FORGOTTEN: Control = (FRAME, -1, None, None, None)
+"""The control of a call of a run that is forgotten: what is suspended there may still end."""
 
 SCALARS = frozenset({int, float, bool, str, type(None), complex, bytes, type(...), range})
 """Types whose values have no parts that could change or be marked."""
@@ -158,6 +161,17 @@ class Activation:
             else:
                 parent.calls = [self]
 
+    def forget(self) -> None:
+        """Let go of all: a tag refers to what was there before it, and to calls.
+
+        So there is no way from a tag back to itself but by a call, and the garbage collector,
+        which sees no tags that were made in C, need not look for one.
+        """
+        self.control = FORGOTTEN
+        self.arguments = self.values = self.roots = ()
+        self.tests = self.calls = self.outs = ()
+        self.result = self.value = self.failure = self.sent = self.operation = None
+
     def decided(self, time: int, test: Control) -> None:
         """Note a test that decides whether something is changed."""
         if type(self.tests) is list:
@@ -194,7 +208,7 @@ class Run:
         self.activation: Activation | None = None
         self.number = number
         """The how manieth that was made of its function."""
-        self.dropped: list[Control] = []
+        self.dropped: list[Tag] = []
         """Of a generator expression: the tests that left something out."""
 
 

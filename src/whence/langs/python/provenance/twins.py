@@ -41,6 +41,11 @@ def bind(names: dict[str, Any]) -> None:
         use_native(os.environ.get(PURE) != "python")
 
 
+def tags_in_c() -> int:
+    """How many tags there are that were made in C; all others are tuples."""
+    return _tagging.tag_count() if HAS_NATIVE else 0
+
+
 def use_native(on: bool) -> bool:
     """Whether the twins in C work, from now on; gives whether they did. For tests."""
     return _tagging.enable(on) if HAS_NATIVE else False

@@ -16,15 +16,15 @@ static bool is_rewritten(PyObject *function)
 /* The tag of the object that a method is bound to; borrowed. */
 static PyObject *receiver_tag(PyObject *tag)
 {
-    while (tag != Py_None && PyTuple_CheckExact(tag)) {
+    while (tag != Py_None) {
         int kind = kind_of(tag);
         if (kind == BOUND) {
-            return PyTuple_GET_ITEM(tag, 3);
+            return field(tag, 3);
         }
         if (kind == AMBIG || kind < ARG) {
             return Py_None;
         }
-        tag = PyTuple_GET_ITEM(tag, 3);
+        tag = field(tag, 3);
     }
     return Py_None;
 }
@@ -487,7 +487,8 @@ static bool left(PyObject *activation, PyObject *thread)
         }
         Py_DECREF(pair);
     }
-    else if (PyLong_AsLong(PyTuple_GET_ITEM(SLOT(activation, Activation_control), 1)) == 0) {
+    else if (is_control(SLOT(activation, Activation_control)) &&
+             site_of(SLOT(activation, Activation_control)) == 0) {
         PyObject *loose =
             TAG_WITH(OP, zero, Py_None, result, SLOT(the_RUN, Run_loose));
         if (loose == NULL) {

@@ -197,8 +197,7 @@ static PyObject *tested(PyObject *const *given, Py_ssize_t count)
     int truth = why != NULL ? PyObject_IsTrue(value) : -1;
     PyObject *made = NULL;
     if (truth >= 0) {
-        made = TAG_WITH(CTL, site, control, why, PyTuple_GET_ITEM(control, 4),
-                        truth ? Py_True : Py_False);
+        made = test_tag(site, control, why, truth);
     }
     Py_XDECREF(why);
     return made;
@@ -235,7 +234,7 @@ static PyObject *test_and_note(PyObject *self, PyObject *const *given, Py_ssize_
     if (made == NULL) {
         return PyErr_Occurred() ? NULL : twin_does(T_test_and_note, given, count);
     }
-    if (!decided(PyTuple_GET_ITEM(made, 4), made)) {
+    if (!decided(field(made, 4), made)) {
         Py_CLEAR(made);
     }
     return made;

@@ -111,7 +111,7 @@ static int add(Seen *seen, const void *address)
  * new one, or only counted. */
 typedef struct {
     PyObject *known;  /* compared with; NULL: not */
-    PyObject *made;   /* written into; NULL: not */
+    PyObject **made;  /* written into, behind the head; NULL: not */
     Py_ssize_t count;
     long long since;
     bool same;
@@ -126,13 +126,13 @@ static inline void walk_tag(Walk *walk, PyObject *tag)
     }
     Py_ssize_t place = WHOLE_HEAD + walk->count++;
     if (walk->known != NULL) {
-        walk->same = walk->same && place < PyTuple_GET_SIZE(walk->known) &&
-                     PyTuple_GET_ITEM(walk->known, place) == tag;
+        walk->same = walk->same && place < fields_of(walk->known) &&
+                     field(walk->known, place) == tag;
     }
-    if (walk->made != NULL && place < PyTuple_GET_SIZE(walk->made)) {
-        PyTuple_SET_ITEM(walk->made, place, Py_NewRef(tag));
+    if (walk->made != NULL) {
+        walk->made[place - 3] = tag;
         if (kind_of(tag) == STORE) {
-            long long time = PyLong_AsLongLong(PyTuple_GET_ITEM(tag, 4));
+            long long time = PyLong_AsLongLong(field(tag, 4));
             walk->since = walk->since < 0 || time < walk->since ? time : walk->since;
         }
     }
@@ -165,16 +165,29 @@ static void walk_tags(Walk *walk, PyObject *shadow)
     walk_dict(walk, SLOT(shadow, Shadow_attributes));
 }
 
-static PyObject *whole_with(PyObject *shadow, PyObject *since, Py_ssize_t count)
+/* A new tag of all that a shadow says; borrowed, from the shadow. */
+static PyObject *read_anew(PyObject *shadow, Py_ssize_t count)
 {
-    PyObject *made = PyTuple_New(WHOLE_HEAD + count);
+    PyObject *few[FEW], **rest = few, *made = NULL;
+    if (count + WHOLE_HEAD > FEW && (rest = PyMem_New(PyObject *, count + WHOLE_HEAD)) == NULL) {
+        return PyErr_NoMemory();
+    }
+    Walk walk = {.made = rest, .since = -1};
+    walk_tags(&walk, shadow);
+    PyObject *since = PyLong_FromLongLong(walk.since < 0 ? 0 : walk.since);
+    if (since != NULL) {
+        rest[0] = since;
+        rest[1] = now();
+        rest[2] = SLOT(shadow, Shadow_address);
+        made = tag_with(WHOLE, zero, Py_None, rest, 3 + count);
+        Py_DECREF(since);
+    }
+    if (rest != few) {
+        PyMem_Free(rest);
+    }
     if (made != NULL) {
-        PyTuple_SET_ITEM(made, 0, Py_NewRef(kinds[WHOLE]));
-        PyTuple_SET_ITEM(made, 1, Py_NewRef(zero));
-        PyTuple_SET_ITEM(made, 2, Py_NewRef(Py_None));
-        PyTuple_SET_ITEM(made, 3, Py_XNewRef(since));
-        PyTuple_SET_ITEM(made, 4, Py_NewRef(now()));
-        PyTuple_SET_ITEM(made, 5, Py_NewRef(SLOT(shadow, Shadow_address)));
+        put(&SLOT(shadow, Shadow_read), made);
+        put_new(&SLOT(shadow, Shadow_again), made);
     }
     return made;
 }
@@ -185,32 +198,16 @@ static PyObject *whole_of(PyObject *shadow)
     PyObject *read = SLOT(shadow, Shadow_read);
     Walk walk = {.known = read != Py_None ? read : NULL, .same = true};
     walk_tags(&walk, shadow);
-    if (walk.known == NULL || !walk.same ||
-        WHOLE_HEAD + walk.count != PyTuple_GET_SIZE(walk.known)) {
-        PyObject *made = whole_with(shadow, NULL, walk.count);
-        if (made == NULL) {
-            return NULL;
-        }
-        walk = (Walk){.made = made, .since = -1};
-        walk_tags(&walk, shadow);
-        PyObject *since = PyLong_FromLongLong(walk.since < 0 ? 0 : walk.since);
-        if (since == NULL) {
-            Py_DECREF(made);
-            return NULL;
-        }
-        PyTuple_SET_ITEM(made, 3, since);
-        put(&SLOT(shadow, Shadow_read), made);
-        put_new(&SLOT(shadow, Shadow_again), made);
-        return made;
+    if (walk.known == NULL || !walk.same || WHOLE_HEAD + walk.count != fields_of(read)) {
+        return read_anew(shadow, walk.count);
     }
-    PyObject *again = SLOT(shadow, Shadow_again);
-    PyObject *then = PyTuple_GET_ITEM(again, 4);
+    PyObject *again = SLOT(shadow, Shadow_again), *then = field(again, 4);
     if (then == now() || PyLong_AsLongLong(then) == PyLong_AsLongLong(now())) {
         return again;
     }
-    PyObject *made = whole_with(shadow, PyTuple_GET_ITEM(read, 3), 1);
+    PyObject *made = TAG_WITH(WHOLE, zero, Py_None, field(read, 3), now(),
+                              SLOT(shadow, Shadow_address), read);
     if (made != NULL) {
-        PyTuple_SET_ITEM(made, WHOLE_HEAD, Py_NewRef(read));
         put_new(&SLOT(shadow, Shadow_again), made);
     }
     return made;

@@ -2,11 +2,11 @@
  *
  * Each function here does what the Python function of the same name does, on the ways that most
  * calls take, and leaves all else to that function (`twin_does`), before anything was done. So the
- * Python functions are the meaning, and work alone where there is no compiler. A tag is a tuple
- * here as there; classes are those of tags.py, state.py and shadows.py, whose slots are read where
- * the interpreter keeps them.
+ * Python functions are the meaning, and work alone where there is no compiler. Classes are those
+ * of tags.py, state.py and shadows.py, whose slots are read where the interpreter keeps them.
  *
  *   whole.c      the module: what is bound to what, and the table of functions
+ *   tags.c       a tag in little memory
  *   shadows.c    what objects hold, and all that operands hold
  *   operators.c  operators, tests and choices
  *   places.c     attributes and items
@@ -120,35 +120,57 @@ static inline bool is_pair(PyObject *given)
     return PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) == 2;
 }
 
-static inline bool is_control(PyObject *given)
-{
-    return PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) > 4;
-}
-
 #define VALUE(pair) PyTuple_GET_ITEM(pair, 0)
 #define TAG(pair) PyTuple_GET_ITEM(pair, 1)
 
+/* --- tags ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    uint8_t kind;
+    uint8_t truth;  /* of a test: 1 it did not hold, 2 it did; else 0 */
+    uint16_t count; /* of what stands in `rest`: the control, and all else */
+    uint32_t site;
+    PyObject *rest[];
+} Tag;
+
+static PyTypeObject TagType;
+
 static inline int kind_of(PyObject *tag)
 {
-    return (int)PyLong_AsLong(PyTuple_GET_ITEM(tag, 0));
+    return Py_IS_TYPE(tag, &TagType) ? ((Tag *)tag)->kind
+                                     : (int)PyLong_AsLong(PyTuple_GET_ITEM(tag, 0));
+}
+
+static inline long site_of(PyObject *tag)
+{
+    return Py_IS_TYPE(tag, &TagType) ? (long)((Tag *)tag)->site
+                                     : PyLong_AsLong(PyTuple_GET_ITEM(tag, 1));
+}
+
+/* How many fields a tag has, as a tuple; a test's outcome is not counted. */
+static inline Py_ssize_t fields_of(PyObject *tag)
+{
+    return Py_IS_TYPE(tag, &TagType) ? 2 + ((Tag *)tag)->count : PyTuple_GET_SIZE(tag);
+}
+
+/* A field from the third on; borrowed. */
+static inline PyObject *field(PyObject *tag, Py_ssize_t place)
+{
+    return Py_IS_TYPE(tag, &TagType) ? ((Tag *)tag)->rest[place - 2]
+                                     : PyTuple_GET_ITEM(tag, place);
+}
+
+static inline bool is_control(PyObject *given)
+{
+    return Py_IS_TYPE(given, &TagType)
+               ? ((Tag *)given)->kind >= CTL
+               : PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) > 4;
 }
 
 /* A tag: a kind, where and under which control, and the rest. */
-static inline PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
-                                 Py_ssize_t count)
-{
-    PyObject *made = PyTuple_New(3 + count);
-    if (made == NULL) {
-        return NULL;
-    }
-    PyTuple_SET_ITEM(made, 0, Py_NewRef(kinds[kind]));
-    PyTuple_SET_ITEM(made, 1, Py_NewRef(site));
-    PyTuple_SET_ITEM(made, 2, Py_NewRef(control));
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyTuple_SET_ITEM(made, 3 + i, Py_NewRef(rest[i]));
-    }
-    return made;
-}
+static PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
+                          Py_ssize_t count);
 
 #define TAG_WITH(kind, site, control, ...)                                                         \
     tag_with(kind, site, control, (PyObject *const[]){__VA_ARGS__},                                \

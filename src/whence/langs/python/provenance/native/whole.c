@@ -2,6 +2,8 @@
 
 #include "tagging.h"
 
+#include "tags.c"
+
 #include "shadows.c"
 
 #include "operators.c"
@@ -124,6 +126,7 @@ static PyMethodDef FUNCTIONS[] = {
     {"bind", bind, METH_O, NULL},
     {"enable", enable, METH_O, NULL},
     {"twin_of", twin_of, METH_O, NULL},
+    {"tag_count", tag_count, METH_NOARGS, NULL},
     FAST("operator", operator),
     FAST("augment", augment),
     FAST("unary", unary),
@@ -183,7 +186,7 @@ PyMODINIT_FUNC PyInit__tagging(void)
     name_pending = PyUnicode_InternFromString("pending");
     name_behind = PyUnicode_InternFromString("behind");
     name_append = PyUnicode_InternFromString("append");
-    if (PyErr_Occurred() || PyType_Ready(&OperatorType) < 0 || !find_builtins()) {
+    if (PyErr_Occurred() || PyType_Ready(&OperatorType) < 0 || PyType_Ready(&TagType) < 0 || !find_builtins()) {
         return NULL;
     }
     return PyModule_Create(&MODULE);
