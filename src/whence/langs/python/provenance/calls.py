@@ -66,7 +66,7 @@ from whence.langs.python.provenance.twins import twin
 CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
 
-_DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag]]] = {}
+DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag]]] = {}
 _STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 NO_KEYWORDS: dict[str, Pair] = {}
 _NO_TAGS: dict[str, Tag] = {}
@@ -99,9 +99,9 @@ class _Definition:
         named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
         if any(each is not None for each in self.tags):
             address = id(function)
-            forget = weakref.ref(function, lambda _: _DEFAULTS.pop(address, None))
+            forget = weakref.ref(function, lambda _: DEFAULTS.pop(address, None))
             tags = dict(zip(named, self.tags[count:], strict=False))
-            _DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags)
+            DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags)
         return function
 
 
@@ -457,6 +457,7 @@ def roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
     return tuple(found)
 
 
+@twin
 def bind_arguments(
     info: FunctionInfo, pending: Pending, values: tuple[Any, ...], control: Control
 ) -> list[Tag]:
@@ -465,7 +466,7 @@ def bind_arguments(
     stars = pending.starred
     if len(given) == len(info.positional) == len(values):
         return [(ARG, site, control, tag, *stars) for tag in given]
-    found = _DEFAULTS.get(id(pending.defined))
+    found = DEFAULTS.get(id(pending.defined))
     defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
     tags: list[Tag] = []
     count = len(info.positional)

@@ -333,6 +333,7 @@ def entry_pairs(site: int, control: Control, owner: Pair) -> list[tuple[Pair, Pa
 # --- loops ---------------------------------------------------------------------------------------
 
 
+@twin
 def each(
     site: int, control: Control, owner: Pair, dropped: list[Control] | None
 ) -> Iterator[tuple[Pair, Control]]:
@@ -358,10 +359,11 @@ def _rounds(
 ) -> Iterator[tuple[Pair, Control]]:
     thing, tag = owner
     has_places = isinstance(thing, (list, tuple, dict, set, frozenset, deque))
+    rest = () if dropped is None else (dropped,)
     for given in pairs:
         why = shape_of(thing) if has_places else given[1]
-        yield given, (CTL, site, control, (OP, site, control, tag, why), control[4], True,
-                      dropped)  # fmt: skip
+        needs = (OP, site, control, tag, why)
+        yield given, (CTL, site, control, needs, control[4], True, *rest)
     ended = RUN.ends.get(id(thing))
     if dropped is not None and ended is not None:
         RUN.note_dropped(dropped, ended[1])
@@ -449,6 +451,7 @@ def spread_out(site: int, control: Control, elements: tuple[Any, ...]) -> Spread
     return made
 
 
+@twin
 def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:
     """`a, *b, c = owner`."""
     thing = owner[0]

@@ -333,6 +333,7 @@ def opaque_in_frame(site: int, control: Control, *needs: Tag) -> Tag:
     return (OP, site, control, *found)
 
 
+@twin
 def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:
     """A variable of a module."""
     shadow = RUN.modules.get(module)
@@ -340,7 +341,7 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
         return value, imported(site, control, name, value)  # perhaps `from module import *`
     if shadow.attribute_values[name] is not value:  # set by code out of sight
         return value, (OP, site, control, RUN.passed, RUN.loose)
-    return value, (LOAD, site, control, shadow.attributes[name], RUN.time, ("module", module), name)
+    return value, (LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name)
 
 
 def imported(site: int, control: Control, name: str, value: Any) -> Tag:

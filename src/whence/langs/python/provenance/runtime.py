@@ -147,13 +147,15 @@ class Switch:
 
 twins.bind({
     "RUN": RUN, "HERE": HERE, "FUNCTIONS": FUNCTIONS, "SITES": SITES, "CODES": calls.CODES,
-    "NO_KEYWORDS": calls.NO_KEYWORDS, "Run": ShadowRun, "Activation": Activation,
-    "Operation": Operation, "Pending": Pending, "Modelled": calls.Modelled, "Prepared": Prepared,
-    "Shadow": Shadow, "FunctionInfo": FunctionInfo, "Site": Site,
-    "note_failure": operations.note_failure, "read_attribute": places.read_attribute,
-    "read_item": places.read_item, "wrote_attribute": places.wrote_attribute,
+    "DEFAULTS": calls.DEFAULTS, "NO_KEYWORDS": calls.NO_KEYWORDS, "Run": ShadowRun,
+    "Activation": Activation, "Operation": Operation, "Pending": Pending,
+    "Modelled": calls.Modelled, "Prepared": Prepared, "Shadow": Shadow,
+    "FunctionInfo": FunctionInfo, "Site": Site,
+    "note_failure": operations.note_failure, "told": operations.told,
+    "read_attribute": places.read_attribute, "read_item": places.read_item,
+    "wrote_attribute": places.wrote_attribute, "store_attribute": places.store_attribute,
     "item_tag": places.item_tag, "finish_function": calls.finish_function,
-    "bind_arguments": calls.bind_arguments, "nearest": calls.nearest, "roots": calls.roots,
+    "nearest": calls.nearest, "roots": calls.roots,
 })  # fmt: skip
 SWITCH = Switch()
 _LOADED = models  # it registers itself

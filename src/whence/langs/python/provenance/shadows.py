@@ -52,6 +52,9 @@ _READ_THROUGH = frozenset({
     AsyncGeneratorType, slice,
 })  # fmt: skip
 _BY_IDENTITY = object()
+_TELLING = (*_SEQUENCES, dict, *_SETS, *_SHARED)
+"""What tells itself what it holds, when that is stored, or is shared by all."""
+Slots = list[tuple[str, MemberDescriptorType]]
 _DEEP = 4
 
 
@@ -128,6 +131,7 @@ def is_container(value: Any) -> bool:
     return type(value) not in SCALARS
 
 
+@twin
 def hides(thing: Any) -> bool:
     """Whether code out of sight may keep things in an object where they cannot be read."""
     kind = type(thing)
@@ -152,6 +156,7 @@ def _is_own(kind: type) -> bool:
     return module is not None and id(module.__dict__) in RUN.namespaces
 
 
+@twin
 def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> None:
     """Note that an object may have kept any of these operands, or something made of them.
 
@@ -188,6 +193,7 @@ def held(holder: Any, value: Any) -> None:
         RUN.held.append(id(value))
 
 
+@twin
 def part_of(
     site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
     needs: tuple[Tag, ...] = (),
@@ -205,7 +211,7 @@ def held_out_of_sight(thing: Any) -> None:
 
     What has items or attributes tells itself what it holds, when that is stored.
     """
-    if isinstance(thing, (*_SEQUENCES, dict, *_SETS, *_SHARED)) or type(thing) in SCALARS:
+    if isinstance(thing, _TELLING) or type(thing) in SCALARS:
         return
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and shadow.attributes:
@@ -220,6 +226,7 @@ def held_out_of_sight(thing: Any) -> None:
 _MOST = 200_000
 
 
+@twin
 def scan(roots: Iterable[Any]) -> None:
     """Note what holds what among objects that were there before anything was shadowed."""
     pending = [each for each in roots if type(each) not in SCALARS]
@@ -259,14 +266,26 @@ def attributes_of(thing: Any) -> dict[str, Any]:
     except (AttributeError, TypeError):
         found = {}
     held_here = dict(found) if type(found) is dict else {}
-    for kind in type(thing).__mro__:
-        for name, descriptor in kind.__dict__.items():
-            if type(descriptor) is MemberDescriptorType and kind.__module__ != "builtins":
-                try:
-                    held_here[name] = descriptor.__get__(thing)
-                except AttributeError:
-                    continue
+    for name, slot in _slots_of(type(thing)):
+        try:
+            held_here[name] = slot.__get__(thing)
+        except AttributeError:
+            continue
     return held_here
+
+
+def _slots_of(kind: type) -> Slots:
+    order = kind.__mro__
+    known = RUN.slots.get(id(kind))
+    if known is None or known[0] is not order:
+        found = [
+            (name, each)
+            for base in order
+            for name, each in base.__dict__.items()
+            if type(each) is MemberDescriptorType and base.__module__ != "builtins"
+        ]
+        known = RUN.slots[id(kind)] = (order, found)
+    return known[1]
 
 
 # --- making shadows ------------------------------------------------------------------------------
@@ -349,29 +368,15 @@ class Candidates:
         """The tag of what they had a say in; one for all, since they may be many."""
         self._found: dict[int, list[Tag]] | None = None
 
-    def _by_identity(self) -> dict[int, list[Tag]]:
-        if self._found is None:
-            self._found = {}
-            for value, tag in self.operands:
-                self._add(value, tag, 2, set())
-        return self._found
-
-    def _add(self, value: Any, tag: Tag, depth: int, seen: set[int]) -> None:
-        assert self._found is not None
-        self._found.setdefault(id(value), []).append(tag)
-        shadow = shadow_of(value) if type(value) not in SCALARS else None
-        if shadow is None or not depth or id(value) in seen:
-            return
-        seen.add(id(value))
-        for part, part_tag in list(shadow.parts()):
-            self._add(part, part_tag, depth - 1, seen)
-
     def tag(self, value: Any, *, selects: bool = False) -> Tag:
         """The tag of a value: a copy of the one it is identical to, if that says anything."""
         made = self.made
-        hits = list({id(each): each for each in self._by_identity().get(id(value), ())}.values())
-        if not hits:
+        if self._found is None:
+            self._found = by_identity(self.operands)
+        found = self._found.get(id(value))
+        if found is None:
             return made
+        hits = list({id(each): each for each in found}.values())
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
         shared = type(value) in SCALARS or isinstance(value, _SHARED)
         telling = not shared and not (type(value) is tuple and not value)
@@ -379,6 +384,25 @@ class Candidates:
             return (SEL, self.site, self.control, hits[0], made)
         choices = tuple(hits) if telling or selects else (*hits, made)
         return (AMBIG, self.site, self.control, choices, made)
+
+
+@twin
+def by_identity(operands: tuple[Pair, ...]) -> dict[int, list[Tag]]:
+    """The tags of operands and of what they hold, two levels deep, by the addresses of values."""
+    found: dict[int, list[Tag]] = {}
+
+    def add(value: Any, tag: Tag, depth: int, seen: set[int]) -> None:
+        found.setdefault(id(value), []).append(tag)
+        shadow = shadow_of(value) if type(value) not in SCALARS else None
+        if shadow is None or not depth or id(value) in seen:
+            return
+        seen.add(id(value))
+        for part, part_tag in list(shadow.parts()):
+            add(part, part_tag, depth - 1, seen)
+
+    for value, tag in operands:
+        add(value, tag, 2, set())
+    return found
 
 
 @twin

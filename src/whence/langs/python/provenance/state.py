@@ -93,14 +93,14 @@ class ShadowRun:
         "activations", "behind", "dropping", "ends", "frames", "has_hidden", "heard", "held",
         "hiding", "holders", "is_scanned", "kept", "loose", "lost", "made", "modules", "namespaces",
         "number", "on_enter", "on_leave", "on_out", "on_outside", "passed", "root", "runs",
-        "shadows", "sources", "starting", "suspended", "threads", "time",
+        "shadows", "slots", "sources", "starting", "suspended", "threads", "time",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.activations: list[Activation] = []
         self.dropping: list[list[Tag]] = []
         self.suspended: list[Activation] = []
-        """Calls of runs before that have not ended: what they still do is forgotten the next time."""
+        """Calls of runs before that have not ended: what they still do is forgotten later."""
         self.reset()
 
     def reset(self) -> None:
@@ -143,6 +143,8 @@ class ShadowRun:
         """Whether something was left with an object whose insides cannot be seen."""
         self.hiding: dict[int, tuple[type, bool]] = {}
         """Types, with whether what their instances hold may be out of sight."""
+        self.slots: dict[int, tuple[tuple[type, ...], Any]] = {}
+        """The order of the bases of a type, by its address, with the slots that they have."""
         self.behind: dict[int, tuple[Any, dict[int, Any]]] = {}
         """Objects that hide what they hold, with others of that kind which they were given."""
         self.kept: dict[int, Any] = {}

@@ -1,8 +1,8 @@
 """Tags: what is remembered of how a value came to be. Activations: the calls that made them.
 
 A tag is an immutable tuple `(kind, site, control, ..., *needs)`, so that a tag once made never
-changes and millions of them are cheap; those made in C only read as one. `needs` are the tags of all that had a say; what stands
-before them depends on the kind:
+changes and millions of them are cheap; one that was made in C only reads as a tuple. `needs` are
+the tags of all that had a say; what stands before them depends on the kind:
 
 | kind | before the needs | |
 |---|---|---|

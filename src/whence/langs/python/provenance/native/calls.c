@@ -29,6 +29,24 @@ static PyObject *receiver_tag(PyObject *tag)
     return Py_None;
 }
 
+/* The values of arguments by name go into a dict; gives a dict of their tags. */
+static PyObject *split_keywords(PyObject *given, PyObject *values)
+{
+    Py_ssize_t place = 0;
+    PyObject *name, *pair, *tags;
+    if (PyDict_GET_SIZE(given) == 0) {
+        return Py_NewRef(the_NO_KEYWORDS);
+    }
+    tags = values != NULL ? PyDict_New() : NULL;
+    while (tags != NULL && PyDict_Next(given, &place, &name, &pair)) {
+        if (PyDict_SetItem(values, name, VALUE(pair)) < 0 ||
+            PyDict_SetItem(tags, name, TAG(pair)) < 0) {
+            Py_CLEAR(tags);
+        }
+    }
+    return tags;
+}
+
 /* A call of a rewritten function that is about to begin; `receiver`: of a method, or NULL. */
 static PyObject *pending_call(PyObject *const *given, PyObject *function, PyObject *receiver)
 {
@@ -36,11 +54,13 @@ static PyObject *pending_call(PyObject *const *given, PyObject *function, PyObje
     PyTypeObject *type = (PyTypeObject *)the_Pending;
     Py_ssize_t extra = receiver != NULL, count = PyTuple_GET_SIZE(arguments) + extra;
     PyObject *values = PyList_New(count), *tags = PyList_New(count), *keywords = PyDict_New();
-    PyObject *made = values && tags && keywords && thread ? type->tp_alloc(type, 0) : NULL;
+    PyObject *named = split_keywords(given[4], keywords);
+    PyObject *made = values && tags && keywords && named && thread ? type->tp_alloc(type, 0) : NULL;
     if (made == NULL) {
         Py_XDECREF(values);
         Py_XDECREF(tags);
         Py_XDECREF(keywords);
+        Py_XDECREF(named);
         return NULL;
     }
     if (receiver != NULL) {
@@ -55,7 +75,7 @@ static PyObject *pending_call(PyObject *const *given, PyObject *function, PyObje
     SLOT(made, Pending_values) = values;
     SLOT(made, Pending_tags) = tags;
     SLOT(made, Pending_keywords) = keywords;
-    SLOT(made, Pending_keyword_tags) = Py_NewRef(the_NO_KEYWORDS);
+    SLOT(made, Pending_keyword_tags) = named;
     SLOT(made, Pending_function) = Py_NewRef(VALUE(called));
     SLOT(made, Pending_defined) = Py_NewRef(function);
     SLOT(made, Pending_code) = Py_NewRef(PyFunction_GET_CODE(function));
@@ -139,12 +159,93 @@ static PyObject *append_to(PyObject *const *given, PyObject *pair)
     return pair_of(Py_NewRef(Py_None), tag_with(CONST, given[0], given[1], NULL, 0));
 }
 
+/* `isinstance(value, kind)`, which may ask the program's own code. */
+static PyObject *is_instance(PyObject *const *given, PyObject *value, PyObject *kind)
+{
+    Running running;
+    if (!begin(&running, given[0], given[1], given[3])) {
+        return NULL;
+    }
+    int answer = PyObject_IsInstance(VALUE(value), VALUE(kind));
+    if (!end(&running, answer < 0)) {
+        return NULL;
+    }
+    PyObject *truth = PyBool_FromLong(answer), *tag;
+    if (was_told(&running)) {
+        PyObject *tags = PyTuple_Pack(2, TAG(value), TAG(kind));
+        PyObject *arguments[] = {running.operation, truth, tags};
+        tag = tags != NULL ? PyObject_Vectorcall(rests[R_told], arguments, 3, NULL) : NULL;
+        Py_XDECREF(tags);
+    }
+    else {
+        tag = TAG_WITH(OP, given[0], given[1], TAG(value), TAG(kind));
+    }
+    Py_DECREF(running.operation);
+    return pair_of(truth, tag);
+}
+
+/* Methods of plain values that do not simply give a plain value: they read or give containers, or
+ * ask for a codec, or of what they give it is known where it stood before. */
+static const char *const NOT_SIMPLE[] = {
+    "join", "format", "format_map", "split", "rsplit", "splitlines", "partition", "rpartition",
+    "as_integer_ratio", "encode", "decode", "ljust", "rjust", "center", "strip", "lstrip", "rstrip",
+    "upper", "lower", "title", "capitalize",
+};
+
+static bool is_simple(PyObject *function, PyObject *arguments)
+{
+    PyObject *owner = PyCFunction_GET_SELF(function);
+    if (owner == NULL || owner == Py_None || !is_scalar(owner)) {
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
+        if (!is_scalar(VALUE(PyTuple_GET_ITEM(arguments, i)))) {
+            return false;
+        }
+    }
+    const char *name = ((PyCFunctionObject *)function)->m_ml->ml_name;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(NOT_SIMPLE); i++) {
+        if (strcmp(name, NOT_SIMPLE[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum { MOST_SIMPLE = 4 };
+
+/* A method of a plain value with plain arguments. It changes nothing and calls no code of the
+ * program's: should it fail, the twin does it again. */
+static PyObject *simple_method(PyObject *const *given)
+{
+    PyObject *arguments = given[3], *values[MOST_SIMPLE], *rest[MOST_SIMPLE + 1];
+    Py_ssize_t count = PyTuple_GET_SIZE(arguments);
+    if (count > MOST_SIMPLE || !is_simple(VALUE(given[2]), arguments)) {
+        return NULL;
+    }
+    rest[0] = receiver_tag(TAG(given[2]));
+    for (Py_ssize_t i = 0; i < count; i++) {
+        values[i] = VALUE(PyTuple_GET_ITEM(arguments, i));
+        rest[1 + i] = TAG(PyTuple_GET_ITEM(arguments, i));
+    }
+    PyObject *value = PyObject_Vectorcall(VALUE(given[2]), values, (size_t)count, NULL);
+    if (value == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return pair_of(value, tag_with(OP, given[0], given[1], rest, 1 + count));
+}
+
 /* What a builtin gives that is done here; NULL without an exception: it is not. */
 static PyObject *of_builtin(PyObject *const *given)
 {
     PyObject *function = VALUE(given[2]), *arguments = given[3];
-    if (PyTuple_GET_SIZE(arguments) != 1) {
-        return NULL;
+    if (function == builtin_isinstance && PyTuple_GET_SIZE(arguments) == 2) {
+        return is_instance(given, PyTuple_GET_ITEM(arguments, 0), PyTuple_GET_ITEM(arguments, 1));
+    }
+    PyObject *simple = simple_method(given);
+    if (simple != NULL || PyErr_Occurred() || PyTuple_GET_SIZE(arguments) != 1) {
+        return simple;
     }
     if (function == builtin_len) {
         return length_of(given, PyTuple_GET_ITEM(arguments, 0));
@@ -165,10 +266,16 @@ static bool are_pairs(PyObject *arguments)
     return true;
 }
 
+/* Arguments by name, none of which came out of something starred. */
+static bool are_plain_keywords(PyObject *keywords)
+{
+    return keywords == the_NO_KEYWORDS || PyDict_CheckExact(keywords);
+}
+
 static PyObject *prepare(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    if (!enabled || count != 5 || given[4] != the_NO_KEYWORDS || !is_pair(given[2]) ||
+    if (!enabled || count != 5 || !are_plain_keywords(given[4]) || !is_pair(given[2]) ||
         !PyTuple_CheckExact(given[3]) || !is_control(given[1]) || !are_pairs(given[3])) {
         return twin_does(T_prepare, given, count);
     }
@@ -182,7 +289,7 @@ static PyObject *prepare(PyObject *self, PyObject *const *given, Py_ssize_t coun
     if (PyErr_Occurred()) {
         return NULL;
     }
-    if (PyCFunction_CheckExact(function)) {
+    if (PyCFunction_CheckExact(function) && given[4] == the_NO_KEYWORDS) {
         PyObject *made = of_builtin(given);
         if (made != NULL || PyErr_Occurred()) {
             return made != NULL ? modelled(made) : NULL;
@@ -322,30 +429,67 @@ static bool is_guarded(PyObject *parent, PyObject *pending)
             truth_of(SLOT(PyList_GET_ITEM(the_SITES, site), Site_is_guarded)));
 }
 
-/* The tags of the arguments, as a new list or tuple. */
-static PyObject *bound(PyObject *info, PyObject *pending, PyObject *values, PyObject *control)
+/* The tags of a function's defaults, as they were when it was defined; borrowed. */
+static PyObject *defaults_of(PyObject *pending)
 {
-    PyObject *tags = SLOT(pending, Pending_tags);
-    Py_ssize_t count = PyTuple_GET_SIZE(values);
-    if (!PyList_CheckExact(tags) || PyList_GET_SIZE(tags) != count ||
-        PyTuple_GET_SIZE(SLOT(info, FunctionInfo_positional)) != count ||
-        PyTuple_GET_SIZE(SLOT(pending, Pending_starred)) != 0) {
-        PyObject *given[] = {info, pending, values, control};
-        PyObject *list = PyObject_Vectorcall(rests[R_bind_arguments], given, 4, NULL);
-        PyObject *made = list != NULL ? PyList_AsTuple(list) : NULL;
-        Py_XDECREF(list);
-        return made;
+    PyObject *found = by_address(the_DEFAULTS, SLOT(pending, Pending_defined));
+    return found != NULL ? PyTuple_GET_ITEM(found, 1) : empty_tuple;
+}
+
+/* What a parameter is given: by its place, by its name, or its default; borrowed. */
+static PyObject *tag_for(PyObject *info, PyObject *pending, PyObject *defaults, Py_ssize_t place)
+{
+    PyObject *tags = SLOT(pending, Pending_tags), *positional = SLOT(info, FunctionInfo_positional);
+    PyObject *named = SLOT(pending, Pending_keyword_tags);
+    if (place < PyList_GET_SIZE(tags)) {
+        return PyList_GET_ITEM(tags, place);
     }
-    PyObject *made = PyTuple_New(count);
-    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
-        PyObject *tag =
-            TAG_WITH(ARG, SLOT(pending, Pending_site), control, PyList_GET_ITEM(tags, i));
+    if (PyDict_GET_SIZE(named) > 0) {
+        PyObject *found = PyDict_GetItemWithError(named, PyTuple_GET_ITEM(positional, place));
+        if (found != NULL) {
+            return found;
+        }
+    }
+    place -= PyTuple_GET_SIZE(positional) - PyTuple_GET_SIZE(defaults);
+    return place >= 0 ? PyTuple_GET_ITEM(defaults, place) : Py_None;
+}
+
+/* calls.bind_arguments, of a function that takes no rest and is given nothing starred. */
+static PyObject *bind_arguments(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 4) {
+        return twin_does(T_bind_arguments, given, count);
+    }
+    PyObject *info = given[0], *pending = given[1], *control = given[3];
+    Py_ssize_t wanted = PyTuple_GET_SIZE(SLOT(info, FunctionInfo_positional));
+    if (SLOT(info, FunctionInfo_has_rest) == Py_True ||
+        SLOT(info, FunctionInfo_has_named_rest) == Py_True ||
+        PyTuple_GET_SIZE(SLOT(info, FunctionInfo_keyword_only)) != 0 ||
+        PyTuple_GET_SIZE(SLOT(pending, Pending_starred)) != 0 ||
+        PyList_GET_SIZE(SLOT(pending, Pending_tags)) > wanted) {
+        return twin_does(T_bind_arguments, given, count);
+    }
+    PyObject *defaults = defaults_of(pending), *made = PyList_New(wanted);
+    for (Py_ssize_t i = 0; made != NULL && i < wanted; i++) {
+        PyObject *tag = TAG_WITH(ARG, SLOT(pending, Pending_site), control,
+                                 tag_for(info, pending, defaults, i));
         if (tag == NULL) {
             Py_CLEAR(made);
             break;
         }
-        PyTuple_SET_ITEM(made, i, tag);
+        PyList_SET_ITEM(made, i, tag);
     }
+    return made;
+}
+
+/* The tags of the arguments; a new tuple. */
+static PyObject *bound(PyObject *info, PyObject *pending, PyObject *values, PyObject *control)
+{
+    PyObject *given[] = {info, pending, values, control};
+    PyObject *list = bind_arguments(NULL, given, 4);
+    PyObject *made = list != NULL ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
     return made;
 }
 

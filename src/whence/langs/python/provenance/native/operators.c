@@ -158,6 +158,31 @@ static PyObject *unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
     return pair_of(PyBool_FromLong(!truth), TAG_WITH(OP, given[1], given[2], TAG(given[3])));
 }
 
+/* --- variables of modules ------------------------------------------------------------------------ */
+
+static PyObject *load_global(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 5) {
+        return twin_does(T_load_global, given, count);
+    }
+    PyObject *name = given[3], *value = given[4];
+    PyObject *shadow = PyDict_GetItemWithError(SLOT(the_RUN, Run_modules), given[2]);
+    PyObject *tag = NULL;
+    if (shadow != NULL) {
+        tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), name);
+    }
+    if (tag == NULL && !PyErr_Occurred() && is_shared(value)) {
+        return pair_of(Py_NewRef(value), Py_NewRef(Py_None)); /* imported: nothing is known */
+    }
+    if (tag == NULL ||
+        PyDict_GetItemWithError(SLOT(shadow, Shadow_attribute_values), name) != value) {
+        return PyErr_Occurred() ? NULL : twin_does(T_load_global, given, count);
+    }
+    return pair_of(Py_NewRef(value), TAG_WITH(LOAD, given[0], given[1], tag, now(),
+                                              SLOT(shadow, Shadow_object), name));
+}
+
 /* --- tests -------------------------------------------------------------------------------------- */
 
 /* Whether asking if a value is true calls no code of the program. */

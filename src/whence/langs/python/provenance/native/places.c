@@ -163,13 +163,6 @@ static PyObject *attribute(PyObject *self, PyObject *const *given, Py_ssize_t co
     return pair_of(value, tag);
 }
 
-/* Whether nothing can be kept in an object but where its attributes say; -1: not known yet. */
-static int hides(PyObject *thing)
-{
-    PyObject *known = by_address(SLOT(the_RUN, Run_hiding), Py_TYPE(thing));
-    return known == NULL ? -1 : PyTuple_GET_ITEM(known, 1) == Py_True;
-}
-
 /* places.store_attribute, of an object with a shadow. */
 static int store_attribute(PyObject *const *given)
 {
@@ -195,6 +188,24 @@ static int store_attribute(PyObject *const *given)
     return bad ? -1 : 1;
 }
 
+/* An object that hides what it holds may keep what is set elsewhere too. */
+static bool hide_value(PyObject *const *given)
+{
+    PyObject *operands = PyTuple_Pack(1, given[2]);
+    PyObject *arguments[] = {VALUE(given[3]), given[0], given[1], operands};
+    PyObject *done = operands != NULL ? hide(NULL, arguments, 4) : NULL;
+    Py_XDECREF(operands);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
+static int store_by_twin(PyObject *const *given)
+{
+    PyObject *done = PyObject_Vectorcall(rests[R_store_attribute], given, 5, NULL);
+    Py_XDECREF(done);
+    return done != NULL ? 1 : -1;
+}
+
 static PyObject *set_attribute(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -215,8 +226,14 @@ static PyObject *set_attribute(PyObject *self, PyObject *const *given, Py_ssize_
         return NULL;
     }
     int done = 0;
-    if (!was_told(&running) && hides(VALUE(owner)) == 0) {
-        done = store_attribute(given);
+    if (!was_told(&running)) {
+        int hiding = hides_things(VALUE(owner));
+        if (hiding == 0 || (hiding == 1 && hide_value(given))) {
+            done = store_attribute(given);
+            if (done == 0 && hiding == 1 && !PyErr_Occurred()) {
+                done = store_by_twin(given);
+            }
+        }
     }
     PyObject *made = done > 0 ? Py_NewRef(Py_None) : NULL;
     if (done == 0 && !PyErr_Occurred()) {
@@ -253,17 +270,33 @@ static PyObject *known_place(PyObject *site, PyObject *control, PyObject *owner,
     return TAG_WITH(LOAD, site, control, tag, now(), address, index, TAG(owner), key, shaped);
 }
 
+static bool has_items(PyObject *thing)
+{
+    PyObject *shadow = shadow_of(thing);
+    return shadow != NULL && PyList_CheckExact(SLOT(shadow, Shadow_items));
+}
+
+/* The tag of an item of a sequence of which only its own tag is known. */
+static PyObject *item_part(PyObject *site, PyObject *control, PyObject *owner, PyObject *index,
+                           PyObject *const *needs, Py_ssize_t count, PyObject *value)
+{
+    PyObject *step = PyTuple_Pack(2, word_item, index);
+    PyObject *made = step ? part(site, control, owner, step, value, needs, count) : NULL;
+    Py_XDECREF(step);
+    return made;
+}
+
 /* iteration.place_tag */
 static PyObject *place_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (enabled && count == 5 && is_pair(given[2]) && PyLong_CheckExact(given[3])) {
         PyObject *made = known_place(given[0], given[1], given[2], given[3], NULL, given[4]);
-        if (made != NULL) {
+        if (made != NULL || PyErr_Occurred()) {
             return made;
         }
-        if (PyErr_Occurred()) {
-            PyErr_Clear();
+        if (!has_items(VALUE(given[2]))) {
+            return item_part(given[0], given[1], given[2], given[3], NULL, 0, given[4]);
         }
     }
     return twin_does(T_place_tag, given, count);
@@ -291,7 +324,10 @@ static PyObject *item_of_sequence(PyObject *const *given)
     }
     Py_INCREF(value);
     tag = known_place(given[0], given[1], given[2], index, TAG(given[3]), value);
-    if (tag == NULL && !PyErr_Occurred()) {
+    if (tag == NULL && !PyErr_Occurred() && !has_items(thing)) {
+        tag = item_part(given[0], given[1], given[2], index, &TAG(given[3]), 1, value);
+    }
+    else if (tag == NULL && !PyErr_Occurred()) {
         PyObject *needs = PyTuple_Pack(1, TAG(given[3]));
         PyObject *arguments[] = {given[0], given[1], given[2], index, needs, value};
         tag = needs ? PyObject_Vectorcall(rests[R_item_tag], arguments, 6, NULL) : NULL;

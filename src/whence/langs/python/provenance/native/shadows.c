@@ -5,19 +5,22 @@
 /* The tag of which places an object has; a new reference. */
 static PyObject *shape(PyObject *thing)
 {
-    if (PyDict_GET_SIZE(SLOT(the_RUN, Run_ends)) == 0) {
-        PyObject *shadow = shadow_of(thing);
-        if (shadow != NULL) {
-            return Py_NewRef(SLOT(shadow, Shadow_shape));
-        }
+    PyObject *shadow = shadow_of(thing), *ends = SLOT(the_RUN, Run_ends), *end;
+    if (shadow == NULL) {
         if (PyErr_Occurred()) {
             return NULL;
         }
-        if (!PyGen_CheckExact(thing) && !PyCoro_CheckExact(thing) && !PyAsyncGen_CheckExact(thing)) {
-            return Py_NewRef(Py_None);
+        if (PyGen_CheckExact(thing) || PyCoro_CheckExact(thing) || PyAsyncGen_CheckExact(thing)) {
+            return twin_does(T_shape_of, &thing, 1);
         }
     }
-    return twin_does(T_shape_of, &thing, 1);
+    PyObject *found = shadow != NULL ? SLOT(shadow, Shadow_shape) : Py_None;
+    end = by_address(ends, thing);
+    if (end == NULL) {
+        return PyErr_Occurred() ? NULL : Py_NewRef(found);
+    }
+    return TAG_WITH(OP, zero, SLOT(SLOT(the_RUN, Run_root), Activation_control), found,
+                    PyTuple_GET_ITEM(end, 1));
 }
 
 static PyObject *shape_of(PyObject *self, PyObject *const *given, Py_ssize_t count)
@@ -49,6 +52,51 @@ static PyObject *held(PyObject *self, PyObject *const *given, Py_ssize_t count)
         return twin_does(T_held, given, count);
     }
     return hold(given[0], given[1]) ? Py_NewRef(Py_None) : NULL;
+}
+
+static bool keep_alive(PyObject *thing)
+{
+    PyObject *address = PyLong_FromVoidPtr(thing);
+    bool good = address && PyDict_SetItem(SLOT(the_RUN, Run_kept), address, thing) == 0;
+    Py_XDECREF(address);
+    return good;
+}
+
+/* The tag of a part of an object of which only its own tag is known; `step` has a plain key. */
+static PyObject *part(PyObject *site, PyObject *control, PyObject *owner, PyObject *step,
+                      PyObject *value, PyObject *const *needs, Py_ssize_t count)
+{
+    PyObject *rest[8];
+    if (!hold(VALUE(owner), value) || !keep_alive(VALUE(owner))) {
+        return NULL;
+    }
+    PyObject *source = TAG_WITH(PART, site, control, TAG(owner), step);
+    PyObject *address = source != NULL ? PyLong_FromVoidPtr(VALUE(owner)) : NULL;
+    PyObject *made = NULL;
+    if (address != NULL) {
+        rest[0] = source;
+        rest[1] = now();
+        rest[2] = address;
+        rest[3] = PyTuple_GET_ITEM(step, 1);
+        rest[4] = TAG(owner);
+        memcpy(rest + 5, needs, (size_t)count * sizeof(PyObject *));
+        made = tag_with(LOAD, site, control, rest, 5 + count);
+    }
+    Py_XDECREF(source);
+    Py_XDECREF(address);
+    return made;
+}
+
+static PyObject *part_of(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    PyObject *needs = count == 6 ? given[5] : empty_tuple;
+    if (!enabled || count < 5 || count > 6 || !is_pair(given[2]) || !is_pair(given[3]) ||
+        !is_scalar(TAG(given[3])) || !PyTuple_CheckExact(needs) || PyTuple_GET_SIZE(needs) > 3) {
+        return twin_does(T_part_of, given, count);
+    }
+    return part(given[0], given[1], given[2], given[3], given[4],
+                ((PyTupleObject *)needs)->ob_item, PyTuple_GET_SIZE(needs));
 }
 
 /* --- all that operands hold -------------------------------------------------------------------- */
@@ -322,4 +370,272 @@ static PyObject *everything(PyObject *self, PyObject *const *given, Py_ssize_t c
         PyMem_Free(seen.slots);
     }
     return made;
+}
+
+/* --- by identity --------------------------------------------------------------------------------- */
+
+static bool add_identity(PyObject *found, PyObject *value, PyObject *tag, int depth, Seen *seen);
+
+static bool add_parts(PyObject *found, PyObject *shadow, int depth, Seen *seen)
+{
+    PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
+    PyObject *key, *value, *tag;
+    Py_ssize_t place = 0;
+    bool good = true;
+    if (PyList_CheckExact(items) && PyList_CheckExact(values)) {
+        for (; good && place < PyList_GET_SIZE(values) && place < PyList_GET_SIZE(items); place++) {
+            good = add_identity(found, PyList_GET_ITEM(values, place),
+                                PyList_GET_ITEM(items, place), depth, seen);
+        }
+    }
+    else if (PyDict_CheckExact(items) && PyDict_CheckExact(values)) {
+        while (good && PyDict_Next(values, &place, &key, &value)) {
+            tag = PyDict_GetItemWithError(items, key);
+            good = tag != NULL && add_identity(found, value, tag, depth, seen);
+        }
+    }
+    place = 0;
+    while (good && PyDict_Next(SLOT(shadow, Shadow_attribute_values), &place, &key, &value)) {
+        tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), key);
+        good = tag != NULL && add_identity(found, value, tag, depth, seen);
+    }
+    return good;
+}
+
+static bool add_identity(PyObject *found, PyObject *value, PyObject *tag, int depth, Seen *seen)
+{
+    PyObject *address = PyLong_FromVoidPtr(value);
+    if (address == NULL) {
+        return false;
+    }
+    PyObject *known = PyDict_GetItemWithError(found, address);
+    bool good;
+    if (known != NULL) {
+        good = PyList_Append(known, tag) == 0;
+    }
+    else {
+        known = PyList_New(1);
+        good = known != NULL;
+        if (good) {
+            PyList_SET_ITEM(known, 0, Py_NewRef(tag));
+            good = PyDict_SetItem(found, address, known) == 0;
+            Py_DECREF(known);
+        }
+    }
+    Py_DECREF(address);
+    PyObject *shadow = good && !is_scalar(value) ? shadow_of(value) : NULL;
+    if (shadow == NULL || depth == 0) {
+        return good && !PyErr_Occurred();
+    }
+    int fresh = add(seen, value);
+    if (fresh <= 0) {
+        return fresh == 0;
+    }
+    Py_INCREF(shadow);
+    good = add_parts(found, shadow, depth - 1, seen);
+    Py_DECREF(shadow);
+    return good;
+}
+
+static PyObject *by_identity(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 1 || !PyTuple_CheckExact(given[0])) {
+        return twin_does(T_by_identity, given, count);
+    }
+    PyObject *found = PyDict_New();
+    bool good = found != NULL;
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(given[0]); i++) {
+        PyObject *pair = PyTuple_GET_ITEM(given[0], i);
+        Seen seen = {.mask = FEW - 1};
+        seen.slots = seen.few;
+        good = add_identity(found, VALUE(pair), TAG(pair), 2, &seen);
+        if (seen.slots != seen.few) {
+            PyMem_Free(seen.slots);
+        }
+    }
+    if (!good) {
+        Py_CLEAR(found);
+    }
+    return found;
+}
+
+/* --- what cannot be seen ------------------------------------------------------------------------- */
+
+/* Whether an object hides what it holds; -1: not known yet. */
+static int hides_things(PyObject *thing)
+{
+    if (is_scalar(thing)) {
+        return 0;
+    }
+    PyObject *known = by_address(SLOT(the_RUN, Run_hiding), Py_TYPE(thing));
+    return known == NULL ? -1 : PyTuple_GET_ITEM(known, 1) == Py_True;
+}
+
+static PyObject *hides(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    int known = enabled && count == 1 ? hides_things(given[0]) : -1;
+    return known >= 0 ? PyBool_FromLong(known) : twin_does(T_hides, given, count);
+}
+
+/* A new shape for an object that may have kept what `all` is of. */
+static bool reshape_hiding(PyObject *shadow, PyObject *site, PyObject *control, PyObject *all)
+{
+    PyObject *made = TAG_WITH(OP, site, control, SLOT(shadow, Shadow_shape), all);
+    if (made == NULL) {
+        return false;
+    }
+    put_new(&SLOT(shadow, Shadow_shape), made);
+    return true;
+}
+
+/* shadows.hide, of an object that has got no other one which hides things too. */
+static PyObject *hide(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 4 || !PyTuple_CheckExact(given[3])) {
+        return twin_does(T_hide, given, count);
+    }
+    PyObject *shadow = shadow_of(given[0]);
+    bool plain = shadow != NULL && by_address(SLOT(the_RUN, Run_behind), given[0]) == NULL;
+    for (Py_ssize_t i = 0; plain && i < PyTuple_GET_SIZE(given[3]); i++) {
+        PyObject *value = VALUE(PyTuple_GET_ITEM(given[3], i));
+        plain = value == given[0] || hides_things(value) == 0;
+    }
+    if (!plain) {
+        return PyErr_Occurred() ? NULL : twin_does(T_hide, given, count);
+    }
+    Py_INCREF(shadow);
+    PyObject *needs = everything(NULL, given + 3, 1), *all = NULL;
+    if (needs != NULL) {
+        all = tag_with(OP, given[1], given[2], ((PyTupleObject *)needs)->ob_item,
+                       PyTuple_GET_SIZE(needs));
+        Py_DECREF(needs);
+    }
+    bool good = all != NULL && reshape_hiding(shadow, given[1], given[2], all);
+    put(&SLOT(the_RUN, Run_has_hidden), Py_True);
+    Py_XDECREF(all);
+    Py_DECREF(shadow);
+    return good ? Py_NewRef(Py_None) : NULL;
+}
+
+/* --- what was there before ----------------------------------------------------------------------- */
+
+enum { MOST = 200000 };
+
+typedef struct {
+    PyObject *thing;   /* whose parts are visited */
+    PyObject *pending; /* what is still to be looked at */
+    uint64_t *holders, *held;
+    size_t count, room;
+    Seen seen;
+    bool failed, full;
+} Scan;
+
+static bool is_shared(PyObject *value)
+{
+    return PyType_Check(value) || PyFunction_Check(value) || PyModule_Check(value) ||
+           PyCFunction_Check(value);
+}
+
+static int visit(PyObject *value, void *given)
+{
+    Scan *scan = given;
+    if (is_scalar(value) || is_shared(value)) {
+        return 0;
+    }
+    if (scan->count == scan->room) {
+        size_t room = scan->room * 2 + 1024;
+        uint64_t *holders = PyMem_Realloc(scan->holders, room * sizeof(uint64_t));
+        scan->holders = holders != NULL ? holders : scan->holders;
+        uint64_t *held = PyMem_Realloc(scan->held, room * sizeof(uint64_t));
+        scan->held = held != NULL ? held : scan->held;
+        if (holders == NULL || held == NULL) {
+            scan->failed = true;
+            return 1;
+        }
+        scan->room = room;
+    }
+    scan->holders[scan->count] = (uintptr_t)scan->thing;
+    scan->held[scan->count++] = (uintptr_t)value;
+    if (scan->seen.slots[place_in(&scan->seen, value)] != NULL) {
+        return 0;
+    }
+    if (scan->seen.used > MOST) {
+        scan->full = true;
+        return 1;
+    }
+    scan->failed = add(&scan->seen, value) < 0 || PyList_Append(scan->pending, value) < 0;
+    return scan->failed;
+}
+
+static bool extend(PyObject *array, const uint64_t *addresses, size_t count)
+{
+    PyObject *bytes =
+        PyBytes_FromStringAndSize((const char *)addresses, (Py_ssize_t)(count * sizeof(uint64_t)));
+    PyObject *done = bytes ? PyObject_CallMethodOneArg(array, name_frombytes, bytes) : NULL;
+    Py_XDECREF(bytes);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
+/* All that was found is kept, from `first` on. */
+static bool keep_all(PyObject *things, Py_ssize_t first)
+{
+    for (Py_ssize_t i = first; i < PyList_GET_SIZE(things); i++) {
+        if (!keep_alive(PyList_GET_ITEM(things, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static PyObject *scan(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 1) {
+        return twin_does(T_scan, given, count);
+    }
+    PyObject *roots = PySequence_Fast(given[0], "scan: expected values");
+    PyObject *pending = roots != NULL ? PyList_New(0) : NULL;
+    if (pending == NULL) {
+        Py_XDECREF(roots);
+        return NULL;
+    }
+    Scan state = {.pending = pending, .seen = {.mask = FEW - 1}};
+    state.seen.slots = state.seen.few;
+    for (Py_ssize_t i = 0; !state.failed && i < PySequence_Fast_GET_SIZE(roots); i++) {
+        PyObject *value = PySequence_Fast_GET_ITEM(roots, i);
+        if (!is_scalar(value)) {
+            state.failed = add(&state.seen, value) < 0 || PyList_Append(pending, value) < 0;
+        }
+    }
+    while (!state.failed && !state.full && PyList_GET_SIZE(pending) > 0) {
+        Py_ssize_t last = PyList_GET_SIZE(pending) - 1;
+        state.thing = Py_NewRef(PyList_GET_ITEM(pending, last));
+        state.failed = PyList_SetSlice(pending, last, last + 1, NULL) < 0;
+        traverseproc traverse = Py_TYPE(state.thing)->tp_traverse;
+        if (!state.failed && PyObject_IS_GC(state.thing) && traverse != NULL) {
+            traverse(state.thing, visit, &state);
+            state.failed = state.failed || !keep_all(pending, last);
+        }
+        Py_DECREF(state.thing);
+    }
+    bool good = !state.failed && extend(SLOT(the_RUN, Run_holders), state.holders, state.count) &&
+                extend(SLOT(the_RUN, Run_held), state.held, state.count);
+    if (good && state.full) {
+        put(&SLOT(the_RUN, Run_is_scanned), Py_False);
+    }
+    if (!good && !PyErr_Occurred()) {
+        PyErr_NoMemory();
+    }
+    PyMem_Free(state.holders);
+    PyMem_Free(state.held);
+    if (state.seen.slots != state.seen.few) {
+        PyMem_Free(state.seen.slots);
+    }
+    Py_DECREF(pending);
+    Py_DECREF(roots);
+    return good ? Py_NewRef(Py_None) : NULL;
 }

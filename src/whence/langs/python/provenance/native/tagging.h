@@ -10,6 +10,7 @@
  *   shadows.c    what objects hold, and all that operands hold
  *   operators.c  operators, tests and choices
  *   places.c     attributes and items
+ *   loops.c      loops and unpacking
  *   calls.c      calls, from the caller and from the callee
  *
  * All state is guarded by the GIL. */
@@ -31,13 +32,13 @@ enum {
 
 /* The functions that have a twin here, and those of Python that go on where C does not. */
 #define TWINS(X)                                                                                   \
-    X(augment) X(unary) X(test) X(test_and_note) X(select)                                         \
-    X(attribute) X(subscript) X(set_attribute) X(place_tag)                                        \
-    X(natively) X(shape_of) X(everything) X(held)                                                  \
-    X(prepare) X(result) X(enter) X(returned) X(leave)
+    X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select)                                         \
+    X(attribute) X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack)                                      \
+    X(natively) X(shape_of) X(everything) X(by_identity) X(held) X(hides) X(hide) X(part_of) X(scan)                                                 \
+    X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
 #define GOES_ON(X)                                                                                 \
-    X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(item_tag)                  \
-    X(finish_function) X(bind_arguments) X(nearest) X(roots)
+    X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute) X(item_tag)                  \
+    X(finish_function) X(told) X(nearest) X(roots)
 
 #define AS_TWIN(name) T_##name,
 #define AS_REST(name) R_##name,
@@ -48,7 +49,8 @@ enum { GOES_ON(AS_REST) REST_COUNT };
 #define SLOTS(X)                                                                                   \
     X(Run, time) X(Run, number) X(Run, shadows) X(Run, holders) X(Run, held) X(Run, frames)        \
     X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, on_enter)        \
-    X(Run, on_leave) X(Run, activations)                                                           \
+    X(Run, on_leave) X(Run, activations) X(Run, root) X(Run, modules) X(Run, kept) X(Run, behind) \
+    X(Run, has_hidden) X(Run, is_scanned)                                                         \
     X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
     X(Activation, failure) X(Activation, function) X(Activation, guarded) X(Activation, made)      \
     X(Activation, number) X(Activation, operation) X(Activation, outs) X(Activation, parent)       \
@@ -63,8 +65,9 @@ enum { GOES_ON(AS_REST) REST_COUNT };
     X(Modelled, arguments) X(Modelled, before)                                                     \
     X(Prepared, before) X(Prepared, finish)                                                        \
     X(Shadow, address) X(Shadow, again) X(Shadow, attribute_values) X(Shadow, attributes)          \
-    X(Shadow, items) X(Shadow, keys) X(Shadow, read) X(Shadow, shape) X(Shadow, values)            \
+    X(Shadow, items) X(Shadow, keys) X(Shadow, object) X(Shadow, read) X(Shadow, shape) X(Shadow, values)            \
     X(FunctionInfo, free_names) X(FunctionInfo, global_names) X(FunctionInfo, is_stepped)          \
+    X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest) X(FunctionInfo, keyword_only)         \
     X(FunctionInfo, positional) X(Site, is_guarded)
 
 #define AS_OFFSET(class, slot) static Py_ssize_t class##_##slot;
@@ -74,7 +77,7 @@ SLOTS(AS_OFFSET)
 /* What `bind` is given: the run, the state of the threads, classes, tables. */
 #define BOUND_NAMES(X)                                                                             \
     X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow) X(Run)  \
-    X(FunctionInfo) X(Site) X(FUNCTIONS) X(SITES) X(CODES) X(NO_KEYWORDS)
+    X(FunctionInfo) X(Site) X(FUNCTIONS) X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS)
 #define AS_GLOBAL(name) static PyObject *the_##name;
 BOUND_NAMES(AS_GLOBAL)
 
@@ -82,8 +85,9 @@ static PyObject *twins[TWIN_COUNT];
 static PyObject *rests[REST_COUNT];
 static PyObject *kinds[KINDS];
 static PyObject *empty_tuple, *zero, *minus_one;
-static PyObject *name_operation, *name_pending, *name_behind, *name_append;
-static PyObject *builtin_len;
+static PyObject *name_operation, *name_pending, *name_behind, *name_append, *name_frombytes;
+static PyObject *word_item;
+static PyObject *builtin_len, *builtin_isinstance;
 static PyCFunction list_append;         /* the C function behind `[].append` */
 static PyTypeObject *method_wrapper;    /* the type of `[].__len__` */
 static bool enabled;
@@ -270,5 +274,8 @@ static inline bool was_told(const Running *running)
 
 static PyObject *shape(PyObject *thing);
 static bool hold(PyObject *holder, PyObject *value);
+static int hides_things(PyObject *thing);
+static PyObject *part(PyObject *site, PyObject *control, PyObject *owner, PyObject *step,
+                      PyObject *value, PyObject *const *needs, Py_ssize_t count);
 
 #endif

@@ -10,6 +10,8 @@
 
 #include "places.c"
 
+#include "loops.c"
+
 #include "calls.c"
 
 static const char *const TWIN_NAMES[] = {
@@ -140,7 +142,16 @@ static PyMethodDef FUNCTIONS[] = {
     FAST("natively", natively),
     FAST("shape_of", shape_of),
     FAST("everything", everything),
+    FAST("by_identity", by_identity),
     FAST("held", held),
+    FAST("hides", hides),
+    FAST("hide", hide),
+    FAST("each", each),
+    FAST("unpack", unpack),
+    FAST("bind_arguments", bind_arguments),
+    FAST("part_of", part_of),
+    FAST("scan", scan),
+    FAST("load_global", load_global),
     FAST("prepare", prepare),
     FAST("result", result),
     FAST("enter", enter),
@@ -169,8 +180,11 @@ static bool find_builtins(void)
     Py_XDECREF(wrapper);
     PyObject *builtins = PyEval_GetBuiltins();
     builtin_len = builtins != NULL ? PyDict_GetItemString(builtins, "len") : NULL;
+    builtin_isinstance = builtins != NULL ? PyDict_GetItemString(builtins, "isinstance") : NULL;
     Py_XINCREF(builtin_len);
-    return list_append != NULL && method_wrapper != NULL && builtin_len != NULL;
+    Py_XINCREF(builtin_isinstance);
+    return list_append != NULL && method_wrapper != NULL && builtin_len != NULL &&
+           builtin_isinstance != NULL;
 }
 
 PyMODINIT_FUNC PyInit__tagging(void)
@@ -185,8 +199,11 @@ PyMODINIT_FUNC PyInit__tagging(void)
     name_operation = PyUnicode_InternFromString("operation");
     name_pending = PyUnicode_InternFromString("pending");
     name_behind = PyUnicode_InternFromString("behind");
+    name_frombytes = PyUnicode_InternFromString("frombytes");
+    word_item = PyUnicode_InternFromString("item");
     name_append = PyUnicode_InternFromString("append");
-    if (PyErr_Occurred() || PyType_Ready(&OperatorType) < 0 || PyType_Ready(&TagType) < 0 || !find_builtins()) {
+    if (PyErr_Occurred() || PyType_Ready(&OperatorType) < 0 || PyType_Ready(&TagType) < 0 ||
+        PyType_Ready(&RoundsType) < 0 || !find_builtins()) {
         return NULL;
     }
     return PyModule_Create(&MODULE);
