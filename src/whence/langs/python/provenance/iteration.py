@@ -335,7 +335,7 @@ def entry_pairs(site: int, control: Control, owner: Pair) -> list[tuple[Pair, Pa
 
 @twin
 def each(
-    site: int, control: Control, owner: Pair, dropped: list[Control] | None
+    site: int, control: Control, owner: Pair, dropped: list[Tag] | None
 ) -> Iterator[tuple[Pair, Control]]:
     """What a loop goes over, each with the control of its round."""
     if dropped is not None:

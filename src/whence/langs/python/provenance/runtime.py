@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+from collections import deque
 from collections.abc import Callable
 from types import ModuleType
 
@@ -150,7 +151,7 @@ twins.bind({
     "DEFAULTS": calls.DEFAULTS, "NO_KEYWORDS": calls.NO_KEYWORDS, "Run": ShadowRun,
     "Activation": Activation, "Operation": Operation, "Pending": Pending,
     "Modelled": calls.Modelled, "Prepared": Prepared, "Shadow": Shadow,
-    "FunctionInfo": FunctionInfo, "Site": Site,
+    "FunctionInfo": FunctionInfo, "Site": Site, "deque": deque,
     "note_failure": operations.note_failure, "told": operations.told,
     "read_attribute": places.read_attribute, "read_item": places.read_item,
     "wrote_attribute": places.wrote_attribute, "store_attribute": places.store_attribute,

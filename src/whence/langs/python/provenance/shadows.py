@@ -484,6 +484,7 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
     return True
 
 
+@twin
 def in_step(shadow: Shadow) -> bool:
     """Whether an object holds what its shadow says."""
     thing = shadow.object

@@ -143,21 +143,6 @@ static PyObject *augment(PyObject *self, PyObject *const *given, Py_ssize_t coun
     return twin_does(T_augment, given, count);
 }
 
-static PyObject *unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
-{
-    (void)self;
-    if (!enabled || count != 4 || !is_pair(given[3]) || !is_scalar(VALUE(given[3])) ||
-        PyUnicode_CompareWithASCIIString(given[0], "Not") != 0) {
-        return twin_does(T_unary, given, count);
-    }
-    int truth = PyObject_IsTrue(VALUE(given[3]));
-    PyObject *thread = here();
-    if (truth < 0 || thread == NULL || !forget_pending(thread)) {
-        return NULL;
-    }
-    return pair_of(PyBool_FromLong(!truth), TAG_WITH(OP, given[1], given[2], TAG(given[3])));
-}
-
 /* --- variables of modules ------------------------------------------------------------------------ */
 
 static PyObject *load_global(PyObject *self, PyObject *const *given, Py_ssize_t count)
@@ -196,6 +181,32 @@ static bool is_plainly_tested(PyObject *value)
     return (type->tp_as_number == NULL || type->tp_as_number->nb_bool == NULL) &&
            (type->tp_as_mapping == NULL || type->tp_as_mapping->mp_length == NULL) &&
            (type->tp_as_sequence == NULL || type->tp_as_sequence->sq_length == NULL);
+}
+
+static PyObject *unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 4 || !is_pair(given[3]) ||
+        PyUnicode_CompareWithASCIIString(given[0], "Not") != 0) {
+        return twin_does(T_unary, given, count);
+    }
+    PyObject *value = VALUE(given[3]), *thread = here(), *shaped, *tag;
+    if (!is_scalar(value) && !is_plainly_tested(value)) {
+        return twin_does(T_unary, given, count);
+    }
+    int truth = PyObject_IsTrue(value);
+    if (truth < 0 || thread == NULL || !forget_pending(thread)) {
+        return NULL;
+    }
+    if (is_scalar(value)) {
+        tag = TAG_WITH(OP, given[1], given[2], TAG(given[3]));
+    }
+    else {
+        shaped = shape(value);
+        tag = shaped ? TAG_WITH(OP, given[1], given[2], TAG(given[3]), shaped) : NULL;
+        Py_XDECREF(shaped);
+    }
+    return pair_of(PyBool_FromLong(!truth), tag);
 }
 
 /* The control of what depends on a value; NULL without an exception: the twin makes it. */

@@ -479,45 +479,152 @@ static PyObject *hides(PyObject *self, PyObject *const *given, Py_ssize_t count)
     return known >= 0 ? PyBool_FromLong(known) : twin_does(T_hides, given, count);
 }
 
-/* A new shape for an object that may have kept what `all` is of. */
-static bool reshape_hiding(PyObject *shadow, PyObject *site, PyObject *control, PyObject *all)
+/* shadows.note_behind */
+static bool note_behind(PyObject *thing, PyObject *other)
 {
-    PyObject *made = TAG_WITH(OP, site, control, SLOT(shadow, Shadow_shape), all);
-    if (made == NULL) {
-        return false;
+    PyObject *behind = SLOT(the_RUN, Run_behind), *known = by_address(behind, thing);
+    PyObject *address = PyLong_FromVoidPtr(known == NULL ? thing : other);
+    bool good = address != NULL && !PyErr_Occurred();
+    if (good && known == NULL) {
+        PyObject *others = PyDict_New();
+        known = others != NULL ? PyTuple_Pack(2, thing, others) : NULL;
+        good = known != NULL && PyDict_SetItem(behind, address, known) == 0;
+        Py_XDECREF(others);
+        Py_XDECREF(known);
+        Py_DECREF(address);
+        return good && note_behind(thing, other);
     }
-    put_new(&SLOT(shadow, Shadow_shape), made);
-    return true;
+    good = good && PyDict_SetItem(PyTuple_GET_ITEM(known, 1), address, other) == 0;
+    Py_XDECREF(address);
+    return good;
 }
 
-/* shadows.hide, of an object that has got no other one which hides things too. */
+/* A new shape for an object that may have kept what `all` is of. */
+static int reshape_hiding(PyObject *thing, PyObject *const *given, PyObject *all)
+{
+    PyObject *shadow = shadow_of(thing), *made;
+    if (shadow == NULL) {
+        PyObject *fresh = PyErr_Occurred() ? NULL : PyObject_CallOneArg(the_Shadow, thing);
+        bool good = fresh != NULL && PyDict_SetItem(SLOT(the_RUN, Run_shadows),
+                                                    SLOT(fresh, Shadow_address), fresh) == 0;
+        Py_XDECREF(fresh);
+        if (!good) {
+            return -1;
+        }
+        shadow = fresh; /* the run has it */
+    }
+    made = TAG_WITH(OP, given[1], given[2], SLOT(shadow, Shadow_shape), all);
+    if (made == NULL) {
+        return -1;
+    }
+    put_new(&SLOT(shadow, Shadow_shape), made);
+    return 0;
+}
+
+/* Goes on to what an object may have handed things to: the last that was found comes first. */
+static int hand_on(PyObject *thing, PyObject *const *given, PyObject *all, Seen *reached)
+{
+    PyObject *pending = PyList_New(0);
+    int bad = pending == NULL || PyList_Append(pending, thing) < 0 ? -1 : 0;
+    bad = bad < 0 || add(reached, thing) < 0 ? -1 : 0;
+    while (bad == 0 && PyList_GET_SIZE(pending) > 0) {
+        Py_ssize_t last = PyList_GET_SIZE(pending) - 1, place = 0;
+        PyObject *each = Py_NewRef(PyList_GET_ITEM(pending, last)), *key, *other;
+        bad = PyList_SetSlice(pending, last, last + 1, NULL);
+        bad = bad < 0 ? bad : reshape_hiding(each, given, all);
+        PyObject *behind = by_address(SLOT(the_RUN, Run_behind), each);
+        while (bad == 0 && behind != NULL &&
+               PyDict_Next(PyTuple_GET_ITEM(behind, 1), &place, &key, &other)) {
+            int fresh = add(reached, other);
+            bad = fresh < 0 || (fresh == 1 && PyList_Append(pending, other) < 0) ? -1 : 0;
+        }
+        Py_DECREF(each);
+    }
+    Py_XDECREF(pending);
+    return bad;
+}
+
+/* shadows.hide, where of all operands it is known whether they hide things. */
 static PyObject *hide(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !PyTuple_CheckExact(given[3])) {
         return twin_does(T_hide, given, count);
     }
-    PyObject *shadow = shadow_of(given[0]);
-    bool plain = shadow != NULL && by_address(SLOT(the_RUN, Run_behind), given[0]) == NULL;
-    for (Py_ssize_t i = 0; plain && i < PyTuple_GET_SIZE(given[3]); i++) {
-        PyObject *value = VALUE(PyTuple_GET_ITEM(given[3], i));
-        plain = value == given[0] || hides_things(value) == 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given[3]); i++) {
+        if (hides_things(VALUE(PyTuple_GET_ITEM(given[3], i))) < 0) {
+            return PyErr_Occurred() ? NULL : twin_does(T_hide, given, count);
+        }
     }
-    if (!plain) {
-        return PyErr_Occurred() ? NULL : twin_does(T_hide, given, count);
-    }
-    Py_INCREF(shadow);
+    put(&SLOT(the_RUN, Run_has_hidden), Py_True);
     PyObject *needs = everything(NULL, given + 3, 1), *all = NULL;
     if (needs != NULL) {
         all = tag_with(OP, given[1], given[2], ((PyTupleObject *)needs)->ob_item,
                        PyTuple_GET_SIZE(needs));
         Py_DECREF(needs);
     }
-    bool good = all != NULL && reshape_hiding(shadow, given[1], given[2], all);
-    put(&SLOT(the_RUN, Run_has_hidden), Py_True);
+    bool good = all != NULL;
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(given[3]); i++) {
+        PyObject *value = VALUE(PyTuple_GET_ITEM(given[3], i));
+        good = value == given[0] || hides_things(value) != 1 || note_behind(given[0], value);
+    }
+    Seen reached = {.mask = FEW - 1};
+    reached.slots = reached.few;
+    good = good && hand_on(given[0], given, all, &reached) == 0;
+    if (reached.slots != reached.few) {
+        PyMem_Free(reached.slots);
+    }
     Py_XDECREF(all);
-    Py_DECREF(shadow);
     return good ? Py_NewRef(Py_None) : NULL;
+}
+
+/* --- whether an object holds what its shadow says ------------------------------------------------ */
+
+/* 1: it does, 0: it does not, -1: the twin finds out. */
+static int has_same_items(PyObject *thing, PyObject *values)
+{
+    if (PyList_CheckExact(thing) || PyTuple_CheckExact(thing)) {
+        if (!PyList_CheckExact(values)) {
+            return -1;
+        }
+        bool same = Py_SIZE(thing) == PyList_GET_SIZE(values);
+        for (Py_ssize_t i = 0; same && i < PyList_GET_SIZE(values); i++) {
+            PyObject *item = PyList_CheckExact(thing) ? PyList_GET_ITEM(thing, i)
+                                                      : PyTuple_GET_ITEM(thing, i);
+            same = item == PyList_GET_ITEM(values, i);
+        }
+        return same;
+    }
+    if (!PyDict_CheckExact(values)) {
+        return -1;
+    }
+    bool same = PyDict_GET_SIZE(thing) == PyDict_GET_SIZE(values);
+    Py_ssize_t place = 0;
+    PyObject *key, *value;
+    while (same && PyDict_Next(thing, &place, &key, &value)) {
+        if (!is_scalar(key)) {
+            return -1;
+        }
+        same = PyDict_GetItemWithError(values, key) == value;
+    }
+    return same;
+}
+
+static PyObject *in_step(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    int same = -1;
+    if (enabled && count == 1 && PyDict_GET_SIZE(SLOT(given[0], Shadow_attributes)) == 0) {
+        PyObject *thing = SLOT(given[0], Shadow_object);
+        if (PyList_CheckExact(thing) || PyTuple_CheckExact(thing) || PyDict_CheckExact(thing)) {
+            same = has_same_items(thing, SLOT(given[0], Shadow_values));
+        }
+        else if (!PyList_Check(thing) && !PyTuple_Check(thing) && !PyDict_Check(thing) &&
+                 !PyAnySet_Check(thing) && !PyObject_TypeCheck(thing, (PyTypeObject *)the_deque)) {
+            same = 1;
+        }
+    }
+    return same >= 0 ? PyBool_FromLong(same) : twin_does(T_in_step, given, count);
 }
 
 /* --- what was there before ----------------------------------------------------------------------- */

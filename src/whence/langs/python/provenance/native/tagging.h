@@ -34,7 +34,7 @@ enum {
 #define TWINS(X)                                                                                   \
     X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select)                                         \
     X(attribute) X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack)                                      \
-    X(natively) X(shape_of) X(everything) X(by_identity) X(held) X(hides) X(hide) X(part_of) X(scan)                                                 \
+    X(natively) X(shape_of) X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan)                                                 \
     X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
 #define GOES_ON(X)                                                                                 \
     X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute) X(item_tag)                  \
@@ -50,7 +50,7 @@ enum { GOES_ON(AS_REST) REST_COUNT };
     X(Run, time) X(Run, number) X(Run, shadows) X(Run, holders) X(Run, held) X(Run, frames)        \
     X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, on_enter)        \
     X(Run, on_leave) X(Run, activations) X(Run, root) X(Run, modules) X(Run, kept) X(Run, behind) \
-    X(Run, has_hidden) X(Run, is_scanned)                                                         \
+    X(Run, has_hidden) X(Run, is_scanned) X(Run, slots)                                                         \
     X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
     X(Activation, failure) X(Activation, function) X(Activation, guarded) X(Activation, made)      \
     X(Activation, number) X(Activation, operation) X(Activation, outs) X(Activation, parent)       \
@@ -77,7 +77,7 @@ SLOTS(AS_OFFSET)
 /* What `bind` is given: the run, the state of the threads, classes, tables. */
 #define BOUND_NAMES(X)                                                                             \
     X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow) X(Run)  \
-    X(FunctionInfo) X(Site) X(FUNCTIONS) X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS)
+    X(FunctionInfo) X(Site) X(deque) X(FUNCTIONS) X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS)
 #define AS_GLOBAL(name) static PyObject *the_##name;
 BOUND_NAMES(AS_GLOBAL)
 

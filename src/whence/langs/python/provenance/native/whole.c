@@ -144,6 +144,7 @@ static PyMethodDef FUNCTIONS[] = {
     FAST("everything", everything),
     FAST("by_identity", by_identity),
     FAST("held", held),
+    FAST("in_step", in_step),
     FAST("hides", hides),
     FAST("hide", hide),
     FAST("each", each),
