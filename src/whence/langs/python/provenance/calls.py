@@ -385,8 +385,7 @@ def enter(
     elif operation is not None and operation.activation is parent:
         activation.guarded = True
         control = (FRAME, operation.site, operation.control, None, activation)
-        known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
-        tags = [(ARG, operation.site, control, known.tag(each)) for each in values]
+        tags = identified(operation, control, values)
     else:
         control = (FRAME, 0, parent.control, RUN.passed, activation)
         activation.guarded = activation.number > 1
@@ -398,6 +397,12 @@ def enter(
     if RUN.on_enter is not None:
         RUN.on_enter(activation)
     return (activation, control, *tags)
+
+
+def identified(operation: Operation, control: Control, values: tuple[Any, ...]) -> list[Tag]:
+    """The tags of arguments that code out of sight passes on: what it was given and told."""
+    known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
+    return [(ARG, operation.site, control, known.tag(each)) for each in values]
 
 
 def _is_this(pending: Pending, frame: FrameType, values: tuple[Any, ...]) -> bool:

@@ -156,7 +156,7 @@ twins.bind({
     "read_attribute": places.read_attribute, "read_item": places.read_item,
     "wrote_attribute": places.wrote_attribute, "store_attribute": places.store_attribute,
     "item_tag": places.item_tag, "finish_function": calls.finish_function,
-    "nearest": calls.nearest, "roots": calls.roots,
+    "identified": calls.identified, "nearest": calls.nearest, "roots": calls.roots,
 })  # fmt: skip
 SWITCH = Switch()
 _LOADED = models  # it registers itself

@@ -517,51 +517,91 @@ static PyObject *entered(PyObject *activation, PyObject *control, PyObject *tags
     return made;
 }
 
-/* A call that was prepared, and begins. */
-static PyObject *begun(PyObject *info, PyFrameObject *frame, PyObject *pending, PyObject *values)
+/* How a call begins: prepared, or made by something out of sight (the other is NULL). */
+typedef struct {
+    PyObject *pending, *operation;
+} Beginning;
+
+/* Its control and the tags of its arguments. */
+static bool bind_call(const Beginning *how, PyObject *info, PyObject *activation, PyObject *parent,
+                      PyObject *values)
 {
-    PyObject *control = NULL, *tags = NULL, *made = NULL, *roots = NULL, *activation = NULL;
-    PyObject *parent = parent_of(frame);
-    if (parent == NULL || !tick(Run_number) || !tick(Run_time) ||
+    PyObject *pending = how->pending, *operation = how->operation, *control, *tags = NULL;
+    bool guarded = true;
+    if (pending != NULL) {
+        put(&SLOT(pending, Pending_activation), activation);
+        control = TAG_WITH(FRAME, SLOT(pending, Pending_site), SLOT(pending, Pending_control),
+                           SLOT(pending, Pending_tag), activation);
+        guarded = is_guarded(parent, pending);
+        tags = control != NULL ? bound(info, pending, values, control) : NULL;
+    }
+    else {
+        put(&SLOT(activation, Activation_operation), operation);
+        control = TAG_WITH(FRAME, SLOT(operation, Operation_site),
+                           SLOT(operation, Operation_control), Py_None, activation);
+        PyObject *given[] = {operation, control, values};
+        PyObject *list =
+            control ? PyObject_Vectorcall(rests[R_identified], given, 3, NULL) : NULL;
+        tags = list != NULL ? PyList_AsTuple(list) : NULL;
+        Py_XDECREF(list);
+    }
+    if (tags != NULL) {
+        put(&SLOT(activation, Activation_guarded), guarded ? Py_True : Py_False);
+        put(&SLOT(activation, Activation_control), control);
+        put(&SLOT(activation, Activation_arguments), tags);
+    }
+    Py_XDECREF(control);
+    Py_XDECREF(tags);
+    return tags != NULL;
+}
+
+static PyObject *begun(const Beginning *how, PyObject *info, PyFrameObject *frame,
+                       PyObject *parent, PyObject *values)
+{
+    PyObject *activation = NULL, *roots, *made = NULL;
+    if (!tick(Run_number) || !tick(Run_time) ||
         (activation = new_activation(info, parent)) == NULL ||
         PyList_Append(SLOT(the_RUN, Run_activations), activation) < 0 ||
         !note_frame(frame, activation)) {
-        goto end;
+        Py_XDECREF(activation);
+        return NULL;
     }
     put(&SLOT(activation, Activation_values), values);
     roots = roots_of(info, frame);
-    if (roots == NULL) {
-        goto end;
-    }
-    put(&SLOT(activation, Activation_roots), roots);
-    put(&SLOT(pending, Pending_activation), activation);
-    control = TAG_WITH(FRAME, SLOT(pending, Pending_site), SLOT(pending, Pending_control),
-                       SLOT(pending, Pending_tag), activation);
-    if (control == NULL) {
-        goto end;
-    }
-    put(&SLOT(activation, Activation_guarded), is_guarded(parent, pending) ? Py_True : Py_False);
-    tags = bound(info, pending, values, control);
-    if (tags == NULL) {
-        goto end;
-    }
-    put(&SLOT(activation, Activation_control), control);
-    put(&SLOT(activation, Activation_arguments), tags);
-    if (SLOT(the_RUN, Run_on_enter) != Py_None) {
-        PyObject *done = PyObject_CallOneArg(SLOT(the_RUN, Run_on_enter), activation);
-        if (done == NULL) {
-            goto end;
+    if (roots != NULL) {
+        put_new(&SLOT(activation, Activation_roots), roots);
+        if (bind_call(how, info, activation, parent, values)) {
+            PyObject *watch = SLOT(the_RUN, Run_on_enter);
+            PyObject *done =
+                watch != Py_None ? PyObject_CallOneArg(watch, activation) : Py_NewRef(Py_None);
+            if (done != NULL) {
+                made = entered(activation, SLOT(activation, Activation_control),
+                               SLOT(activation, Activation_arguments));
+                Py_DECREF(done);
+            }
         }
-        Py_DECREF(done);
     }
-    made = entered(activation, control, tags);
-end:
-    Py_XDECREF(parent);
-    Py_XDECREF(activation);
-    Py_XDECREF(roots);
-    Py_XDECREF(control);
-    Py_XDECREF(tags);
+    Py_DECREF(activation);
     return made;
+}
+
+/* Whether a call is one that was prepared, or made by an operation of its caller's. */
+static bool is_known(Beginning *how, PyObject *thread, PyFrameObject *frame, PyObject *parent,
+                     PyObject *values)
+{
+    PyObject *pending = of_thread(thread, name_pending);
+    PyObject *operation = of_thread(thread, name_operation);
+    if (Py_IS_TYPE(pending, (PyTypeObject *)the_Pending)) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        bool is_direct = SLOT(pending, Pending_run) == Py_None && is_this(pending, code, values);
+        Py_DECREF(code);
+        how->pending = pending;
+        return is_direct;
+    }
+    how->operation = operation;
+    return pending == Py_None && Py_IS_TYPE(operation, (PyTypeObject *)the_Operation) &&
+           SLOT(operation, Operation_expected) == Py_None &&
+           SLOT(operation, Operation_activation) == parent;
 }
 
 static PyObject *enter(PyObject *self, PyObject *const *given, Py_ssize_t count)
@@ -571,30 +611,32 @@ static PyObject *enter(PyObject *self, PyObject *const *given, Py_ssize_t count)
         return twin_does(T_enter, given, count);
     }
     PyObject *info = PyList_GetItem(the_FUNCTIONS, PyLong_AsSsize_t(given[0]));
-    PyObject *thread = here();
+    PyObject *thread = here(), *made = NULL;
     PyFrameObject *frame = PyEval_GetFrame();
     if (info == NULL || thread == NULL || frame == NULL) {
         return NULL;
     }
-    PyObject *pending = of_thread(thread, name_pending);
-    if (truth_of(SLOT(info, FunctionInfo_is_stepped)) ||
-        !Py_IS_TYPE(pending, (PyTypeObject *)the_Pending) ||
-        SLOT(pending, Pending_run) != Py_None) {
+    if (truth_of(SLOT(info, FunctionInfo_is_stepped))) {
         return twin_does(T_enter, given, count);
     }
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    bool is_direct = is_this(pending, code, given[1]);
-    Py_DECREF(code);
-    if (!is_direct) {
+    PyObject *parent = parent_of(frame);
+    if (parent == NULL) {
+        return NULL;
+    }
+    Beginning how = {NULL, NULL};
+    if (!is_known(&how, thread, frame, parent, given[1])) {
+        Py_DECREF(parent);
         return twin_does(T_enter, given, count);
     }
-    Py_INCREF(pending);
-    PyObject *made = NULL;
+    Py_XINCREF(how.pending);
+    Py_XINCREF(how.operation);
     if (PyDict_SetItem(thread, name_pending, Py_None) == 0 &&
         PyDict_SetItem(thread, name_operation, Py_None) == 0) {
-        made = begun(info, frame, pending, given[1]);
+        made = begun(&how, info, frame, parent, given[1]);
     }
-    Py_DECREF(pending);
+    Py_XDECREF(how.pending);
+    Py_XDECREF(how.operation);
+    Py_DECREF(parent);
     return made;
 }
 

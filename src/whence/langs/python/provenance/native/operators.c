@@ -72,12 +72,57 @@ static PyObject *simply(binaryfunc apply, PyObject *site, PyObject *control, PyO
     return pair_of(value, TAG_WITH(OP, site, control, TAG(left), TAG(right)));
 }
 
+/* Whether a dict or set has a plain key; it may have to ask the program's own keys. NULL without an
+ * exception: the twin does it. */
+static PyObject *looked_for(binaryfunc apply, PyObject *const *given)
+{
+    PyObject *left = given[2], *right = given[3], *value, *shaped;
+    if ((apply != is_in && apply != is_not_in) || !is_pair(left) || !is_pair(right) ||
+        !is_scalar(VALUE(left)) || !is_control(given[1]) ||
+        (!PyDict_CheckExact(VALUE(right)) && !PyAnySet_CheckExact(VALUE(right)))) {
+        return NULL;
+    }
+    PyObject *operands = PyTuple_Pack(2, left, right);
+    Running running;
+    if (operands == NULL || !begin(&running, given[0], given[1], operands)) {
+        Py_XDECREF(operands);
+        return NULL;
+    }
+    Py_DECREF(operands);
+    value = apply(VALUE(left), VALUE(right));
+    if (!end(&running, value == NULL)) {
+        Py_XDECREF(value);
+        return NULL;
+    }
+    shaped = shape(VALUE(right));
+    PyObject *rest[] = {TAG(left), TAG(right), shaped}, *tag = NULL;
+    int first = TAG(left) == Py_None; /* of what nothing is known there is nothing to be said */
+    if (shaped != NULL && was_told(&running)) {
+        PyObject *needs = PyTuple_New(3 - first);
+        for (int i = first; needs != NULL && i < 3; i++) {
+            PyTuple_SET_ITEM(needs, i - first, Py_NewRef(rest[i]));
+        }
+        PyObject *arguments[] = {running.operation, value, needs};
+        tag = needs != NULL ? PyObject_Vectorcall(rests[R_told], arguments, 3, NULL) : NULL;
+        Py_XDECREF(needs);
+    }
+    else if (shaped != NULL) {
+        tag = tag_with(OP, given[0], given[1], rest + first, 3 - first);
+    }
+    Py_XDECREF(shaped);
+    Py_DECREF(running.operation);
+    return pair_of(value, tag);
+}
+
 static PyObject *operator_call(PyObject *self, PyObject *const *given, size_t flags,
                                PyObject *names)
 {
     Operator *operator = (Operator *)self;
     if (enabled && names == NULL && PyVectorcall_NARGS(flags) == 4) {
         PyObject *made = simply(operator->apply, given[0], given[1], given[2], given[3]);
+        if (made == NULL && !PyErr_Occurred()) {
+            made = looked_for(operator->apply, given);
+        }
         if (made != NULL || PyErr_Occurred()) {
             return made;
         }
