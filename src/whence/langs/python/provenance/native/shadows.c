@@ -79,7 +79,9 @@ static PyObject *part(PyObject *site, PyObject *control, PyObject *owner, PyObje
         rest[2] = address;
         rest[3] = PyTuple_GET_ITEM(step, 1);
         rest[4] = TAG(owner);
-        memcpy(rest + 5, needs, (size_t)count * sizeof(PyObject *));
+        for (Py_ssize_t i = 0; i < count; i++) {
+            rest[5 + i] = needs[i];
+        }
         made = tag_with(LOAD, site, control, rest, 5 + count);
     }
     Py_XDECREF(source);

@@ -190,6 +190,10 @@ static bool find_builtins(void)
 
 PyMODINIT_FUNC PyInit__tagging(void)
 {
+    if (PY_VERSION_HEX >= 0x030E0000) { /* never tried there: the functions in Python do it all */
+        PyErr_SetString(PyExc_ImportError, "not for this version of Python");
+        return NULL;
+    }
     for (int kind = 0; kind < KINDS; kind++) {
         kinds[kind] = PyLong_FromLong(kind);
     }
