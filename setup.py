@@ -13,6 +13,7 @@ from setuptools import Extension, setup
 RECORDER = Path("src/whence/langs/python/record/native")
 JOURNAL = Path("src/whence/langs/python/record/journal/native")
 SCANNER = Path("src/whence/langs/python/trace/native")
+TAGGING = Path("src/whence/langs/python/provenance/native")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
 EXTENSIONS = (
@@ -43,6 +44,13 @@ EXTENSIONS = (
             "whence.langs.python.trace._scan",
             sorted(str(path) for path in SCANNER.glob("*.c")),
             depends=sorted(str(path) for path in SCANNER.glob("*.h")),
+            extra_compile_args=FLAGS,
+            optional=True,
+        ),
+        Extension(
+            "whence.langs.python.provenance._tagging",
+            [str(TAGGING / "whole.c")],
+            depends=sorted(str(path) for path in TAGGING.glob("*.[ch]")),
             extra_compile_args=FLAGS,
             optional=True,
         ),

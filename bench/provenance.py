@@ -89,11 +89,13 @@ def measured(name: str, repeat: int) -> dict[str, float]:
 
 def _seconds(run: Callable[[], object]) -> float:
     gc.collect()
+    collects = gc.isenabled()
     gc.disable()  # as it is while values carry tags
     started = time.process_time()
     run()
     seconds = time.process_time() - started
-    gc.enable()
+    if collects:
+        gc.enable()
     return seconds
 
 
@@ -106,8 +108,9 @@ def _memory() -> int:
 def _tags() -> int:
     """How many tags there are: nothing was collected since they were made."""
     from whence.langs.python.provenance.tags import FRAME
+    from whence.langs.python.provenance.twins import tags_in_c
 
-    return sum(
+    return tags_in_c() + sum(
         type(each) is tuple and len(each) > 2 and type(each[0]) is int and 0 <= each[0] <= FRAME
         for each in gc.get_objects()
     )

@@ -25,6 +25,7 @@ EXTENSIONS = {
     "whence/langs/python/record/_recorder": "whence/langs/python/record/native/whole.c",
     "whence/langs/python/record/_identity": "whence/langs/python/record/native/identity.c",
     "whence/langs/python/trace/_scan": "whence/langs/python/trace/native/*.c",
+    "whence/langs/python/provenance/_tagging": "whence/langs/python/provenance/native/whole.c",
 }
 FLAGS = (
     "-std=c11 -g -O1 -fno-omit-frame-pointer -fPIC -shared -fvisibility=hidden "
@@ -33,6 +34,7 @@ FLAGS = (
 TESTS = [
     "tests/unit/langs/python/record",
     "tests/unit/langs/python/trace",
+    "tests/unit/langs/python/provenance",
     "tests/soak/test_threads.py",
 ]
 

@@ -8,6 +8,7 @@ from typing import Any
 from call_programs import programs
 from hypothesis import given, settings
 from perturbed import check, some_marks
+from tag_twins import left_by_both
 
 from whence.langs.python.provenance.importing import Modules, run_source
 from whence.langs.python.provenance.runtime import SWITCH
@@ -54,3 +55,10 @@ def test_no_call_outside_the_widest_slice_changes_the_marked_part(source: str) -
     for mark in some_marks(source, 2):
         checked = check(source, mark, most=6)
         assert checked.violations == (), source
+
+
+@given(source=programs())
+@settings(max_examples=20)
+def test_the_twins_in_c_and_in_python_leave_the_same_tags(source: str) -> None:
+    native, python = left_by_both(with_results(source))
+    assert native == python, source

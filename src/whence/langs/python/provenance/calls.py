@@ -62,12 +62,13 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 from whence.langs.python.provenance.texts import kept
+from whence.langs.python.provenance.twins import twin
 
 CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
 
-_DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag], tuple[Any, ...]]] = {}
-_FAILED = object()
+DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag], tuple[Any, ...]]] = {}
+FAILED = object()
 """What a callback gave that gave nothing."""
 _STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 NO_KEYWORDS: dict[str, Pair] = {}
@@ -102,9 +103,9 @@ class _Definition:
         named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
         if any(each is not None for each in self.tags):
             address = id(function)
-            forget = weakref.ref(function, lambda _: _DEFAULTS.pop(address, None))
+            forget = weakref.ref(function, lambda _: DEFAULTS.pop(address, None))
             tags = dict(zip(named, self.tags[count:], strict=False))
-            _DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags, _defaults_of(function))
+            DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags, _defaults_of(function))
         return function
 
 
@@ -137,6 +138,7 @@ def defined(site: int, control: Control) -> Tag:
 # --- a call, from the caller ---------------------------------------------------------------------
 
 
+@twin
 def prepare(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair],
@@ -245,8 +247,7 @@ class Modelled:
 def receiver_tag(tag: Tag) -> Tag:
     """The tag of the object that a method is bound to."""
     while tag is not None and tag[0] not in {BOUND, AMBIG} and tag[0] >= ARG:
-        source = tag[3]
-        tag = source if isinstance(source, tuple) else None
+        tag = tag[3]
     if tag is not None and tag[0] == BOUND:
         return tag[4]  # type: ignore[no-any-return]
     return None
@@ -268,11 +269,12 @@ def _prepare_function(
     return pending
 
 
-def _finish_function(pending: Pending, value: Any) -> Pair:
+def finish_function(pending: Pending, value: Any) -> Pair:
     site, control = pending.site, pending.control
     activation = pending.activation
     if activation is not None:
-        return value, (RET, site, control, activation.result, activation, pending.tag)
+        called = () if pending.tag is None else (pending.tag,)
+        return value, (RET, site, control, activation.result, activation, *called)
     needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
     if not isinstance(value, _STEPPED):
         return value, (RET, site, control, None, None, *needs)
@@ -292,11 +294,12 @@ def _frame_of(value: Any) -> FrameType | None:
     return None
 
 
+@twin
 def result(prepared: Prepared | Pending | Modelled, value: Any) -> Pair:
     """What a call gave, with its tag."""
     HERE.operation, HERE.pending = prepared.before, None
     if type(prepared) is Pending:
-        return _finish_function(prepared, value)
+        return finish_function(prepared, value)
     if type(prepared) is Modelled:
         return value  # type: ignore[no-any-return]
     assert type(prepared) is Prepared
@@ -348,6 +351,7 @@ def keywords(
 # --- a call, from the callee ---------------------------------------------------------------------
 
 
+@twin
 def enter(
     number: int, values: tuple[Any, ...], of_lambda: FrameType | None = None
 ) -> tuple[Any, ...]:
@@ -368,7 +372,7 @@ def enter(
         parent = pending.control[4]  # whoever made it
     else:
         asked = RUN.maker_of(frame) if info.is_stepped else None
-        parent = asked or RUN.frames.get(id(frame.f_back)) or _nearest(frame)
+        parent = asked or RUN.frames.get(id(frame.f_back)) or nearest(frame)
     RUN.number += 1
     RUN.time += 1
     activation = Activation(RUN.number, info, parent)
@@ -377,7 +381,7 @@ def enter(
     activation.start = RUN.time
     activation.values = values
     if info.global_names or info.free_names:
-        activation.roots = _roots(info, frame)
+        activation.roots = roots(info, frame)
     activation.operation = None if is_direct else operation
     if pending is not None:
         pending.activation = activation
@@ -386,12 +390,11 @@ def enter(
             activation.made = pending.run.number
         control = (FRAME, pending.site, pending.control, pending.tag, activation)
         activation.guarded = parent.guarded or SITES[pending.site].is_guarded or info.is_stepped
-        tags = _bind(info, pending, values, control)
+        tags = bind_arguments(info, pending, values, control)
     elif operation is not None and operation.activation is parent:
         activation.guarded = True
         control = (FRAME, operation.site, operation.control, None, activation)
-        known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
-        tags = [(ARG, operation.site, control, known.tag(each)) for each in values]
+        tags = identified(operation, control, values)
     else:
         control = (FRAME, 0, parent.control, RUN.passed, activation)
         activation.guarded = activation.number > 1
@@ -403,6 +406,12 @@ def enter(
     if RUN.on_enter is not None:
         RUN.on_enter(activation)
     return (activation, control, *tags)
+
+
+def identified(operation: Operation, control: Control, values: tuple[Any, ...]) -> list[Tag]:
+    """The tags of arguments that code out of sight passes on: what it was given and told."""
+    known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
+    return [(ARG, operation.site, control, known.tag(each)) for each in values]
 
 
 def _is_this(pending: Pending, frame: FrameType, values: tuple[Any, ...]) -> bool:
@@ -436,7 +445,7 @@ def _started(frame: FrameType) -> Pending | None:
     return pending if thing is not None and _frame_of(thing) is frame else None
 
 
-def _nearest(frame: FrameType) -> Activation:
+def nearest(frame: FrameType) -> Activation:
     """The call that a call came from: the nearest on the interpreter's stack, or the one that
     started the thread."""
     outer = frame.f_back
@@ -453,7 +462,7 @@ def _names(info: FunctionInfo) -> list[str]:
     return names + ["*"] * info.has_rest + ["**"] * info.has_named_rest
 
 
-def _roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
+def roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
     """What a function reaches without being given it."""
     found = [frame.f_globals.get(name) for name in info.global_names]
     if info.free_names:
@@ -469,7 +478,8 @@ def _changed_defaults(pending: Pending) -> Tag:
     return (LOST, pending.site, pending.control, *needs, RUN.passed)
 
 
-def _bind(
+@twin
+def bind_arguments(
     info: FunctionInfo, pending: Pending, values: tuple[Any, ...], control: Control
 ) -> list[Tag]:
     """The tags of the arguments of a call, as the language binds them to parameters."""
@@ -477,7 +487,7 @@ def _bind(
     stars = pending.starred
     if len(given) == len(info.positional) == len(values):
         return [(ARG, site, control, tag, *stars) for tag in given]
-    found = _DEFAULTS.get(id(pending.defined))
+    found = DEFAULTS.get(id(pending.defined))
     defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
     if found is not None:
         now = _defaults_of(pending.defined)
@@ -518,6 +528,7 @@ def _bind(
     return tags
 
 
+@twin
 def returned(activation: Activation, control: Control, site: int, given: Pair) -> Any:
     """Note what a function returns, and give it."""
     activation.result = (RET, site, control, given[1], activation)
@@ -542,6 +553,7 @@ def note_current(activation: Activation, control: Control, error: BaseException)
     HERE.pending = None
 
 
+@twin
 def leave(activation: Activation) -> None:
     """The end of a function."""
     run = RUN
@@ -558,7 +570,7 @@ def left(activation: Activation) -> None:
         if activation.result is not None:
             operation.callbacks.append((activation.value, activation.result))
         elif activation.failure is not None:  # `hasattr` and others go on without it
-            operation.callbacks.append((_FAILED, activation.failure))
+            operation.callbacks.append((FAILED, activation.failure))
     elif activation.control[1] == 0:
         RUN.loose = (OP, 0, None, activation.result, activation.failure, RUN.loose)
     if RUN.on_leave is not None:

@@ -49,7 +49,7 @@ def keep(site: int, control: Control, given: Pair) -> Control:
     """A condition of a comprehension; one that does not hold leaves something out."""
     decided = (*test_and_note(site, control, given), control[6])
     if not holds(decided) and control[6] is not None:
-        control[6].append(decided)
+        RUN.note_dropped(control[6], decided)
     return decided
 
 
@@ -62,7 +62,7 @@ def kept(site: int, control: Control, given: Pair) -> tuple[Control, ...]:
 Made = list[tuple[Any, Control]]
 
 
-def _shape(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Tag:
+def _shape(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Tag:
     rounds = {id(each): each for _, each in made}
     needs = (source[1], shape_of(source[0]), *rounds.values(), *dropped)
     return (OP, site, control, *needs)
@@ -74,19 +74,19 @@ def _under(site: int, control: Control, given: Pair, round_: Control) -> Pair:
     return given[0], (SEL, site, round_, given[1])
 
 
-def list_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
+def list_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Pair:
     """`[… for … in …]`."""
     shape = _shape(site, control, dropped, source, made)
     return make_list(site, control, [_under(site, control, *one) for one in made], shape)
 
 
-def set_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
+def set_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Pair:
     """`{… for … in …}`."""
     shape = _shape(site, control, dropped, source, made)
     return make_set(site, control, [_under(site, control, *one) for one in made], shape)
 
 
-def dict_of(site: int, control: Control, dropped: list[Control], source: Pair, made: Made) -> Pair:
+def dict_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Pair:
     """`{…: … for … in …}`."""
     shape = _shape(site, control, dropped, source, made)
     entries = [(key, _under(site, control, value, round_)) for (key, value), round_ in made]
@@ -94,9 +94,7 @@ def dict_of(site: int, control: Control, dropped: list[Control], source: Pair, m
     return make_dict(site, control, entries, (OP, site, control, shape, *keys))
 
 
-def generator_of(
-    site: int, control: Control, dropped: list[Control], source: Pair, made: Any
-) -> Pair:
+def generator_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Any) -> Pair:
     """`(… for … in …)`: the generator itself."""
     run = Run()
     run.dropped = dropped
@@ -119,8 +117,8 @@ _MAKERS: dict[str, Callable[..., Pair]] = {
 
 def comprehended(
     maker: str, site: int, control: Control, source: Pair,
-    make: Callable[[list[Control], Pair], Any],
+    make: Callable[[list[Tag], Pair], Any],
 ) -> Pair:  # fmt: skip
     """A comprehension where no variable may be bound."""
-    dropped: list[Control] = []
+    dropped: list[Tag] = []
     return _MAKERS[maker](site, control, dropped, source, make(dropped, source))

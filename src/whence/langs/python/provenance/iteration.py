@@ -47,6 +47,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.twins import twin
 
 _NONE = object()
 _SIZES = ("__len__", "__length_hint__")
@@ -141,6 +142,7 @@ def tupled(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Ta
     return (NEW, site, control, None)
 
 
+@twin
 def place_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> Tag:
     """The tag of an item of a sequence."""
     thing, tag = owner
@@ -354,8 +356,9 @@ def entry_pairs(site: int, control: Control, owner: Pair) -> list[tuple[Pair, Pa
 # --- loops ---------------------------------------------------------------------------------------
 
 
+@twin
 def each(
-    site: int, control: Control, owner: Pair, dropped: list[Control] | None
+    site: int, control: Control, owner: Pair, dropped: list[Tag] | None
 ) -> Iterator[tuple[Pair, Control]]:
     """What a loop goes over, each with the control of its round."""
     if dropped is not None:
@@ -380,13 +383,14 @@ def _rounds(
 ) -> Iterator[tuple[Pair, Control]]:
     thing, tag = owner
     has_places = isinstance(thing, (list, tuple, dict, set, frozenset, deque))
+    rest = () if dropped is None else (dropped,)
     for given in pairs:
         why = shape_of(thing) if has_places else given[1]
-        yield given, (CTL, site, control, (OP, site, control, tag, why), control[4], True,
-                      dropped)  # fmt: skip
+        needs = (OP, site, control, tag, why)
+        yield given, (CTL, site, control, needs, control[4], True, *rest)
     ended = RUN.ends.get(id(thing))
     if dropped is not None and ended is not None:
-        dropped.append(ended[1])
+        RUN.note_dropped(dropped, ended[1])
 
 
 def nested(inner: Control, outer: Control) -> Control:
@@ -471,6 +475,7 @@ def spread_out(site: int, control: Control, elements: tuple[Any, ...]) -> Spread
     return made
 
 
+@twin
 def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:
     """`a, *b, c = owner`."""
     thing = owner[0]

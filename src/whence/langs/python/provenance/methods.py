@@ -45,6 +45,7 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 from whence.langs.python.provenance.texts import made_of
+from whence.langs.python.provenance.twins import twin
 
 
 def _nothing(site: int, control: Control) -> Pair:
@@ -74,6 +75,7 @@ def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
     _reshape(site, control, owner, given[1], shape_of(given[0]))
 
 
+@twin
 def augment(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
     """`left += right` and so on, without the assignment."""
     if type(left[0]) is list and name == "Add":

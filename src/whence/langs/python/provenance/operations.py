@@ -49,6 +49,8 @@ from whence.langs.python.provenance.tags import (
     site_of,
 )
 from whence.langs.python.provenance.texts import made_of
+from whence.langs.python.provenance.twins import operator as operator_twin
+from whence.langs.python.provenance.twins import twin
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
@@ -77,6 +79,7 @@ Operator = Callable[[int, Control, Pair, Pair], Pair]
 _NUMBERS = frozenset({int, float, bool})
 
 
+@twin
 def natively(
     site: int, control: Control, operands: tuple[Pair, ...], function: Callable[..., Any],
     *arguments: Any,
@@ -260,6 +263,7 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
 _SIZED = frozenset({list, dict, set, deque})
 
 
+@twin
 def shape_of(thing: Any) -> Tag:
     """The tag of which places an object has, and of what ended it if it is gone through."""
     shape = _shape_of(thing)
@@ -271,10 +275,12 @@ def _shape_of(thing: Any) -> Tag:
     if type(thing) in SCALARS:
         return None
     shadow = RUN.shadows.get(id(thing))
-    shape = shadow.shape if shadow is not None else None
-    if shadow is not None or type(thing) in _SIZED:
+    shape: Tag = None
+    if shadow is not None:
+        shape = (WHOLE, 0, None, 0, RUN.time, shadow.address, shadow.shape)
+    elif type(thing) in _SIZED:
         RUN.kept[id(thing)] = thing
-        shape = (WHOLE, 0, None, 0, RUN.time, id(thing), shape)
+        shape = (WHOLE, 0, None, 0, RUN.time, id(thing), None)
     run = RUN.run_of(thing)
     if run is not None and (run.dropped or run.position):
         return (OP, 0, RUN.root.control, run.position, *run.dropped)
@@ -285,6 +291,7 @@ def _shape_of(thing: Any) -> Tag:
     return (OP, 0, RUN.root.control, shape, *behind)
 
 
+@twin
 def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
     """`-given` and so on."""
     if type(given[0]) in _NUMBERS and name != "Invert":
@@ -308,8 +315,11 @@ def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) ->
 
 
 OPERATORS: dict[str, Operator] = {
-    **{name: _on_numbers(each, partial(binary_with, each)) for name, each in BINARY.items()},
-    **{name: _on_numbers(each, partial(_compare, name)) for name, each in COMPARISONS.items()},
+    name: operator_twin(name, each)
+    for name, each in {
+        **{name: _on_numbers(each, partial(binary_with, each)) for name, each in BINARY.items()},
+        **{name: _on_numbers(each, partial(_compare, name)) for name, each in COMPARISONS.items()},
+    }.items()
 }
 """What rewritten code calls for an operator, by its name in the syntax tree."""
 
@@ -317,6 +327,7 @@ OPERATORS: dict[str, Operator] = {
 # --- tests ---------------------------------------------------------------------------------------
 
 
+@twin
 def test(site: int, control: Control, given: Pair) -> Control:
     """The control of what depends on whether a value is true."""
     value, tag = given
@@ -327,6 +338,7 @@ def test(site: int, control: Control, given: Pair) -> Control:
     return (CTL, site, control, (OP, site, control, *needs), control[4], truth)
 
 
+@twin
 def test_and_note(site: int, control: Control, given: Pair) -> Control:
     """A test that decides whether something is changed."""
     made = test(site, control, given)
@@ -339,6 +351,7 @@ def holds(control: Control) -> Any:
     return control[5]
 
 
+@twin
 def select(site: int, control: Control, given: Pair, decided: Control) -> Pair:
     """A value that a test chose."""
     return given[0], (SEL, site, control, given[1], decided)
@@ -383,6 +396,7 @@ def opaque_in_frame(site: int, control: Control, *given: Pair) -> Tag:
     return tag
 
 
+@twin
 def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:
     """A variable of a module."""
     shadow = RUN.modules.get(module)
@@ -390,7 +404,7 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
         return value, imported(site, control, name, value)  # perhaps `from module import *`
     if shadow.attribute_values[name] is not value:  # set by code out of sight
         return value, (OP, site, control, RUN.passed, RUN.loose)
-    return value, (LOAD, site, control, shadow.attributes[name], RUN.time, ("module", module), name)
+    return value, (LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name)
 
 
 def imported(site: int, control: Control, name: str, value: Any) -> Tag:

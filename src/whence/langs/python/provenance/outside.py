@@ -49,10 +49,10 @@ _FORGETFUL = frozenset({
 """Modules in Python whose functions keep nothing that others of them would give."""
 _COUNT = "how many arguments"
 
-_SELECTING = [
+_SELECTING = {id(each): each for each in (
     heapq.heappop, heapq.heappush, heapq.heapify, heapq.heappushpop, heapq.heapreplace,
     random.choice, random.shuffle, random.sample,
-]  # fmt: skip
+)}  # fmt: skip
 """What gives back what it was given, and moves it about, even where it looks like a number."""
 
 
@@ -126,7 +126,7 @@ def finish_outside(prepared: Prepared, value: Any) -> Pair:
     """The tag of what it gave; what it was given is read anew."""
     operation = prepared.operation
     assert operation is not None
-    selects = any(prepared.called[0] is each for each in _SELECTING)
+    selects = id(prepared.called[0]) in _SELECTING
     tag = outside_tag(operation, value, prepared.called[1], selects=selects)
     reread(operation, selects=selects)
     function = prepared.called[0]

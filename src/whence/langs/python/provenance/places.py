@@ -61,6 +61,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.twins import twin
 
 _NONE = object()
 _HELD_BY = frozenset({MemberDescriptorType, GetSetDescriptorType})
@@ -73,6 +74,7 @@ _MRO = type.__dict__["__mro__"]
 _METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
 
 
+@twin
 def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     """`owner.name`."""
     thing, tag = owner
@@ -85,15 +87,22 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     value, operation = natively(site, control, (owner,), getattr, thing, name)
     if type(value) is GeneratorType:
         RUN.note_maker(value, control[4])
+    return value, read_attribute(operation, owner, name, value)
+
+
+def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> Tag:
+    """The tag of an attribute that was just read."""
+    site, control = operation.site, operation.control
+    thing, tag = owner
     if operation.callbacks:
         made = told(operation, value, (tag,))
         if attributes_of(thing).get(name, _NONE) is value:  # what was worked out is kept there
             store_attribute(site, control, (value, made), owner, name)
-        return value, made
+        return made
     if isinstance(value, _METHODS) and not isinstance(thing, ModuleType):
         fixed = "" if type(thing) in _PLAIN else name
-        return value, (BOUND, site, control, fixed, tag)
-    return value, _attribute_tag(site, control, owner, name, value)
+        return (BOUND, site, control, fixed, tag)
+    return _attribute_tag(site, control, owner, name, value)
 
 
 def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: Any) -> Tag:
@@ -115,7 +124,7 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
         return load_global(site, control, module, name, value)[1]
     if isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ()):
         index = type(thing)._fields.index(name)  # type: ignore[attr-defined]
-        return _place_tag(site, control, owner, index, (), value)
+        return item_tag(site, control, owner, index, (), value)
     is_class = isinstance(thing, type)
     # What stands nearer could have had it instead, and had not.
     lacking = [] if is_class else [lacks(site, control, owner, name)]
@@ -161,10 +170,17 @@ def lacks(site: int, control: Control, owner: Pair, name: str) -> Tag:
     return (LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_of(thing))
 
 
+@twin
 def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
     """`owner.name = given`."""
+    _, operation = natively(site, control, (owner, given), setattr, owner[0], name, given[0])
+    wrote_attribute(operation, given, owner, name)
+
+
+def wrote_attribute(operation: Operation, given: Pair, owner: Pair, name: str) -> None:
+    """After an attribute was set."""
+    site, control = operation.site, operation.control
     thing = owner[0]
-    _, operation = natively(site, control, (owner, given), setattr, thing, name, given[0])
     aimed(control, owner[1])
     if hides(thing):
         hide(thing, site, control, (given, *operation.callbacks))
@@ -204,20 +220,28 @@ def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> Non
 # --- items ---------------------------------------------------------------------------------------
 
 
+@twin
 def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     """`owner[key]`."""
     thing, place = owner[0], key[0]
     if type(place) is int and type(thing) in _PLAIN_SEQUENCES:  # no code of the program runs
         value, _ = simply(operator.getitem, site, control, owner, key)
-        return value, _place_tag(site, control, owner, place, (key[1],), value)
+        return value, item_tag(site, control, owner, place, (key[1],), value)
     if type(thing) in SCALARS and type(key[0]) in {int, slice}:
         return simply(operator.getitem, site, control, owner, key)
     value, operation = natively(site, control, (owner, key), operator.getitem, thing, key[0])
+    return read_item(operation, owner, key, value)
+
+
+def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
+    """An item that was just read, with its tag."""
+    site, control = operation.site, operation.control
+    thing = owner[0]
     if operation.callbacks and not isinstance(thing, dict):
         return value, told(operation, value, (owner[1], key[1]))
     if isinstance(thing, (list, tuple, deque)):
         if type(key[0]) is int or type(key[0]) is bool:
-            return value, _place_tag(site, control, owner, int(key[0]), (key[1],), value)
+            return value, item_tag(site, control, owner, int(key[0]), (key[1],), value)
         return _part_of_sequence(site, control, owner, key, value)
     if isinstance(thing, dict):
         return value, value_tag(operation, owner, key, value)
@@ -226,7 +250,7 @@ def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     return value, part_out_of_sight(operation, value, owner, ("item", key[0]))
 
 
-def _place_tag(
+def item_tag(
     site: int, control: Control, owner: Pair, index: int, needs: tuple[Tag, ...], value: Any
 ) -> Tag:
     """The tag of an item of a sequence."""

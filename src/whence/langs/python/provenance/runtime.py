@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+from collections import deque
 from collections.abc import Callable
 from types import ModuleType
 
@@ -21,11 +22,15 @@ from whence.langs.python.provenance import (
     models,
     operations,
     places,
+    shadows,
     stepping,
+    twins,
 )
-from whence.langs.python.provenance.state import HERE, RUN
+from whence.langs.python.provenance.outside import Prepared
+from whence.langs.python.provenance.shadows import Shadow
+from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending, ShadowRun
 from whence.langs.python.provenance.syntax import RUNTIME
-from whence.langs.python.provenance.tags import Activation
+from whence.langs.python.provenance.tags import FUNCTIONS, SITES, Activation, FunctionInfo, Site
 
 _PARTS = {
     operations: (
@@ -142,5 +147,18 @@ class Switch:
     """Called with the call that was wanted, when it has ended."""
 
 
+twins.bind({
+    "RUN": RUN, "HERE": HERE, "FUNCTIONS": FUNCTIONS, "SITES": SITES, "CODES": calls.CODES,
+    "DEFAULTS": calls.DEFAULTS, "NO_KEYWORDS": calls.NO_KEYWORDS, "Run": ShadowRun,
+    "Activation": Activation, "Operation": Operation, "Pending": Pending,
+    "Modelled": calls.Modelled, "Prepared": Prepared, "Shadow": Shadow,
+    "FunctionInfo": FunctionInfo, "Site": Site, "deque": deque,
+    "FAILED": calls.FAILED, "is_own": shadows.is_own,
+    "note_failure": operations.note_failure, "told": operations.told,
+    "read_attribute": places.read_attribute, "read_item": places.read_item,
+    "wrote_attribute": places.wrote_attribute, "store_attribute": places.store_attribute,
+    "item_tag": places.item_tag, "finish_function": calls.finish_function,
+    "identified": calls.identified, "nearest": calls.nearest, "roots": calls.roots,
+})  # fmt: skip
 SWITCH = Switch()
 _LOADED = models  # it registers itself

@@ -42,6 +42,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.twins import twin
 
 _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
@@ -51,13 +52,19 @@ _READ_THROUGH = frozenset({
     AsyncGeneratorType, slice,
 })  # fmt: skip
 _BY_IDENTITY = object()
+_TELLING = (*_SEQUENCES, dict, *_SETS, *_SHARED)
+"""What tells itself what it holds, when that is stored, or is shared by all."""
+Slots = list[tuple[str, MemberDescriptorType]]
 _DEEP = 4
 
 
 class Shadow:
     """What is known of an object's parts. `items` is a list of tags, or a dict of them by key."""
 
-    __slots__ = ("attribute_values", "attributes", "items", "keys", "object", "shape", "values")
+    __slots__ = (
+        "address", "again", "attribute_values", "attributes", "items", "keys", "object", "read",
+        "shape", "values",
+    )  # fmt: skip
 
     def __init__(self, thing: Any):
         self.object = thing
@@ -67,6 +74,11 @@ class Shadow:
         self.attributes: dict[str, Tag] = {}
         self.attribute_values: dict[str, Any] = {}
         self.shape: Tag = None
+        self.address = id(thing)
+        self.read: tuple[Any, ...] | None = None
+        """The tag of having read all of it, as it was then."""
+        self.again: tuple[Any, ...] = ()
+        """The same, of the last time that it was read and was still so."""
 
     def tags(self) -> Iterator[Tag]:
         """Of all that is known of the object."""
@@ -119,6 +131,7 @@ def is_container(value: Any) -> bool:
     return type(value) not in SCALARS
 
 
+@twin
 def hides(thing: Any) -> bool:
     """Whether code out of sight may keep things in an object where they cannot be read."""
     kind = type(thing)
@@ -134,15 +147,16 @@ def _hides(kind: type) -> bool:
     order = type.__dict__["__mro__"].__get__(kind)
     if any(each in _READ_THROUGH for each in order):
         return False
-    return not all(_is_own(each) for each in order[:-1])
+    return not all(is_own(each) for each in order[:-1])
 
 
-def _is_own(kind: type) -> bool:
+def is_own(kind: type) -> bool:
     """Whether a class is one of the program's: its instances are what their attributes say."""
     module = sys.modules.get(kind.__dict__.get("__module__", ""))
     return module is not None and id(module.__dict__) in RUN.namespaces
 
 
+@twin
 def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> None:
     """Note that an object may have kept any of these operands, or something made of them.
 
@@ -174,6 +188,7 @@ def note_behind(thing: Any, other: Any) -> None:
     RUN.behind.setdefault(id(thing), (thing, {}))[1][id(other)] = other
 
 
+@twin
 def held(holder: Any, value: Any) -> None:
     """Note that an object came to hold another: what reaches the one reaches the other."""
     if type(value) not in SCALARS:
@@ -181,6 +196,7 @@ def held(holder: Any, value: Any) -> None:
         RUN.held.append(id(value))
 
 
+@twin
 def part_of(
     site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
     needs: tuple[Tag, ...] = (),
@@ -198,7 +214,7 @@ def held_out_of_sight(thing: Any) -> None:
 
     What has items or attributes tells itself what it holds, when that is stored.
     """
-    if issubclass(type(thing), (*_SEQUENCES, dict, *_SETS, *_SHARED)) or type(thing) in SCALARS:
+    if issubclass(type(thing), _TELLING) or type(thing) in SCALARS:
         return
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and shadow.attributes:
@@ -213,6 +229,7 @@ def held_out_of_sight(thing: Any) -> None:
 _MOST = 200_000
 
 
+@twin
 def scan(roots: Iterable[Any]) -> None:
     """Note what holds what among objects that were there before anything was shadowed."""
     pending = [each for each in roots if type(each) not in SCALARS]
@@ -252,14 +269,26 @@ def attributes_of(thing: Any) -> dict[str, Any]:
     except (AttributeError, TypeError):
         found = {}
     held_here = dict(found) if type(found) is dict else {}
-    for kind in type(thing).__mro__:
-        for name, descriptor in kind.__dict__.items():
-            if type(descriptor) is MemberDescriptorType and kind.__module__ != "builtins":
-                try:
-                    held_here[name] = descriptor.__get__(thing)
-                except AttributeError:
-                    continue
+    for name, slot in _slots_of(type(thing)):
+        try:
+            held_here[name] = slot.__get__(thing)
+        except AttributeError:
+            continue
     return held_here
+
+
+def _slots_of(kind: type) -> Slots:
+    order = kind.__mro__
+    known = RUN.slots.get(id(kind))
+    if known is None or known[0] is not order:
+        found = [
+            (name, each)
+            for base in order
+            for name, each in base.__dict__.items()
+            if type(each) is MemberDescriptorType and base.__module__ != "builtins"
+        ]
+        known = RUN.slots[id(kind)] = (order, found)
+    return known[1]
 
 
 # --- making shadows ------------------------------------------------------------------------------
@@ -342,29 +371,15 @@ class Candidates:
         """The tag of what they had a say in; one for all, since they may be many."""
         self._found: dict[int, list[Tag]] | None = None
 
-    def _by_identity(self) -> dict[int, list[Tag]]:
-        if self._found is None:
-            self._found = {}
-            for value, tag in self.operands:
-                self._add(value, tag, 2, set())
-        return self._found
-
-    def _add(self, value: Any, tag: Tag, depth: int, seen: set[int]) -> None:
-        assert self._found is not None
-        self._found.setdefault(id(value), []).append(tag)
-        shadow = shadow_of(value) if type(value) not in SCALARS else None
-        if shadow is None or not depth or id(value) in seen:
-            return
-        seen.add(id(value))
-        for part, part_tag in list(shadow.parts()):
-            self._add(part, part_tag, depth - 1, seen)
-
     def tag(self, value: Any, *, selects: bool = False) -> Tag:
         """The tag of a value: a copy of the one it is identical to, if that says anything."""
         made = self.made
-        hits = list({id(each): each for each in self._by_identity().get(id(value), ())}.values())
-        if not hits:
+        if self._found is None:
+            self._found = by_identity(self.operands)
+        found = self._found.get(id(value))
+        if found is None:
             return made
+        hits = list({id(each): each for each in found}.values())
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
         shared = type(value) in SCALARS or issubclass(type(value), _SHARED)
         telling = not shared and not (type(value) is tuple and not value)
@@ -374,6 +389,26 @@ class Candidates:
         return (AMBIG, self.site, self.control, choices, made)
 
 
+@twin
+def by_identity(operands: tuple[Pair, ...]) -> dict[int, list[Tag]]:
+    """The tags of operands and of what they hold, two levels deep, by the addresses of values."""
+    found: dict[int, list[Tag]] = {}
+
+    def add(value: Any, tag: Tag, depth: int, seen: set[int]) -> None:
+        found.setdefault(id(value), []).append(tag)
+        shadow = shadow_of(value) if type(value) not in SCALARS else None
+        if shadow is None or not depth or id(value) in seen:
+            return
+        seen.add(id(value))
+        for part, part_tag in list(shadow.parts()):
+            add(part, part_tag, depth - 1, seen)
+
+    for value, tag in operands:
+        add(value, tag, 2, set())
+    return found
+
+
+@twin
 def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
     """The tags of operands and of all they hold."""
     found: list[Tag] = []
@@ -388,7 +423,12 @@ def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
 def whole(shadow: Shadow) -> Tag:
     """The tag of having read all that an object holds, now."""
     tags = tuple(each for each in shadow.tags() if each is not None)
-    return (WHOLE, 0, None, 0, RUN.time, id(shadow.object), *tags)
+    read, now = shadow.read, RUN.time
+    if read is None or not _same(tags, read[6:]):
+        shadow.read = shadow.again = (WHOLE, 0, None, 0, now, shadow.address, *tags)
+    elif shadow.again[4] != now:
+        shadow.again = (WHOLE, 0, None, 0, now, shadow.address, read)
+    return shadow.again
 
 
 def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
@@ -422,7 +462,7 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
         space = space_of(value)
         if space is not None:
             _collect(space.object, found, seen, depth)
-        elif shadow_of(value) is None and not hides(value) and _is_own(type(value)):
+        elif shadow_of(value) is None and not hides(value) and is_own(type(value)):
             RUN.kept[id(value)] = value
             found.append((WHOLE, 0, None, 0, RUN.time, id(value)))
 
@@ -473,6 +513,7 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
     return True
 
 
+@twin
 def in_step(shadow: Shadow) -> bool:
     """Whether an object holds what its shadow says."""
     thing = shadow.object

@@ -152,7 +152,7 @@ class _Slice:
         """What a call in the slice made, or was given back, it could have changed and did not."""
         for activation in self.calls - self._decided:
             self._decided.add(activation)
-            for time, test in activation.tests:
+            for time, test in activation.decisions():
                 if time <= self._until:
                     self._pending.append(test if test[0] == CTL else _choice(test))
             for each in activation.calls:
@@ -172,7 +172,7 @@ class _Slice:
             self._pending += activation.arguments
         self._pending += (
             test
-            for time, test in activation.tests
+            for time, test in activation.decisions()
             if any(since <= time <= until for since, until in met)
         )
 

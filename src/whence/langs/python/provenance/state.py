@@ -94,11 +94,23 @@ def _nothing() -> Any:
 class ShadowRun:
     """All that a run has left: the tags of what objects hold, and the calls."""
 
+    __slots__ = (
+        "_named", "activations", "behind", "dropping", "ends", "frames", "has_hidden", "heard",
+        "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost", "made", "makers",
+        "modules", "namespaces", "number", "on_enter", "on_leave", "on_out", "on_outside", "passed",
+        "root", "runs", "shadows", "slots", "sources", "starting", "stdout", "suspended", "threads",
+        "time",
+    )  # fmt: skip
+
     def __init__(self) -> None:
         self.namespaces: dict[int, int] = {}
         """The numbers of rewritten modules, by the address of their dictionary. That they are
         rewritten is known before a run begins, and stays so."""
         self._named: dict[int, dict[str, Any]] = {}
+        self.activations: list[Activation] = []
+        self.dropping: list[list[Tag]] = []
+        self.suspended: list[Activation] = []
+        """Calls of runs before that have not ended: what they still do is forgotten later."""
         self.reset()
 
     def note_namespace(self, namespace: dict[str, Any], module: int) -> None:
@@ -108,6 +120,12 @@ class ShadowRun:
 
     def reset(self) -> None:
         """Forget everything but which modules are rewritten."""
+        known = [*self.activations, *self.suspended]
+        self.suspended = [each for each in known if each.end < 0 and each.function is not None]
+        for each in known:
+            each.forget()
+        for tests in self.dropping:
+            tests.clear()
         self.time = 0
         self.number = 0
         self.lost = 0
@@ -136,10 +154,14 @@ class ShadowRun:
         """The variables of rewritten modules, by their number."""
         self.stdout = sys.stdout
         """Where `print` writes to unless the program says something else."""
+        self.dropping = []
+        """The tests of comprehensions that left something out: each is among the tests itself."""
         self.has_hidden = False
         """Whether something was left with an object whose insides cannot be seen."""
         self.hiding: dict[int, tuple[type, bool]] = {}
         """Types, with whether what their instances hold may be out of sight."""
+        self.slots: dict[int, tuple[tuple[type, ...], Any]] = {}
+        """The order of the bases of a type, by its address, with the slots that they have."""
         self.behind: dict[int, tuple[Any, dict[int, Any]]] = {}
         """Objects that hide what they hold, with others of that kind which they were given."""
         self.kept: dict[int, Any] = {}
@@ -158,7 +180,7 @@ class ShadowRun:
         """Called when something out of sight has ended, which may have written output."""
         self.root = Activation(0, None, None)
         self.root.control = (FRAME, 0, None, None, self.root)
-        self.activations: list[Activation] = [self.root]
+        self.activations = [self.root]
 
     def note_start(self, called: Any, activation: Activation) -> None:
         """If a thread is about to be started: what runs in it hangs below who started it."""
@@ -181,6 +203,12 @@ class ShadowRun:
         generator, activation = self.makers.pop(id(frame), (_nothing, None))
         found = generator()
         return activation if found is not None and found.gi_frame is frame else None
+
+    def note_dropped(self, tests: list[Tag], test: Tag) -> None:
+        """Note a test of a comprehension that left something out, or ended it."""
+        if not tests:
+            self.dropping.append(tests)
+        tests.append(test)
 
     def note_run(self, thing: Any, run: Run) -> None:
         """Remember whose a generator or coroutine is, for as long as it lives."""

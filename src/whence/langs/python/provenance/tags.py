@@ -1,8 +1,8 @@
 """Tags: what is remembered of how a value came to be. Activations: the calls that made them.
 
 A tag is an immutable tuple `(kind, site, control, ..., *needs)`, so that a tag once made never
-changes and millions of them are cheap. `needs` are the tags of all that had a say; what stands
-before them depends on the kind:
+changes and millions of them are cheap; one that was made in C only reads as a tuple. `needs` are
+the tags of all that had a say; what stands before them depends on the kind:
 
 | kind | before the needs | |
 |---|---|---|
@@ -28,7 +28,7 @@ None as a tag means that nothing is known of the value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from types import CodeType
@@ -47,6 +47,9 @@ _FIRST_NEED = {
     CONST: 3, OP: 3, LOST: 3, BOUND: 4, TEXT: 4, NEW: 4, INPUT: 4, EXC: 4, WHOLE: 6, ARG: 4, RET: 5,
     LOAD: 7, STORE: 5, PHI: 4, SEL: 4, PART: 5, AMBIG: 4,
 }  # fmt: skip
+
+FORGOTTEN: Control = (FRAME, -1, None, None, None)
+"""The control of a call of a run that is forgotten: what is suspended there may still end."""
 
 SCALARS = frozenset({int, float, bool, str, type(None), complex, bytes, type(...), range})
 """Types whose values have no parts that could change or be marked."""
@@ -152,8 +155,8 @@ class Activation:
         self.value: Any = None
         self.failure: Tag = None
         # Most calls have none of these: a list is made when there is something to put into it.
-        self.tests: Sequence[tuple[int, Control]] = ()
-        """When and how it decided whether to change something."""
+        self.tests: Sequence[Any] = ()
+        """When and how it decided whether to change something: times and tests, in turn."""
         self.calls: Sequence[Activation] = ()
         self.outs: Sequence[Pair] = ()
         """Of a generator: what it has yielded."""
@@ -166,12 +169,27 @@ class Activation:
             else:
                 parent.calls = [self]
 
+    def forget(self) -> None:
+        """Let go of all: a tag refers to what was there before it, and to calls.
+
+        So there is no way from a tag back to itself but by a call, and the garbage collector,
+        which sees no tags that were made in C, need not look for one.
+        """
+        self.control = FORGOTTEN
+        self.arguments = self.values = self.roots = ()
+        self.tests = self.calls = self.outs = ()
+        self.result = self.value = self.failure = self.sent = self.operation = None
+
     def decided(self, time: int, test: Control) -> None:
         """Note a test that decides whether something is changed."""
         if type(self.tests) is list:
-            self.tests.append((time, test))
+            self.tests += (time, test)
         else:
-            self.tests = [(time, test)]
+            self.tests = [time, test]
+
+    def decisions(self) -> Iterator[tuple[int, Control]]:
+        """The tests that it noted, each with its time."""
+        return zip(self.tests[::2], self.tests[1::2], strict=True)
 
     def gave(self, value: Any, tag: Tag) -> None:
         """Note what a generator has yielded."""
@@ -202,7 +220,7 @@ class Run:
         """Of the patterns of `match`: what the program's own code told them."""
         self.number = number
         """The how manieth that was made of its function."""
-        self.dropped: list[Control] = []
+        self.dropped: list[Tag] = []
         """Of a generator expression: the tests that left something out."""
 
 

@@ -1,0 +1,125 @@
+"""All that a run with tags leaves behind, written down so that two runs can be compared."""
+
+from __future__ import annotations
+
+import gc
+from types import CodeType
+from typing import Any
+
+from whence.langs.python.provenance import twins
+from whence.langs.python.provenance.importing import Modules, run_source
+from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.tags import LOAD, SCALARS, WHOLE, Activation, Run
+from whence.langs.python.provenance.texts import Text
+
+
+def left_by_both(source: str, file: str = "program.py") -> tuple[list[str], list[str]]:
+    """What a program leaves behind that is run with the twins in C, and with those in Python."""
+    from whence.langs.python.provenance.runtime import SWITCH
+
+    SWITCH.install()
+    code = Modules(dual=False).code(source, file)
+    found = []
+    left_behind(code)  # what the first run puts into caches of the library is there for both
+    for is_native in (True, False):
+        before = twins.use_native(is_native)
+        try:
+            found.append(left_behind(code))
+        finally:
+            twins.use_native(before)
+    return found[0], found[1]
+
+
+def left_behind(code: CodeType) -> list[str]:
+    """The calls and the tags of a run, each tag once, with other numbers for addresses."""
+    for _ in range(2):
+        RUN.reset()  # what the run before has left suspended ends now, not in this one
+        gc.collect()
+    namespace = run_source(code)
+    written = _Written()
+    for each in RUN.activations:
+        written.call(each)
+    for shadow in list(RUN.shadows.values()):
+        written.note("shadow", written.address(shadow.address), *shadow.tags())
+    written.note("variables", *(tag for each in RUN.modules.values() for tag in each.tags()))
+    written.note("run", RUN.time, RUN.number, RUN.lost, len(RUN.kept), RUN.passed, RUN.loose,
+                 RUN.has_hidden)  # fmt: skip
+    namespace.clear()
+    return written.lines
+
+
+class _Written:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._numbers: dict[int, int] = {}
+        self._addresses: dict[int, int] = {}
+        self._kept: list[Any] = []
+
+    def call(self, call: Activation) -> None:
+        """One call."""
+        parent = call.parent.number if call.parent is not None else None
+        self.note("call", call.number, call.name, parent, call.guarded, call.made, call.start,
+                  call.end, call.control, call.arguments, call.result, call.failure, call.sent,
+                  tuple(call.tests), tuple(tag for _, tag in call.outs))  # fmt: skip
+
+    def note(self, what: str, *fields: Any) -> None:
+        """A line about these."""
+        self._tags(fields)
+        self.lines.append(f"{what} {[self._field(each) for each in fields]}")
+
+    def address(self, thing: int) -> str:
+        """An address, by a number of its own."""
+        return f"@{self._addresses.setdefault(thing, len(self._addresses))}"
+
+    def _tags(self, fields: Any) -> None:
+        """The tags that something leads to, in a fixed order, without recursion."""
+        pending = [iter(list(fields))]
+        path: list[Any] = []
+        while pending:
+            each = next(pending[-1], pending)
+            if each is pending:
+                pending.pop()
+                if pending and path[len(pending) - 1] is not None:
+                    self._tag(path[len(pending) - 1])
+                del path[max(len(pending) - 1, 0) :]
+                continue
+            if isinstance(each, Text):
+                each = (each.pieces, each.needs)
+            if not _has_fields(each) or id(each) in self._numbers:
+                continue
+            self._kept.append(each)
+            if _is_tag(each):
+                self._numbers[id(each)] = len(self._numbers)
+                path.append(each)
+            else:
+                path.append(None)
+            pending.append(iter(list(each)))
+
+    def _tag(self, tag: Any) -> None:
+        fields = [self._field(each) for each in tag]
+        if tag[0] in (LOAD, WHOLE) and type(tag[5]) is int:
+            fields[5] = self.address(tag[5])
+        self.lines.append(f"tag {self._numbers[id(tag)]}: {fields}")
+
+    def _field(self, each: Any) -> str:
+        if isinstance(each, Activation):
+            return f"call {each.number}"
+        if isinstance(each, Run):
+            return f"run {each.number}"
+        if isinstance(each, Text):
+            return self._field((each.pieces, each.needs))
+        if isinstance(each, list):
+            return f"{len(each)} dropped"
+        if _is_tag(each):
+            return f"#{self._numbers[id(each)]}"
+        if _has_fields(each):
+            return f"({', '.join(self._field(one) for one in each)})"
+        return repr(each) if type(each) in SCALARS else type(each).__name__
+
+
+def _has_fields(each: Any) -> bool:
+    return type(each) is tuple or type(each).__name__ == "Tag"
+
+
+def _is_tag(each: Any) -> bool:
+    return _has_fields(each) and len(each) > 2 and type(each[0]) is int and type(each[1]) is int

@@ -1,0 +1,19 @@
+"""All that is said of tags holds of both twins: the one in C, and the one in Python."""
+
+import pytest
+
+from whence.langs.python.provenance import runtime, twins
+
+_LOADED = runtime  # it binds the twins
+
+
+@pytest.fixture(params=["native", "python"], autouse=True)
+def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """Which of the twins works, here and in the processes that are started."""
+    is_native = request.param == "native"
+    if is_native and not twins.HAS_NATIVE:
+        pytest.skip("whence was installed without a compiler")
+    monkeypatch.setenv(twins.PURE, request.param)
+    before = twins.use_native(is_native)
+    yield request.param
+    twins.use_native(before)

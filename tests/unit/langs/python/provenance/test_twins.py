@@ -1,0 +1,175 @@
+"""The twins in C and in Python leave the same tags, and a tag made in C reads as a tuple."""
+
+from __future__ import annotations
+
+import gc
+import runpy
+import textwrap
+from pathlib import Path
+
+import pytest
+from shadowed import CLEANED
+from tag_twins import left_by_both
+
+from whence.langs.python.provenance import twins
+from whence.langs.python.provenance.importing import run_source
+from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.tags import CTL, FRAME, OP, RET
+
+PROGRAMS = {
+    "numbers": """
+        def work(a, b=2, *, c=3):
+            x = a + b * c - 7 // 2
+            x += 1
+            return x if x > 3 and not x == 4 or a is None else -x
+        def failing(a):
+            try: return 1 / a
+            except ZeroDivisionError as error: return str(error)
+        print(work(1), work(5, 6), work(1, c=9), work(b=1, a=2), work(*[1, 2]), failing(0))
+        """,
+    "sequences": """
+        def merge(left, right):
+            out = []
+            i = j = 0
+            while i < len(left) and j < len(right):
+                if left[i] <= right[j]:
+                    out.append(left[i]); i += 1
+                else:
+                    out.append(right[j]); j += 1
+            out.extend(left[i:])
+            return out + list(right[j:])
+        def item(xs, n):
+            try: return xs[n]
+            except IndexError: return None
+        xs = merge([1, 4, 9], (2, 3))
+        a, (b, *c) = xs[0], xs[1:]
+        for x, (y, z) in [(1, (2, 3)), (4, (5, 6))]:
+            a += x * y - z
+        for x in xs: xs.append(x) if len(xs) < 9 else None
+        print(item(xs, -1), item(xs, 99), item("text", 2), "text"[1:3], [x for x in xs if x > a])
+        """,
+    "objects": """
+        import re, collections
+        class Base:
+            kind = "base"
+            __slots__ = ("slotted",)
+        class Thing(Base):
+            def __init__(self, n, more=None):
+                self.n = n
+                self.more = more or {}
+                self.slotted = n
+            def __eq__(self, other): return self.n == other.n
+            def __hash__(self): return 1
+            def __bool__(self): return self.n > 1
+            @property
+            def double(self): return self.n * 2
+            @double.setter
+            def double(self, value): self.n = value
+        class Kept(collections.OrderedDict): pass
+        class Failure(ValueError): pass
+        def use(things):
+            found = {thing: thing.n for thing in things}
+            kept = Kept(a=things)
+            kept.extra = found
+            error = Failure("no")
+            error.why = things[0]
+            return found[Thing(1)], kept["a"], kept.extra, error.why.double, things[0].kind
+        things = [Thing(1), Thing(2, {"a": [1]}), Thing(n=3)]
+        things[0].double = 8
+        print(use([Thing(1), *things]), [bool(each) for each in things], things[1].more["a"][0])
+        print(re.sub("a", lambda match: match.group().upper(), "banana"), re.match("b", "abc"))
+        print(isinstance(things[0], Base), things in [things], things[0] in things, 3 in {3: 4})
+        """,
+    "generators": """
+        def numbers(n):
+            for each in range(n):
+                got = yield each
+                if got: yield got
+        def over(n): yield from numbers(n)
+        async def later(n): return n + 1
+        async def both(): return await later(1) + await later(2)
+        import asyncio
+        first = numbers(3)
+        print(next(first), first.send(7), list(first), list(over(3)), sum(x for x in over(4) if x))
+        print(asyncio.run(both()), sorted([3, 1, 2], key=lambda x: -x), list(map(str, over(2))))
+        left = numbers(9); next(left)
+        """,
+    "texts": """
+        def shout(text): return text.upper().strip() + "!" if text.startswith("a") else text
+        def parts(text): return text.split(","), text.find("b"), text.replace("a", "b")
+        total = 3
+        print(shout("abc "), shout("b"), parts("a,b"), f"{total:>5} of {total!r}", "%s" % total)
+        print("-".join(["a", str(total)]), total.bit_length(), "a" in "abc", "x" * 3, None is None)
+        """,
+    "what was cleaned": CLEANED,
+    "the whole language": (Path(__file__).parent / "programs/whole_language.py").read_text("utf-8"),
+}
+
+
+def _forms() -> dict[str, str]:
+    """The programs of the tests beside this one, many of which once showed a hole."""
+    forms, exceptions = (
+        runpy.run_path(str(Path(__file__).with_name(f"test_{name}.py")))
+        for name in ("forms", "exceptions")
+    )
+    found = {name: f"{forms['HEAD']}{each}main()\n" for name, each in forms["PROGRAMS"].items()}
+    del found["sys.modules from"]  # it has the address of a module in its tags
+    for statement, value, _ in exceptions["FORMS"]:
+        found[statement] = exceptions["PROGRAM"].format(statement=statement, value=value)
+    return found
+
+
+FORMS = _forms()
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, *FORMS])
+def test_both_twins_leave_the_same_tags(name: str, twin: str) -> None:
+    if twin == "python" or not twins.HAS_NATIVE:
+        pytest.skip("both twins run at once")
+    native, python = left_by_both(FORMS.get(name) or textwrap.dedent(PROGRAMS[name]))
+    for ours, theirs in zip(native, python, strict=False):
+        assert ours == theirs
+    assert len(native) == len(python)
+    assert len(native) > 10
+
+
+def test_a_tag_reads_as_a_tuple() -> None:
+    run_source("def f(a):\n    if a:\n        return a + 1\nf(2)\n", "program.py")
+    call = RUN.activations[-1]
+    assert call.result is not None
+    assert len(call.result) == 5
+    kind, _, control, source, made_by = call.result
+    assert (kind, made_by) == (RET, call)
+    assert control is call.result[2]
+    assert control[0] == CTL
+    assert control[5] is True
+    assert call.result[3:] == (source, call)
+    assert call.result[-1] is call
+    assert call.control[:1] == (FRAME,)
+    assert source[0] == OP
+    with pytest.raises(IndexError):
+        source[99]
+
+
+def _forget() -> int:
+    """Forget the run; how many tags are left, which suspended programs of other tests may have."""
+    for _ in range(2):  # what was suspended then has ended in between
+        RUN.reset()
+        gc.collect()
+    return twins.tags_in_c()
+
+
+def test_nothing_is_left_of_a_run_that_is_forgotten(twin: str) -> None:
+    before = _forget()
+    for name in ("objects", "generators", "the whole language"):
+        run_source(textwrap.dedent(PROGRAMS[name]), "program.py").clear()
+    if twin == "native":
+        assert twins.tags_in_c() > before + 100
+    assert _forget() == before
+
+
+def test_a_long_chain_of_tags_is_freed() -> None:
+    source = "def f():\n    x = 0\n    while x < 100_000: x += 1\n    return x\nf()\n"
+    before = _forget()
+    run_source(source, "program.py")
+    assert _forget() == before
