@@ -253,7 +253,9 @@ class Expressions(Base):
         real = ast.Call(
             ast.Attribute(read(_CALL), "function", ast.Load()),
             [ast.Starred(ast.Attribute(read(_CALL), "arguments", ast.Load()), ast.Load())],
-            [ast.keyword(None, ast.Attribute(read(_CALL), "keywords", ast.Load()))],
+            [ast.keyword(None, ast.Attribute(read(_CALL), "keywords", ast.Load()))]
+            if node.keywords
+            else [],
         )
         return call("result", prepared, real)
 

@@ -99,6 +99,7 @@ PROGRAMS = {
         def parts(text): return text.split(","), text.find("b"), text.replace("a", "b")
         total = 3
         print(shout("abc "), shout("b"), parts("a,b"), f"{total:>5} of {total!r}", "%s" % total)
+        print(str(total), int("7"), float(2), bool("x"), str(None))
         print("-".join(["a", str(total)]), total.bit_length(), "a" in "abc", "x" * 3, None is None)
         """,
     "what was cleaned": CLEANED,

@@ -239,6 +239,41 @@ static PyObject *simple_method(PyObject *const *given)
     return pair_of(value, tag_with(OP, given[0], given[1], rest, 1 + count));
 }
 
+/* `str(5)`, `int("7")`: a plain value made of another, by a class that has no model. What code out
+ * of sight was given is noted as for any other. NULL without an exception: the twin does it. */
+static PyObject *converted(PyObject *const *given)
+{
+    PyObject *kind = VALUE(given[2]), *callee = TAG(given[2]), *arguments = given[3], *pair;
+    if (PyTuple_GET_SIZE(arguments) != 1 || SLOT(the_RUN, Run_on_outside) != Py_None ||
+        (kind != (PyObject *)&PyUnicode_Type && kind != (PyObject *)&PyLong_Type &&
+         kind != (PyObject *)&PyFloat_Type && kind != (PyObject *)&PyBool_Type)) {
+        return NULL;
+    }
+    pair = PyTuple_GET_ITEM(arguments, 0);
+    if (!is_scalar(VALUE(pair))) {
+        return NULL;
+    }
+    PyObject *value = PyObject_CallOneArg(kind, VALUE(pair));
+    if (value == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *passed = TAG_WITH(OP, given[0], given[1], TAG(pair), SLOT(the_RUN, Run_passed));
+    if (passed == NULL) {
+        Py_DECREF(value);
+        return NULL;
+    }
+    put_new(&SLOT(the_RUN, Run_passed), passed);
+    PyObject *all[] = {TAG(pair), callee, SLOT(the_RUN, Run_loose)}, *rest[3];
+    Py_ssize_t count = 0;
+    for (int i = 0; i < 3; i++) {
+        if (all[i] != Py_None) {
+            rest[count++] = all[i];
+        }
+    }
+    return pair_of(value, tag_with(OP, given[0], given[1], rest, count));
+}
+
 /* What a builtin gives that is done here; NULL without an exception: it is not. */
 static PyObject *of_builtin(PyObject *const *given)
 {
@@ -292,8 +327,9 @@ static PyObject *prepare(PyObject *self, PyObject *const *given, Py_ssize_t coun
     if (PyErr_Occurred()) {
         return NULL;
     }
-    if (PyCFunction_CheckExact(function) && given[4] == the_NO_KEYWORDS) {
-        PyObject *made = of_builtin(given);
+    bool is_builtin = PyCFunction_CheckExact(function);
+    if ((is_builtin || PyType_Check(function)) && given[4] == the_NO_KEYWORDS) {
+        PyObject *made = is_builtin ? of_builtin(given) : converted(given);
         if (made != NULL || PyErr_Occurred()) {
             return made != NULL ? modelled(made) : NULL;
         }

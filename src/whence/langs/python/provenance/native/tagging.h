@@ -48,7 +48,7 @@ enum { GOES_ON(AS_REST) REST_COUNT };
 /* The slots of the classes that are read and written here. */
 #define SLOTS(X)                                                                                   \
     X(Run, time) X(Run, number) X(Run, shadows) X(Run, holders) X(Run, held) X(Run, frames)        \
-    X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, on_enter)        \
+    X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, passed) X(Run, on_outside) X(Run, on_enter)        \
     X(Run, on_leave) X(Run, activations) X(Run, root) X(Run, modules) X(Run, kept) X(Run, behind) \
     X(Run, has_hidden) X(Run, is_scanned) X(Run, slots)                                                         \
     X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
