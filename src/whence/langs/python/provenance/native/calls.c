@@ -271,7 +271,15 @@ static PyObject *converted(PyObject *const *given)
             rest[count++] = all[i];
         }
     }
-    return pair_of(value, tag_with(OP, given[0], given[1], rest, count));
+    PyObject *made = tag_with(OP, given[0], given[1], rest, count);
+    passed = made ? TAG_WITH(OP, given[0], given[1], made, SLOT(the_RUN, Run_passed)) : NULL;
+    if (passed == NULL) {
+        Py_XDECREF(made);
+        Py_DECREF(value);
+        return NULL;
+    }
+    put_new(&SLOT(the_RUN, Run_passed), passed);
+    return pair_of(value, made);
 }
 
 /* What a builtin gives that is done here; NULL without an exception: it is not. */
