@@ -7,11 +7,14 @@
  *
  *   whole.c      the module: what is bound to what, and the table of functions
  *   tags.c       a tag in little memory
- *   shadows.c    what objects hold, and all that operands hold
+ *   shadows.c    what objects hold
+ *   reading.c    all that operands hold
+ *   hiding.c     what objects may have kept, and what was there before
  *   operators.c  operators, tests and choices
  *   places.c     attributes and items
  *   loops.c      loops and unpacking
- *   calls.c      calls, from the caller and from the callee
+ *   calls.c      calls, from the caller
+ *   entering.c   calls, from the callee
  *
  * All state is guarded by the GIL. */
 

@@ -6,6 +6,10 @@
 
 #include "shadows.c"
 
+#include "reading.c"
+
+#include "hiding.c"
+
 #include "operators.c"
 
 #include "places.c"
@@ -13,6 +17,8 @@
 #include "loops.c"
 
 #include "calls.c"
+
+#include "entering.c"
 
 static const char *const TWIN_NAMES[] = {
 #define AS_NAME(name) #name,

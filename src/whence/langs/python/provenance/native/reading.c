@@ -1,0 +1,440 @@
+/* All that operands hold, and what they hold by identity: shadows.everything and by_identity.
+ *
+ * What is read is compared with what was read the last time, so that the same tag is made once. */
+
+#include "tagging.h"
+
+enum { DEEP = 4, FEW = 128 };
+
+typedef struct {
+    const void **slots, *few[FEW];
+    size_t mask, used;
+} Seen;
+
+static size_t place_in(const Seen *seen, const void *address)
+{
+    size_t place = (((uintptr_t)address >> 4) * 0x9E3779B97F4A7C15u >> 32) & seen->mask;
+    while (seen->slots[place] != NULL && seen->slots[place] != address) {
+        place = (place + 1) & seen->mask;
+    }
+    return place;
+}
+
+static bool grow(Seen *seen)
+{
+    Seen larger = {.mask = seen->mask * 2 + 1, .used = seen->used};
+    larger.slots = PyMem_Calloc(larger.mask + 1, sizeof(*larger.slots));
+    if (larger.slots == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i <= seen->mask; i++) {
+        if (seen->slots[i] != NULL) {
+            larger.slots[place_in(&larger, seen->slots[i])] = seen->slots[i];
+        }
+    }
+    if (seen->slots != seen->few) {
+        PyMem_Free(seen->slots);
+    }
+    seen->slots = larger.slots;
+    seen->mask = larger.mask;
+    return true;
+}
+
+/* 1: it was not there, 0: it was, -1: an exception. */
+static int add(Seen *seen, const void *address)
+{
+    size_t place = place_in(seen, address);
+    if (seen->slots[place] != NULL) {
+        return 0;
+    }
+    if (2 * ++seen->used > seen->mask) {
+        if (!grow(seen)) {
+            return -1;
+        }
+        place = place_in(seen, address);
+    }
+    seen->slots[place] = address;
+    return 1;
+}
+
+/* The tags of a shadow that say something: compared with those that a tag has, or written into a
+ * new one, or only counted. */
+typedef struct {
+    PyObject *known;  /* compared with; NULL: not */
+    PyObject **made;  /* written into, behind the head; NULL: not */
+    Py_ssize_t count;
+    bool same;
+} Walk;
+
+enum { WHOLE_HEAD = 6 };
+
+static inline void walk_tag(Walk *walk, PyObject *tag)
+{
+    if (tag == Py_None) {
+        return;
+    }
+    Py_ssize_t place = WHOLE_HEAD + walk->count++;
+    if (walk->known != NULL) {
+        walk->same = walk->same && place < fields_of(walk->known) &&
+                     field(walk->known, place) == tag;
+    }
+    if (walk->made != NULL) {
+        walk->made[place - 3] = tag;
+    }
+}
+
+static void walk_dict(Walk *walk, PyObject *dict)
+{
+    Py_ssize_t place = 0;
+    PyObject *key, *tag;
+    while (PyDict_Next(dict, &place, &key, &tag)) {
+        walk_tag(walk, tag);
+    }
+}
+
+static void walk_tags(Walk *walk, PyObject *shadow)
+{
+    PyObject *items = SLOT(shadow, Shadow_items);
+    walk_tag(walk, SLOT(shadow, Shadow_shape));
+    if (items != Py_None) {
+        if (PyList_CheckExact(items)) {
+            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++) {
+                walk_tag(walk, PyList_GET_ITEM(items, i));
+            }
+        }
+        else {
+            walk_dict(walk, items);
+        }
+        walk_dict(walk, SLOT(shadow, Shadow_keys));
+    }
+    walk_dict(walk, SLOT(shadow, Shadow_attributes));
+}
+
+/* A new tag of all that a shadow says; borrowed, from the shadow. */
+static PyObject *read_anew(PyObject *shadow, Py_ssize_t count)
+{
+    PyObject *few[FEW], **rest = few, *made = NULL;
+    if (count + WHOLE_HEAD > FEW && (rest = PyMem_New(PyObject *, count + WHOLE_HEAD)) == NULL) {
+        return PyErr_NoMemory();
+    }
+    Walk walk = {.made = rest};
+    walk_tags(&walk, shadow);
+    rest[0] = zero;
+    rest[1] = now();
+    rest[2] = SLOT(shadow, Shadow_address);
+    made = tag_with(WHOLE, zero, Py_None, rest, 3 + count);
+    if (rest != few) {
+        PyMem_Free(rest);
+    }
+    if (made != NULL) {
+        put(&SLOT(shadow, Shadow_read), made);
+        put_new(&SLOT(shadow, Shadow_again), made);
+    }
+    return made;
+}
+
+/* The tag of having read all that an object holds, now: shadows.whole. Borrowed, from the shadow. */
+static PyObject *whole_of(PyObject *shadow)
+{
+    PyObject *read = SLOT(shadow, Shadow_read);
+    Walk walk = {.known = read != Py_None ? read : NULL, .same = true};
+    walk_tags(&walk, shadow);
+    if (walk.known == NULL || !walk.same || WHOLE_HEAD + walk.count != fields_of(read)) {
+        return read_anew(shadow, walk.count);
+    }
+    PyObject *again = SLOT(shadow, Shadow_again), *then = field(again, 4);
+    if (then == now() || PyLong_AsLongLong(then) == PyLong_AsLongLong(now())) {
+        return again;
+    }
+    PyObject *made = TAG_WITH(WHOLE, zero, Py_None, field(read, 3), now(),
+                              SLOT(shadow, Shadow_address), read);
+    if (made != NULL) {
+        put_new(&SLOT(shadow, Shadow_again), made);
+    }
+    return made;
+}
+
+static bool is_shared(PyObject *value)
+{
+    return PyType_Check(value) || PyFunction_Check(value) || PyModule_Check(value) ||
+           PyCFunction_Check(value);
+}
+
+static bool collect(PyObject *value, PyObject *found, Seen *seen, int depth);
+
+static bool collect_parts(PyObject *shadow, PyObject *found, Seen *seen, int depth)
+{
+    PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
+    PyObject *named = SLOT(shadow, Shadow_attribute_values), *key, *part;
+    Py_ssize_t place = 0;
+    bool good = true;
+    if (PyList_CheckExact(items) && PyList_CheckExact(values)) {
+        for (; good && place < PyList_GET_SIZE(values) && place < PyList_GET_SIZE(items); place++) {
+            part = PyList_GET_ITEM(values, place);
+            good = is_scalar(part) || collect(part, found, seen, depth);
+        }
+    }
+    else if (PyDict_CheckExact(items) && PyDict_CheckExact(values)) {
+        while (good && PyDict_Next(values, &place, &key, &part)) {
+            good = is_scalar(part) || collect(part, found, seen, depth);
+        }
+    }
+    place = 0;
+    while (good && PyDict_Next(named, &place, &key, &part)) {
+        good = is_scalar(part) || collect(part, found, seen, depth);
+    }
+    return good;
+}
+
+static bool collect_behind(PyObject *source, PyObject *found, Seen *seen, int depth)
+{
+    PyObject *behind = PyObject_GetAttr(PyTuple_GET_ITEM(source, 1), name_behind);
+    if (behind == NULL) {
+        return false;
+    }
+    bool good = true;
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(behind); i++) {
+        PyObject *pair = PyTuple_GET_ITEM(behind, i);
+        good = PyList_Append(found, TAG(pair)) == 0 && collect(VALUE(pair), found, seen, depth);
+    }
+    Py_DECREF(behind);
+    return good;
+}
+
+/* shadows.space_of: borrowed; NULL without an exception: there is none. */
+static PyObject *space_of(PyObject *thing)
+{
+    PyObject *dict = PyObject_GenericGetAttr(thing, name_dict);
+    if (dict == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_TypeError)) {
+            PyErr_Clear();
+        }
+        return NULL;
+    }
+    PyObject *found = shadow_of(dict);
+    Py_DECREF(dict);
+    return found;
+}
+
+static int is_own(PyObject *thing)
+{
+    PyObject *told = PyObject_CallOneArg(rests[R_is_own], (PyObject *)Py_TYPE(thing));
+    int own = told != NULL ? told == Py_True : -1;
+    Py_XDECREF(told);
+    return own;
+}
+
+/* Whether an object hides what it holds, asked for if need be; -1: an exception. */
+static int hides_surely(PyObject *thing)
+{
+    int known = hides_things(thing);
+    if (known >= 0 || PyErr_Occurred()) {
+        return known;
+    }
+    PyObject *told = twin_does(T_hides, &thing, 1);
+    known = told != NULL ? told == Py_True : -1;
+    Py_XDECREF(told);
+    return known;
+}
+
+/* shadows._collect_space */
+static bool collect_space(PyObject *value, PyObject *found, Seen *seen, int depth)
+{
+    PyObject *run = by_address(SLOT(the_RUN, Run_runs), value);
+    if (run != NULL) {
+        PyObject *position = PyObject_GetAttr(PyTuple_GET_ITEM(run, 1), name_position);
+        bool good = position != NULL && PyList_Append(found, position) == 0;
+        Py_XDECREF(position);
+        return good;
+    }
+    if (PyErr_Occurred() || is_shared(value)) {
+        return !PyErr_Occurred();
+    }
+    PyObject *space = space_of(value);
+    if (space != NULL) {
+        PyObject *dict = Py_NewRef(SLOT(space, Shadow_object));
+        bool good = collect(dict, found, seen, depth);
+        Py_DECREF(dict);
+        return good;
+    }
+    if (PyErr_Occurred() || shadow_of(value) != NULL || PyErr_Occurred()) {
+        return !PyErr_Occurred();
+    }
+    int hiding = hides_surely(value), own = hiding == 0 ? is_own(value) : 0;
+    if (hiding != 0 || own != 1) {
+        return hiding >= 0 && own >= 0;
+    }
+    PyObject *address = keep_alive(value) ? PyLong_FromVoidPtr(value) : NULL;
+    PyObject *tag = address ? TAG_WITH(WHOLE, zero, Py_None, zero, now(), address) : NULL;
+    bool good = tag != NULL && PyList_Append(found, tag) == 0;
+    Py_XDECREF(address);
+    Py_XDECREF(tag);
+    return good;
+}
+
+static bool collect_new(PyObject *value, PyObject *found, Seen *seen, int depth)
+{
+    PyObject *source = by_address(SLOT(the_RUN, Run_sources), value);
+    if (source != NULL && PyTuple_GET_ITEM(source, 0) == value) {
+        if (!collect_behind(source, found, seen, depth)) {
+            return false;
+        }
+    }
+    PyObject *shadow = PyErr_Occurred() ? NULL : shadow_of(value);
+    if (PyErr_Occurred()) {
+        return false;
+    }
+    if ((shadow == NULL || SLOT(shadow, Shadow_items) == Py_None) &&
+        !collect_space(value, found, seen, depth)) {
+        return false;
+    }
+    shadow = shadow_of(value);
+    if (shadow == NULL) {
+        return !PyErr_Occurred();
+    }
+    Py_INCREF(shadow);
+    PyObject *tag = whole_of(shadow);
+    bool good = tag != NULL && PyList_Append(found, tag) == 0 &&
+                (depth == 0 || collect_parts(shadow, found, seen, depth - 1));
+    Py_DECREF(shadow);
+    return good;
+}
+
+static bool collect(PyObject *value, PyObject *found, Seen *seen, int depth)
+{
+    int fresh = add(seen, value);
+    if (fresh <= 0) {
+        return fresh == 0;
+    }
+    Py_INCREF(value);
+    bool good = collect_new(value, found, seen, depth);
+    Py_DECREF(value);
+    return good;
+}
+
+static PyObject *everything(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 1 ||
+        (!PyTuple_CheckExact(given[0]) && !PyList_CheckExact(given[0]))) {
+        return twin_does(T_everything, given, count);
+    }
+    PyObject *found = PyList_New(0), *made = NULL;
+    if (found == NULL) {
+        return NULL;
+    }
+    Seen seen = {.mask = FEW - 1};
+    seen.slots = seen.few;
+    bool good = true;
+    for (Py_ssize_t i = 0; good && i < PySequence_Fast_GET_SIZE(given[0]); i++) {
+        PyObject *pair = PySequence_Fast_GET_ITEM(given[0], i);
+        good = PyList_Append(found, TAG(pair)) == 0 &&
+               (is_scalar(VALUE(pair)) || collect(VALUE(pair), found, &seen, DEEP));
+    }
+    if (good) {
+        Py_ssize_t known = 0, place = 0;
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(found); i++) {
+            known += PyList_GET_ITEM(found, i) != Py_None;
+        }
+        made = PyTuple_New(known);
+        for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(found); i++) {
+            if (PyList_GET_ITEM(found, i) != Py_None) {
+                PyTuple_SET_ITEM(made, place++, Py_NewRef(PyList_GET_ITEM(found, i)));
+            }
+        }
+    }
+    Py_DECREF(found);
+    if (seen.slots != seen.few) {
+        PyMem_Free(seen.slots);
+    }
+    return made;
+}
+
+/* --- by identity --------------------------------------------------------------------------------- */
+
+static bool add_identity(PyObject *found, PyObject *value, PyObject *tag, int depth, Seen *seen);
+
+static bool add_parts(PyObject *found, PyObject *shadow, int depth, Seen *seen)
+{
+    PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
+    PyObject *key, *value, *tag;
+    Py_ssize_t place = 0;
+    bool good = true;
+    if (PyList_CheckExact(items) && PyList_CheckExact(values)) {
+        for (; good && place < PyList_GET_SIZE(values) && place < PyList_GET_SIZE(items); place++) {
+            good = add_identity(found, PyList_GET_ITEM(values, place),
+                                PyList_GET_ITEM(items, place), depth, seen);
+        }
+    }
+    else if (PyDict_CheckExact(items) && PyDict_CheckExact(values)) {
+        while (good && PyDict_Next(values, &place, &key, &value)) {
+            tag = PyDict_GetItemWithError(items, key);
+            good = tag != NULL && add_identity(found, value, tag, depth, seen);
+        }
+    }
+    place = 0;
+    while (good && PyDict_Next(SLOT(shadow, Shadow_attribute_values), &place, &key, &value)) {
+        tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), key);
+        good = tag != NULL && add_identity(found, value, tag, depth, seen);
+    }
+    return good;
+}
+
+static bool add_identity(PyObject *found, PyObject *value, PyObject *tag, int depth, Seen *seen)
+{
+    PyObject *address = PyLong_FromVoidPtr(value);
+    if (address == NULL) {
+        return false;
+    }
+    PyObject *known = PyDict_GetItemWithError(found, address);
+    bool good;
+    if (known != NULL) {
+        good = PyList_Append(known, tag) == 0;
+    }
+    else {
+        known = PyList_New(1);
+        good = known != NULL;
+        if (good) {
+            PyList_SET_ITEM(known, 0, Py_NewRef(tag));
+            good = PyDict_SetItem(found, address, known) == 0;
+            Py_DECREF(known);
+        }
+    }
+    Py_DECREF(address);
+    PyObject *shadow = good && !is_scalar(value) ? shadow_of(value) : NULL;
+    if (shadow == NULL || depth == 0) {
+        return good && !PyErr_Occurred();
+    }
+    int fresh = add(seen, value);
+    if (fresh <= 0) {
+        return fresh == 0;
+    }
+    Py_INCREF(shadow);
+    good = add_parts(found, shadow, depth - 1, seen);
+    Py_DECREF(shadow);
+    return good;
+}
+
+static PyObject *by_identity(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 1 || !PyTuple_CheckExact(given[0])) {
+        return twin_does(T_by_identity, given, count);
+    }
+    PyObject *found = PyDict_New();
+    bool good = found != NULL;
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(given[0]); i++) {
+        PyObject *pair = PyTuple_GET_ITEM(given[0], i);
+        Seen seen = {.mask = FEW - 1};
+        seen.slots = seen.few;
+        good = add_identity(found, VALUE(pair), TAG(pair), 2, &seen);
+        if (seen.slots != seen.few) {
+            PyMem_Free(seen.slots);
+        }
+    }
+    if (!good) {
+        Py_CLEAR(found);
+    }
+    return found;
+}
