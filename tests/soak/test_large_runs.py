@@ -96,11 +96,13 @@ while isinstance(outcome, Ask | Expand):
 call = state.tree.call(state.tree.position(outcome.diagnosis.node))
 asleep = windows.checkpoints.memory >> 20
 windows.close()
-here, there = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+# Not ru_maxrss, which begins with what the process had that started this one.
+status = Path("/proc/self/status").read_text().splitlines()
+here = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) >> 10
+there = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
 name = call.function.short()
 place = {each.name: each.value.text for each in call.arguments}[sys.argv[2]]
-print(name, place, windows.runs,
-      *(resource.getrusage(who).ru_maxrss // 1024 for who in (here, there)), asleep)
+print(name, place, windows.runs, here, there, asleep)
 """
 
 
