@@ -96,8 +96,8 @@ KNOWN = {
     "raising": "",
     "passing": "xs[3] | xs = []",
     "within": "xs[n] | n = 5",
-    "let_go": "",
-    "unwanted": "",
+    "let_go": "xs[3]",
+    "unwanted": "xs[3]",
 }
 
 
