@@ -7,7 +7,7 @@ from whence.langs.python.provenance import runtime, twins
 _LOADED = runtime  # it binds the twins
 
 
-@pytest.fixture(params=["native", "python"], autouse=True)
+@pytest.fixture(params=["native", pytest.param("python", marks=pytest.mark.soak)], autouse=True)
 def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
     """Which of the twins works, here and in the processes that are started."""
     is_native = request.param == "native"
