@@ -66,6 +66,8 @@ from whence.langs.python.provenance.twins import twin
 _NONE = object()
 _HELD_BY = frozenset({MemberDescriptorType, GetSetDescriptorType})
 _PLAIN_SEQUENCES = frozenset({list, tuple})
+_IMMUTABLE = 1 << 8
+"""The flag of classes that get no further attributes: those of the interpreter."""
 _PLAIN = frozenset({list, tuple, dict, set, frozenset, deque})
 
 # --- attributes ----------------------------------------------------------------------------------
@@ -126,11 +128,14 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
         index = type(thing)._fields.index(name)  # type: ignore[attr-defined]
         return item_tag(site, control, owner, index, (), value)
     is_class = isinstance(thing, type)
+    if not is_class and _own_attribute(thing, name) is value:
+        return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
     # What stands nearer could have had it instead, and had not.
     lacking = [] if is_class else [lacks(site, control, owner, name)]
     for kind in _MRO.__get__(thing) if is_class else type(thing).__mro__:
         if name not in kind.__dict__:
-            lacking.append(lacks(site, control, (kind, None), name))
+            if not kind.__flags__ & _IMMUTABLE:
+                lacking.append(lacks(site, control, (kind, None), name))
             continue
         found = RUN.shadows.get(id(kind))
         if found is not None and found.attribute_values.get(name, _NONE) is value:
@@ -142,6 +147,15 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
             source = (PART, site, control, part, ("attribute", name))
         return (LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking)
     return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
+
+
+def _own_attribute(thing: Any, name: str) -> Any:
+    """What an object's dictionary has under a name."""
+    try:
+        found = object.__getattribute__(thing, "__dict__")
+    except (AttributeError, TypeError):
+        return _NONE
+    return found.get(name, _NONE) if type(found) is dict else _NONE
 
 
 def _described(

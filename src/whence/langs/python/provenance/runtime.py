@@ -22,7 +22,6 @@ from whence.langs.python.provenance import (
     models,
     operations,
     places,
-    shadows,
     stepping,
     twins,
 )
@@ -153,7 +152,7 @@ twins.bind({
     "Activation": Activation, "Operation": Operation, "Pending": Pending,
     "Modelled": calls.Modelled, "Prepared": Prepared, "Shadow": Shadow,
     "FunctionInfo": FunctionInfo, "Site": Site, "deque": deque,
-    "FAILED": calls.FAILED, "is_own": shadows.is_own,
+    "FAILED": calls.FAILED,
     "note_failure": operations.note_failure, "told": operations.told,
     "read_attribute": places.read_attribute, "read_item": places.read_item,
     "wrote_attribute": places.wrote_attribute, "store_attribute": places.store_attribute,

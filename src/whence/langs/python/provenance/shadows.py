@@ -139,7 +139,7 @@ def hides(thing: Any) -> bool:
         return False
     known = RUN.hiding.get(id(kind))
     if known is None:
-        known = RUN.hiding[id(kind)] = (kind, _hides(kind))
+        known = RUN.hiding[id(kind)] = (kind, _hides(kind), is_own(kind))
     return known[1]
 
 
@@ -462,7 +462,7 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
         space = space_of(value)
         if space is not None:
             _collect(space.object, found, seen, depth)
-        elif shadow_of(value) is None and not hides(value) and is_own(type(value)):
+        elif shadow_of(value) is None and not hides(value) and RUN.hiding[id(type(value))][2]:
             RUN.kept[id(value)] = value
             found.append((WHOLE, 0, None, 0, RUN.time, id(value)))
 

@@ -158,8 +158,9 @@ class ShadowRun:
         """The tests of comprehensions that left something out: each is among the tests itself."""
         self.has_hidden = False
         """Whether something was left with an object whose insides cannot be seen."""
-        self.hiding: dict[int, tuple[type, bool]] = {}
-        """Types, with whether what their instances hold may be out of sight."""
+        self.hiding: dict[int, tuple[type, bool, bool]] = {}
+        """Types, with whether what their instances hold may be out of sight, and whether they are
+        the program's own."""
         self.slots: dict[int, tuple[tuple[type, ...], Any]] = {}
         """The order of the bases of a type, by its address, with the slots that they have."""
         self.behind: dict[int, tuple[Any, dict[int, Any]]] = {}

@@ -217,12 +217,11 @@ static PyObject *space_of(PyObject *thing)
     return found;
 }
 
-static int is_own(PyObject *thing)
+/* Whether the class of an object, which hides nothing, is one of the program's. */
+static bool is_own(PyObject *thing)
 {
-    PyObject *told = PyObject_CallOneArg(rests[R_is_own], (PyObject *)Py_TYPE(thing));
-    int own = told != NULL ? told == Py_True : -1;
-    Py_XDECREF(told);
-    return own;
+    PyObject *known = by_address(SLOT(the_RUN, Run_hiding), Py_TYPE(thing));
+    return known != NULL && PyTuple_GET_ITEM(known, 2) == Py_True;
 }
 
 /* Whether an object hides what it holds, asked for if need be; -1: an exception. */
@@ -261,9 +260,9 @@ static bool collect_space(PyObject *value, PyObject *found, Seen *seen, int dept
     if (PyErr_Occurred() || shadow_of(value) != NULL || PyErr_Occurred()) {
         return !PyErr_Occurred();
     }
-    int hiding = hides_surely(value), own = hiding == 0 ? is_own(value) : 0;
-    if (hiding != 0 || own != 1) {
-        return hiding >= 0 && own >= 0;
+    int hiding = hides_surely(value);
+    if (hiding != 0 || !is_own(value)) {
+        return hiding >= 0 && !PyErr_Occurred();
     }
     PyObject *address = keep_alive(value) ? PyLong_FromVoidPtr(value) : NULL;
     PyObject *tag = address ? TAG_WITH(WHOLE, zero, Py_None, zero, now(), address) : NULL;

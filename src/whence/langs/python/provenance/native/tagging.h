@@ -41,7 +41,7 @@ enum {
     X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
 #define GOES_ON(X)                                                                                 \
     X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute) X(item_tag)                  \
-    X(finish_function) X(told) X(identified) X(nearest) X(roots) X(is_own)
+    X(finish_function) X(told) X(identified) X(nearest) X(roots)
 
 #define AS_TWIN(name) T_##name,
 #define AS_REST(name) R_##name,
