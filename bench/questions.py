@@ -282,7 +282,7 @@ def on_mutants(package: str, count: int, say: Callable[[str], None]) -> tuple[li
                 case = recorded(bug, folder)
             except (twins.Refused, ValueError) as why:
                 left_out += 1
-                say(f"left out: {bug.about}: {str(why).splitlines()[-1]}")
+                say(f"left out: {bug.about}: {str(why).splitlines()[-1]:.60}")
                 continue
             recording = folder / f"{bug.name}.whence"
             plain, marked = debug(case, DEFAULT), debug(case, DEFAULT, (), recording)

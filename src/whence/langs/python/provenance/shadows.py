@@ -462,9 +462,11 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
         space = space_of(value)
         if space is not None:
             _collect(space.object, found, seen, depth)
-        elif shadow_of(value) is None and not hides(value) and RUN.hiding[id(type(value))][2]:
-            RUN.kept[id(value)] = value
-            found.append((WHOLE, 0, None, 0, RUN.time, id(value)))
+        elif shadow_of(value) is None and not hides(value):
+            known = RUN.hiding.get(id(type(value)))  # plain values are not in it
+            if known is not None and known[2]:
+                RUN.kept[id(value)] = value
+                found.append((WHOLE, 0, None, 0, RUN.time, id(value)))
 
 
 def space_of(thing: Any) -> Shadow | None:
