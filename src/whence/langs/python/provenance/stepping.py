@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
-from whence.langs.python.provenance.iteration import iterator_of, pairs_of, stepped
+from whence.langs.python.provenance.iteration import iterator_of, loop_end, pairs_of, stepped
 from whence.langs.python.provenance.shadows import Candidates, everything
 from whence.langs.python.provenance.state import HERE, RUN
 from whence.langs.python.provenance.tags import (
@@ -85,6 +85,7 @@ def delegate(activation: Activation, site: int, control: Control, given: Pair) -
 def delegated(activation: Activation, site: int, control: Control, given: Pair, value: Any) -> Pair:
     """What `yield from` gives in the end."""
     activation.operation, HERE.operation = HERE.operation, None
+    loop_end(site, control, given, changes=True)  # that there is no more was decided
     return value, _run_tag(site, control, given, value)
 
 
