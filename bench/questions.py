@@ -1,7 +1,7 @@
 """How many questions each strategy asks on the corpus, and how much a person has to read.
 
     python bench/questions.py [--write docs/questions.md] [--strategy auto] [--bug knapsack]
-    python bench/questions.py --mutants 4 [--write docs/questions.md] [--package toolz]
+    python bench/questions.py --mutants 3 [--write docs/questions.md] [--package toolz]
 
 Every program of `tests/corpus` is recorded, and debugged by a simulated person who answers each
 question as the repaired twin does (`tests/support/intention.py`), and knows that the run as a whole
