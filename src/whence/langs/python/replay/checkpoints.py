@@ -17,7 +17,7 @@ import fcntl
 import json
 import os
 import resource
-import select
+import selectors
 import signal
 import socket
 import struct
@@ -281,7 +281,11 @@ def _ended(
 
 
 def _readable(every: Sequence[Any], timeout: float) -> list[Any]:
-    return select.select(every, [], [], timeout)[0]
+    """Those of some files and descriptors that can be read from; they may have any numbers."""
+    with selectors.DefaultSelector() as waiting:
+        for each in every:
+            waiting.register(each, selectors.EVENT_READ)
+        return [key.fileobj for key, _ in waiting.select(timeout)]
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -422,3 +423,20 @@ def test_programs_that_depend_on_the_world_go_on_from_every_call_as_they_did(
         assert PROGRAMS[name].if_refused, problem
     finally:
         windows.close()
+
+
+def test_descriptors_may_have_any_numbers(tmp_path: Path) -> None:
+    run = Run(tmp_path, STEADY, "--depth", "2")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limits[1] < 1500:
+        pytest.skip("this machine allows too few descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(limits[0], 1500), limits[1]))
+    taken = [os.dup(0) for _ in range(1100)]
+    try:
+        (top,) = run.nodes("all_steps")
+        assert run.reruns.whole(top).function.short() == "all_steps"
+    finally:
+        for each in taken:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert run.windows.runs == 1
