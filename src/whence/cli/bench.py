@@ -68,16 +68,7 @@ def run(options: argparse.Namespace) -> int:
     if not script.exists():
         raise WhenceError("this needs a checkout of whence: the corpus is not installed with it")
     words = []
-    for option in (
-        "strategy",
-        "bug",
-        "mutants",
-        "package",
-        "count",
-        "parallel",
-        "seconds",
-        "results",
-    ):
+    for option in dict.fromkeys(name for names in _OPTIONS.values() for name in names):
         given = getattr(options, option)
         if given is not None and option not in _OPTIONS[options.what]:
             raise UsageError(f"--{option} has no meaning for whence bench {options.what}")

@@ -35,13 +35,13 @@ enum {
 
 /* The functions that have a twin here, and those of Python that go on where C does not. */
 #define TWINS(X)                                                                                   \
-    X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select)                                         \
-    X(attribute) X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack)                                      \
-    X(natively) X(shape_of) X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan)                                                 \
+    X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select) X(attribute)             \
+    X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack) X(natively) X(shape_of)           \
+    X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan)            \
     X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
 #define GOES_ON(X)                                                                                 \
-    X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute) X(item_tag)                  \
-    X(finish_function) X(told) X(identified) X(nearest) X(roots)
+    X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute)           \
+    X(item_tag) X(finish_function) X(told) X(identified) X(nearest) X(roots)
 
 #define AS_TWIN(name) T_##name,
 #define AS_REST(name) R_##name,
@@ -51,27 +51,25 @@ enum { GOES_ON(AS_REST) REST_COUNT };
 /* The slots of the classes that are read and written here. */
 #define SLOTS(X)                                                                                   \
     X(Run, time) X(Run, number) X(Run, shadows) X(Run, holders) X(Run, held) X(Run, frames)        \
-    X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, passed) X(Run, on_outside) X(Run, on_enter)        \
-    X(Run, on_leave) X(Run, activations) X(Run, root) X(Run, modules) X(Run, kept) X(Run, behind) \
-    X(Run, has_hidden) X(Run, is_scanned) X(Run, slots)                                                         \
-    X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
-    X(Activation, failure) X(Activation, function) X(Activation, guarded) X(Activation, made)      \
-    X(Activation, number) X(Activation, operation) X(Activation, outs) X(Activation, parent)       \
-    X(Activation, result) X(Activation, roots) X(Activation, sent) X(Activation, start)            \
-    X(Activation, tests) X(Activation, value) X(Activation, values)                                \
+    X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, passed)          \
+    X(Run, on_outside) X(Run, on_enter) X(Run, on_leave) X(Run, activations) X(Run, root)          \
+    X(Run, modules) X(Run, kept) X(Run, behind) X(Run, has_hidden) X(Run, is_scanned)              \
+    X(Run, slots) X(Activation, arguments) X(Activation, calls) X(Activation, control)             \
+    X(Activation, end) X(Activation, failure) X(Activation, function) X(Activation, guarded)       \
+    X(Activation, made) X(Activation, number) X(Activation, operation) X(Activation, outs)         \
+    X(Activation, parent) X(Activation, result) X(Activation, roots) X(Activation, sent)           \
+    X(Activation, start) X(Activation, tests) X(Activation, value) X(Activation, values)           \
     X(Operation, activation) X(Operation, callbacks) X(Operation, control) X(Operation, expected)  \
-    X(Operation, operands) X(Operation, site) X(Operation, text)                                   \
-    X(Pending, activation) X(Pending, arguments) X(Pending, before) X(Pending, code)               \
-    X(Pending, control) X(Pending, defined) X(Pending, function) X(Pending, keyword_tags)          \
-    X(Pending, keywords) X(Pending, run) X(Pending, site) X(Pending, starred) X(Pending, tag)      \
-    X(Pending, tags) X(Pending, values)                                                            \
-    X(Modelled, arguments) X(Modelled, before)                                                     \
-    X(Prepared, before) X(Prepared, finish)                                                        \
-    X(Shadow, address) X(Shadow, again) X(Shadow, attribute_values) X(Shadow, attributes)          \
-    X(Shadow, items) X(Shadow, keys) X(Shadow, object) X(Shadow, read) X(Shadow, shape) X(Shadow, values)            \
-    X(FunctionInfo, free_names) X(FunctionInfo, global_names) X(FunctionInfo, is_stepped)          \
-    X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest) X(FunctionInfo, keyword_only)         \
-    X(FunctionInfo, positional) X(Site, is_guarded)
+    X(Operation, operands) X(Operation, site) X(Operation, text) X(Pending, activation)            \
+    X(Pending, arguments) X(Pending, before) X(Pending, code) X(Pending, control)                  \
+    X(Pending, defined) X(Pending, function) X(Pending, keyword_tags) X(Pending, keywords)         \
+    X(Pending, run) X(Pending, site) X(Pending, starred) X(Pending, tag) X(Pending, tags)          \
+    X(Pending, values) X(Modelled, arguments) X(Modelled, before) X(Prepared, before)              \
+    X(Prepared, finish) X(Shadow, address) X(Shadow, again) X(Shadow, attribute_values)            \
+    X(Shadow, attributes) X(Shadow, items) X(Shadow, keys) X(Shadow, object) X(Shadow, read)       \
+    X(Shadow, shape) X(Shadow, values) X(FunctionInfo, free_names) X(FunctionInfo, global_names)   \
+    X(FunctionInfo, is_stepped) X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest)          \
+    X(FunctionInfo, keyword_only) X(FunctionInfo, positional) X(Site, is_guarded)
 
 #define AS_OFFSET(class, slot) static Py_ssize_t class##_##slot;
 SLOTS(AS_OFFSET)
