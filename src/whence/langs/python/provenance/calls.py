@@ -39,7 +39,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_for,
     shadow_of,
 )
-from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
+from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending, frame_of
 from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,
@@ -281,17 +281,10 @@ def finish_function(pending: Pending, value: Any) -> Pair:
     RUN.made[id(pending.code)] += 1
     run = pending.run = Run(RUN.made[id(pending.code)])
     RUN.note_run(value, run)
-    frame = _frame_of(value)
+    frame = frame_of(value)
     if frame is not None and frame.f_code is pending.code:
         RUN.starting[id(frame)] = (weakref.ref(value), pending)
     return value, (NEW, site, control, run, *needs)
-
-
-def _frame_of(value: Any) -> FrameType | None:
-    for name in ("gi_frame", "cr_frame", "ag_frame"):
-        if hasattr(type(value), name):
-            return getattr(value, name)  # type: ignore[no-any-return]
-    return None
 
 
 @twin
@@ -442,15 +435,15 @@ def _started(frame: FrameType) -> Pending | None:
     if found is None:
         return None
     thing, pending = found[0](), found[1]
-    return pending if thing is not None and _frame_of(thing) is frame else None
+    return pending if thing is not None and frame_of(thing) is frame else None
 
 
 def nearest(frame: FrameType) -> Activation:
     """The call that a call came from: the nearest on the interpreter's stack, or the one that
-    started the thread."""
+    started the thread. Of a generator expression it is the one in which that stands."""
     outer = frame.f_back
     while outer is not None:
-        found = RUN.frames.get(id(outer))
+        found = RUN.frames.get(id(outer)) or RUN.expression_of(outer)
         if found is not None:
             return found
         outer = outer.f_back

@@ -99,6 +99,7 @@ def generator_of(site: int, control: Control, dropped: list[Tag], source: Pair, 
     run = Run()
     run.dropped = dropped
     RUN.note_run(made, run)
+    RUN.note_expression(made, control[4])
     return made, (NEW, site, control, None, source[1], shape_of(source[0]))
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -99,8 +99,27 @@ def natively(
 def note_failure(operation: Operation, error: BaseException) -> None:
     """An exception that came out of something out of sight needs all that this was given."""
     if shadow_of(error) is None:
-        needs = everything((*operation.operands, *operation.callbacks))
+        given = (*operation.operands, *operation.callbacks)
+        # What comes first is told first: a wrong type is mostly one that no other operand has.
+        first = _odd_ones(given) if type(error) is TypeError else ()
+        needs = (*first, *everything(given))
         new_shadow(error).shape = (EXC, operation.site, operation.control, None, *needs)
+
+
+def _odd_ones(given: tuple[Pair, ...]) -> Iterator[Tag]:
+    """The tags of each None, and then of what has a type that fewer have, items of sequences
+    included."""
+    single = [*given]
+    for value, _ in given:
+        shadow = shadow_of(value) if type(value) in (list, tuple) else None
+        if shadow is not None:
+            single += shadow.parts()
+    # By their addresses: a metaclass may have a hash of its own.
+    types = Counter(id(type(value)) for value, _ in single)
+    most = max(types.values(), default=0)
+    odd = [pair for pair in single if pair[0] is None or types[id(type(pair[0]))] < most]
+    odd.sort(key=lambda pair: pair[0] is not None)
+    return (tag for _, tag in odd if tag is not None)
 
 
 def note_unexplained(control: Control, error: BaseException) -> None:

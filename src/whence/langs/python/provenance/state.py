@@ -12,6 +12,7 @@ import weakref
 from array import array
 from collections import Counter
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from whence.langs.python.provenance.tags import (
@@ -91,12 +92,20 @@ def _nothing() -> Any:
     return None
 
 
+def frame_of(value: Any) -> FrameType | None:
+    """The frame of a generator or coroutine that has not ended."""
+    for name in ("gi_frame", "cr_frame", "ag_frame"):
+        if hasattr(type(value), name):
+            return getattr(value, name)  # type: ignore[no-any-return]
+    return None
+
+
 class ShadowRun:
     """All that a run has left: the tags of what objects hold, and the calls."""
 
     __slots__ = (
-        "_named", "activations", "behind", "dropping", "ends", "frames", "has_hidden", "heard",
-        "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost", "made", "makers",
+        "_named", "activations", "behind", "dropping", "ends", "expressions", "frames",
+        "has_hidden", "heard", "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost", "made", "makers",
         "modules", "namespaces", "number", "on_enter", "on_leave", "on_out", "on_outside", "passed",
         "root", "runs", "shadows", "slots", "sources", "starting", "stdout", "suspended", "threads",
         "time",
@@ -134,6 +143,8 @@ class ShadowRun:
         self.holders, self.held = array("Q"), array("Q")
         """The addresses of objects that came to hold another, and of what each came to hold."""
         self.frames: dict[int, Activation] = {}
+        self.expressions: dict[int, tuple[Any, Activation]] = {}
+        """Generator expressions, by their frame, with the calls in which they stand."""
         self.starting: dict[int, tuple[Any, Pending]] = {}
         """Generators and coroutines that have not begun, by their frame."""
         self.makers: dict[int, tuple[Any, Activation]] = {}
@@ -204,6 +215,18 @@ class ShadowRun:
         generator, activation = self.makers.pop(id(frame), (_nothing, None))
         found = generator()
         return activation if found is not None and found.gi_frame is frame else None
+
+    def note_expression(self, generator: Any, activation: Activation) -> None:
+        """Remember the call in which a generator expression stands: what it calls, that calls."""
+        address, expressions = id(frame_of(generator)), self.expressions
+        gone = weakref.ref(generator, lambda _: expressions.pop(address, None))
+        expressions[address] = (gone, activation)
+
+    def expression_of(self, frame: Any) -> Activation | None:
+        """The call in which the generator expression that runs in a frame stands."""
+        generator, activation = self.expressions.get(id(frame), (_nothing, None))
+        found = generator()
+        return activation if found is not None and frame_of(found) is frame else None
 
     def note_dropped(self, tests: list[Tag], test: Tag) -> None:
         """Note a test of a comprehension that left something out, or ended it."""
