@@ -60,6 +60,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Run,
     Tag,
+    is_a,
 )
 from whence.langs.python.provenance.texts import kept
 from whence.langs.python.provenance.twins import twin
@@ -166,10 +167,10 @@ def prepare(
         made = model(site, control, receiver_pair, arguments, keywords)
         if made is not NotImplemented:
             return Modelled(_under_stars(site, control, made, stars) if stars else made, before)
-    if isinstance(function, type):
+    if is_a(function, type):
         return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
     receiver_operand: tuple[Pair, ...] = ()
-    if issubclass(type(function), _BOUND) and function.__self__ is not None:
+    if is_a(function, _BOUND) and function.__self__ is not None:
         receiver_operand = ((function.__self__, receiver_tag(tag)),)
     behind = function.__func__ if type(function) is MethodType else function
     if hides(behind) or not callable(function):  # it may remember: `functools.cache`
@@ -276,7 +277,7 @@ def finish_function(pending: Pending, value: Any) -> Pair:
         called = () if pending.tag is None else (pending.tag,)
         return value, (RET, site, control, activation.result, activation, *called)
     needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
-    if not isinstance(value, _STEPPED):
+    if not is_a(value, _STEPPED):
         return value, (RET, site, control, None, None, *needs)
     RUN.made[id(pending.code)] += 1
     run = pending.run = Run(RUN.made[id(pending.code)])
@@ -320,18 +321,13 @@ def keywords(
     site: int, control: Control, entries: Iterable[tuple[str | None, Pair]]
 ) -> dict[str, Pair]:
     """`name=value, **more` of a call."""
-    from whence.langs.python.provenance.iteration import entry_pairs
-
     made = SpreadNames()
     shapes: list[Tag] = []
     for name, given in entries:
         if name is not None:
             more: list[tuple[Pair, Pair]] = [((name, None), given)]
-        elif not hasattr(type(given[0]), "keys"):
-            kind = type(given[0]).__name__
-            raise TypeError(f"argument after ** must be a mapping, not {kind}")
         else:
-            more = entry_pairs(site, control, given)
+            more = _named_entries(site, control, given)
             shapes += (given[1], shape_of(given[0]))
         for (key, _), value in more:
             if key in made:
@@ -339,6 +335,17 @@ def keywords(
             made[key] = value
     made.shape = (OP, site, control, *shapes)
     return made
+
+
+def _named_entries(site: int, control: Control, mapping: Pair) -> list[tuple[Pair, Pair]]:
+    """`**mapping` of a call. As always, whatever attribute is missing: it is no mapping."""
+    from whence.langs.python.provenance.iteration import entry_pairs
+
+    try:
+        return entry_pairs(site, control, mapping)
+    except AttributeError:
+        kind = type(mapping[0]).__name__
+    raise TypeError(f"argument after ** must be a mapping, not {kind}")
 
 
 # --- a call, from the callee ---------------------------------------------------------------------

@@ -25,9 +25,10 @@ from whence.langs.python.provenance.shadows import (
     of_sequence,
     shadow_for,
     shadow_of,
+    size_of,
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
-from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag
+from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag, is_a
 
 _ANY = object()
 
@@ -67,7 +68,7 @@ def _found(kind: Any, name: str) -> Any:
     for each in type.__dict__["__mro__"].__get__(kind):
         if name in each.__dict__:
             found = each.__dict__[name]
-            return found.__func__ if isinstance(found, staticmethod) else found
+            return found.__func__ if is_a(found, staticmethod) else found
     return None
 
 
@@ -87,7 +88,7 @@ def _finish(prepared: Prepared, value: Any) -> Pair:
     for given, tag in reversed(operation.callbacks):
         if given is value:  # what a `__new__` of the program's own returned
             return value, tag
-    if issubclass(type(value), BaseException):
+    if is_a(value, BaseException):
         _arguments_of(operation, prepared, value)
     return value, prepared.tag
 
@@ -97,11 +98,11 @@ def _by_signature(
 ) -> None:
     """What became of each argument, by the names of the parameters."""
     given = _named(prepared, operation, init, new)
-    if isinstance(value, BaseException):
+    if is_a(value, BaseException):
         _arguments_of(operation, prepared, value)
-    fields = getattr(type(value), "_fields", None)
+    fields = getattr(type(value), "_fields", ())
     RUN.time += 1
-    if isinstance(value, tuple) and isinstance(fields, tuple) and len(fields) == len(value):
+    if is_a(value, tuple) and type(fields) is tuple and len(fields) == size_of(value):
         shadow = shadow_of(value)
         if shadow is not None and type(shadow.items) is list:
             for number, name in enumerate(fields):

@@ -27,6 +27,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Run,
     Tag,
+    is_a,
 )
 
 
@@ -80,9 +81,9 @@ def tried(site: int, control: Control, handled: Control | None, started: int) ->
 def raising(site: int, control: Control, given: Pair) -> Any:
     """What `raise` raises."""
     value, tag = given
-    if isinstance(value, type) and issubclass(value, BaseException):
+    if is_a(value, type) and issubclass(value, BaseException):
         value, tag = call_here(site, control, given, (), {})
-    if isinstance(value, BaseException):
+    if is_a(value, BaseException):
         shadow = shadow_for(value)
         shadow.shape = (EXC, site, control, tag, tag)
     return value
@@ -223,6 +224,6 @@ def made_class(opened: Any, made: Any) -> Tag:
 
 def own_names(names: Any) -> Any:
     """What `locals()` and `dir()` tell, without the rewriter's own variables."""
-    if isinstance(names, list):
+    if is_a(names, list):
         return [each for each in names if not each.startswith(("_@", "$"))]
     return {name: each for name, each in names.items() if not name.startswith(("_@", "$"))}

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
-from whence.langs.python.provenance.tags import Control, Pair
+from whence.langs.python.provenance.tags import Control, Pair, is_a
 
 Arguments = tuple[Pair, ...]
 Keywords = dict[str, Pair]
@@ -50,7 +50,7 @@ def model_for(function: Any) -> Model | None:
     if type(function) is not BuiltinFunctionType:
         return None
     receiver = function.__self__
-    if receiver is None or isinstance(receiver, (ModuleType, type)):
+    if receiver is None or is_a(receiver, (ModuleType, type)):
         return None
     name = function.__name__
     for kind in type(receiver).__mro__:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from itertools import islice
 from operator import length_hint
 from types import FunctionType, GeneratorType
 from typing import Any
@@ -46,6 +47,7 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
+    is_a,
 )
 from whence.langs.python.provenance.twins import twin
 
@@ -164,7 +166,7 @@ def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
     if shadow is None or type(shadow.items) is not dict:
         return part_of(site, control, owner, ("key", key), key)
     known = key_of(key)
-    tags = shadow.keys if isinstance(thing, dict) else shadow.items
+    tags = shadow.keys if is_a(thing, dict) else shadow.items
     return (LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape)
 
 
@@ -202,9 +204,9 @@ def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
             KeySource(iterator, view.owner)
         else:
             ViewSource(iterator, view.owner, view.kind, dict.__iter__(view.owner[0]))
-    elif isinstance(thing, (list, tuple)) and kind.__iter__ in {list.__iter__, tuple.__iter__}:
+    elif is_a(thing, (list, tuple)) and kind.__iter__ in {list.__iter__, tuple.__iter__}:
         SequenceSource(iterator, owner)
-    elif (isinstance(thing, dict) and kind.__iter__ is dict.__iter__) or kind in {set, frozenset}:
+    elif (is_a(thing, dict) and kind.__iter__ is dict.__iter__) or kind in {set, frozenset}:
         KeySource(iterator, owner)
     return iterator, made
 
@@ -334,10 +336,15 @@ def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
     return list(pairs_of(site, control, owner))
 
 
+def is_read_at_once(mapping: Any) -> bool:
+    """Whether a mapping is a dict whose entries are read without asking it for its keys."""
+    return is_a(mapping, dict) and type(mapping).__iter__ is dict.__iter__
+
+
 def entry_pairs(site: int, control: Control, owner: Pair) -> list[tuple[Pair, Pair]]:
     """The entries of a mapping."""
     thing = owner[0]
-    if isinstance(thing, dict):
+    if is_read_at_once(thing):
         return [
             ((key, key_tag(site, control, owner, key)),
              (value, entry_tag(site, control, owner, key, value)))
@@ -382,7 +389,7 @@ def _rounds(
     site: int, control: Control, owner: Pair, pairs: Iterator[Pair], dropped: Any
 ) -> Iterator[tuple[Pair, Control]]:
     thing, tag = owner
-    has_places = isinstance(thing, (list, tuple, dict, set, frozenset, deque))
+    has_places = is_a(thing, (list, tuple, dict, set, frozenset, deque))
     rest = () if dropped is None else (dropped,)
     for given in pairs:
         why = shape_of(thing) if has_places else given[1]
@@ -486,7 +493,11 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
         )  # fmt: skip
     pairs: list[Pair] = []
     needed = count if starred < 0 else count - 1
-    for given in pairs_of(site, control, owner):
+    given_out = (
+        pairs_of(site, control, owner) if starred < 0
+        else listed(site, control, owner, starred)
+    )  # fmt: skip
+    for given in given_out:
         pairs.append(given)
         if starred < 0 and len(pairs) > count:
             raise _failed(site, control, owner, ValueError(_too_many(count, thing)))
@@ -500,6 +511,21 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
     rest = make_list(site, control, pairs[starred:end], (OP, site, control, owner[1],
                      shape_of(thing)))  # fmt: skip
     return [*pairs[:starred], rest, *pairs[end:]]
+
+
+def listed(site: int, control: Control, owner: Pair, before: int = 0) -> Iterator[Pair]:
+    """All that an iterable gives, where a list is made of its iterator, or of what that gives after
+    the first ones: one of the program's own is asked for an iterator and for its length then."""
+    if type(owner[0]) is list or type(owner[0]) is tuple:
+        yield from pairs_of(site, control, owner)
+        return
+    iterator = iterator_of(site, control, owner)
+    pairs = stepped(site, control, iterator, owner)
+    if type(type(iterator[0]).__next__) is not FunctionType:
+        yield from pairs
+        return
+    yield from islice(pairs, before)
+    yield from spread(site, control, iterator)
 
 
 def _too_many(count: int, thing: Any) -> str:

@@ -12,8 +12,8 @@ from whence.langs.python.provenance.finding import Arguments, Keywords, models_m
 from whence.langs.python.provenance.iteration import (
     View,
     advanced,
-    all_pairs,
     given_tag,
+    listed,
     spread,
 )
 from whence.langs.python.provenance.making import make_dict, make_list
@@ -30,6 +30,7 @@ from whence.langs.python.provenance.shadows import (
     of_parts,
     shadow_for,
     shadow_of,
+    size_of,
     synchronise,
 )
 from whence.langs.python.provenance.state import RUN
@@ -43,6 +44,7 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
+    is_a,
 )
 from whence.langs.python.provenance.texts import made_of
 from whence.langs.python.provenance.twins import twin
@@ -94,7 +96,7 @@ def _append(site: int, control: Control, owner: Pair, given: Arguments, named: K
     if len(given) != 1 or named or (type(thing) is deque and thing.maxlen is not None):
         return NotImplemented
     shadow = sequence_shadow(site, control, owner)
-    (list if isinstance(thing, list) else deque).append(thing, given[0][0])
+    (list if is_a(thing, list) else deque).append(thing, given[0][0])
     RUN.time += 1
     shadow.values.append(given[0][0])
     shadow.items.append((STORE, site, control, given[0][1], RUN.time, owner[1]))
@@ -141,7 +143,7 @@ def _pop(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
         synchronise(thing, site, control, (owner,))
         tag = Candidates(site, control, (owner,)).tag(value)
     needs = (owner[1], shadow.shape, *(each for _, each in given))
-    index = place if place >= 0 else len(thing) + 1 + place
+    index = place if place >= 0 else size_of(thing) + 1 + place
     _reshape(site, control, owner, *(each for _, each in given))
     return value, (LOAD, site, control, tag, RUN.time, id(thing), index, *needs)
 
@@ -268,7 +270,7 @@ def _forget(site: int, control: Control, owner: Pair, key: Pair) -> None:
     if known in shadow.values:
         del shadow.values[known], shadow.items[known]
         shadow.keys.pop(known, None)
-    if len(shadow.values) != len(owner[0]):
+    if len(shadow.values) != size_of(owner[0]):
         synchronise(owner[0], site, control, (owner, key))
     _reshape(site, control, owner, key[1])
 
@@ -323,7 +325,7 @@ def _copy_dict(site: int, control: Control, owner: Pair, given: Arguments, named
 def _view(kind: str) -> None:
     @models_method(dict, kind)
     def _model(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-        if given or named or not isinstance(owner[0], dict) or type(owner[0]) is not dict:
+        if given or named or not is_a(owner[0], dict) or type(owner[0]) is not dict:
             return NotImplemented
         made = getattr(dict, kind)(owner[0])
         RUN.sources[id(made)] = (made, View(owner, kind))
@@ -342,13 +344,13 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     if len(given) != 1 or named:
         return NotImplemented
     thing = owner[0]
-    size = len(thing)
+    size = size_of(thing)
     _, operation = natively(site, control, (owner, given[0]), set.add, thing, given[0][0])
     RUN.time += 1
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
         shadow = of_parts(site, control, owner)
-    if len(thing) > size:
+    if size_of(thing) > size:
         known = key_of(given[0][0])
         shadow.values[known] = given[0][0]
         shadow.items[known] = (STORE, site, control, given[0][1], RUN.time, owner[1])
@@ -364,7 +366,7 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
 def _join(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
     if len(given) != 1 or named:
         return NotImplemented
-    pairs = all_pairs(site, control, given[0])
+    pairs = list(listed(site, control, given[0]))
     text, _ = natively(site, control, (owner, *pairs), owner[0].join, [each for each, _ in pairs])
     parts = [part for each in pairs for part in (owner, each)][1:]
     return text, made_of(site, control, parts, (owner[1], given[0][1], shape_of(given[0][0])))

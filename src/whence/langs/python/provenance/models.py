@@ -17,6 +17,7 @@ from whence.langs.python.provenance.iteration import (
     iterator_of,
     next_pair,
     pairs_of,
+    source_of,
     tupled,
 )
 from whence.langs.python.provenance.making import (
@@ -44,6 +45,7 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
+    is_a,
 )
 
 # --- containers ----------------------------------------------------------------------------------
@@ -62,11 +64,15 @@ def copies_unseen(given: Arguments) -> bool:
     if not given:
         return True
     thing = given[0][0]
-    if isinstance(thing, (dict, set, frozenset)):
-        return all(is_plain(each) for each in thing)
     kind = type(thing)
     names = ("__len__", "__length_hint__", "keys")
-    return not any(type(getattr(kind, each, None)) is FunctionType for each in names)
+    if any(type(getattr(kind, each, None)) is FunctionType for each in names):
+        return False
+    if is_a(thing, (dict, set, frozenset)):
+        base: Any = next(each for each in (dict, set, frozenset) if is_a(thing, each))
+        return all(is_plain(each) for each in base.__iter__(thing))
+    # What is gone through backwards is asked for its length, and may be the program's own.
+    return kind is not reversed or isinstance(source_of(thing), SequenceSource)
 
 
 @models(list)

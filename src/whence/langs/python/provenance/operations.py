@@ -46,6 +46,7 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
+    is_a,
     site_of,
 )
 from whence.langs.python.provenance.texts import made_of
@@ -251,11 +252,11 @@ def _joined_tags(
 ) -> list[Tag] | None:
     """The tags of the items of `a + b` or `a * n`."""
     a, b = left[0], right[0]
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+    if is_a(a, (list, tuple)) and is_a(b, (list, tuple)):
         tags = item_tags(site, control, left) + item_tags(site, control, right)
-    elif isinstance(a, (list, tuple)) and type(b) is int:
+    elif is_a(a, (list, tuple)) and type(b) is int:
         tags = item_tags(site, control, left) * max(b, 0)
-    elif isinstance(b, (list, tuple)) and type(a) is int:
+    elif is_a(b, (list, tuple)) and type(a) is int:
         tags = item_tags(site, control, right) * max(a, 0)
     else:
         return None
@@ -428,7 +429,7 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
 
 def imported(site: int, control: Control, name: str, value: Any) -> Tag:
     """What a variable is in the module that it was imported from, if that is in sight."""
-    if isinstance(value, (type, FunctionType, ModuleType, BuiltinFunctionType)):
+    if is_a(value, (type, FunctionType, ModuleType, BuiltinFunctionType)):
         return None
     for number, module in RUN.modules.items():
         if module.attribute_values.get(name, _NONE) is value:

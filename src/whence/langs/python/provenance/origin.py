@@ -27,7 +27,6 @@ from whence.langs.python.provenance.tags import (
     RET,
     SITES,
     TEXT,
-    WHOLE,
     Activation,
     Site,
     Tag,
@@ -102,7 +101,7 @@ def _operands(maker: Maker) -> tuple[Maker, ...]:
         if tag is None or id(tag) in seen or tag[0] in CONTROLS:
             continue
         seen.add(id(tag))
-        if tag[0] == WHOLE:
+        if tag[2] is None:  # of no call: all that an object held, or what others passed on
             left += needs_of(tag)
             continue
         for each in _follow(tag)[0]:
@@ -155,7 +154,8 @@ def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
     if tag[0] == LOST:
         return [], hops, "it was changed by code that was not followed"
     activation = activation_of(tag)
-    assert activation is not None
+    if activation is None:
+        return [], hops, "it came from code that was not followed"
     parameter = tag[3] if tag[0] == INPUT else ""
     rest = path if tag[0] == INPUT else ()
     return [Maker(activation, SITES[tag[1]], parameter, rest, tag)], hops, ""

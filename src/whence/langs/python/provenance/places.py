@@ -15,7 +15,7 @@ from types import (
 )
 from typing import Any
 
-from whence.langs.python.provenance.iteration import all_pairs, part_out_of_sight
+from whence.langs.python.provenance.iteration import listed, part_out_of_sight
 from whence.langs.python.provenance.operations import (
     aimed,
     compared,
@@ -44,6 +44,7 @@ from whence.langs.python.provenance.shadows import (
     part_of,
     shadow_for,
     shadow_of,
+    size_of,
     space_of,
     synchronise,
 )
@@ -60,6 +61,7 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
+    is_a,
 )
 from whence.langs.python.provenance.twins import twin
 
@@ -101,7 +103,7 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> 
         if attributes_of(thing).get(name, _NONE) is value:  # what was worked out is kept there
             store_attribute(site, control, (value, made), owner, name)
         return made
-    if isinstance(value, _METHODS) and not isinstance(thing, ModuleType):
+    if is_a(value, _METHODS) and not is_a(thing, ModuleType):
         fixed = "" if type(thing) in _PLAIN else name
         return (BOUND, site, control, fixed, tag)
     return _attribute_tag(site, control, owner, name, value)
@@ -121,13 +123,13 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
     space = space_of(thing)
     if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
         return (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
-    if isinstance(thing, ModuleType):
+    if is_a(thing, ModuleType):
         module = RUN.namespaces.get(id(thing.__dict__), -1)
         return load_global(site, control, module, name, value)[1]
-    if isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ()):
-        index = type(thing)._fields.index(name)  # type: ignore[attr-defined]
+    if is_a(thing, tuple) and name in getattr(type(thing), "_fields", ()):
+        index = type(thing)._fields.index(name)
         return item_tag(site, control, owner, index, (), value)
-    is_class = isinstance(thing, type)
+    is_class = is_a(thing, type)
     if not is_class and _own_attribute(thing, name) is value:
         return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
     # What stands nearer could have had it instead, and had not.
@@ -207,11 +209,11 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     """Note that an attribute was set."""
     thing = owner[0]
     RUN.time += 1
-    module = RUN.namespaces.get(id(thing.__dict__)) if issubclass(type(thing), ModuleType) else None
+    module = RUN.namespaces.get(id(thing.__dict__)) if is_a(thing, ModuleType) else None
     if module is not None:
         store_global(site, control, module, name, given)
         return
-    if issubclass(type(thing), ModuleType):
+    if is_a(thing, ModuleType):
         shadow = RUN.modules[-id(thing)] = shadow_for(thing)
     else:
         shadow = shadow_of(thing) or of_parts(site, control, owner)
@@ -251,13 +253,13 @@ def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
     """An item that was just read, with its tag."""
     site, control = operation.site, operation.control
     thing = owner[0]
-    if operation.callbacks and not isinstance(thing, dict):
+    if operation.callbacks and not is_a(thing, dict):
         return value, told(operation, value, (owner[1], key[1]))
-    if isinstance(thing, (list, tuple, deque)):
+    if is_a(thing, (list, tuple, deque)):
         if type(key[0]) is int or type(key[0]) is bool:
             return value, item_tag(site, control, owner, int(key[0]), (key[1],), value)
         return _part_of_sequence(site, control, owner, key, value)
-    if isinstance(thing, dict):
+    if is_a(thing, dict):
         return value, value_tag(operation, owner, key, value)
     if type(thing) in SCALARS:
         return value, (OP, site, control, owner[1], key[1])
@@ -270,7 +272,7 @@ def item_tag(
     """The tag of an item of a sequence."""
     thing, tag = owner
     if index < 0:
-        index += len(thing)
+        index += size_of(thing)
     shadow = RUN.shadows.get(id(thing))
     if shadow is None or type(shadow.items) is not list:
         return part_of(site, control, owner, ("item", index), value, needs)
@@ -286,7 +288,7 @@ def item_tag(
 def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value: Any) -> Pair:
     """`owner[a:b]`."""
     thing = owner[0]
-    if type(key[0]) is not slice or not isinstance(value, (list, tuple)):
+    if type(key[0]) is not slice or not is_a(value, (list, tuple)):
         return value, Candidates(site, control, (owner, key)).tag(value)
     if value is thing:
         return value, owner[1]
@@ -317,7 +319,7 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
         known = _entry_with(shadow, value) if known not in shadow.values else known
         if known is None or shadow.values[known] is not value:
             made = told(operation, value, (tag, key[1], shadow.shape))
-            if len(thing) == len(shadow.values) + 1 and type(thing) is not dict:
+            if size_of(thing) == len(shadow.values) + 1 and type(thing) is not dict:
                 # made for the key that was missing
                 note_entry(site, control, owner, key, (value, made))
                 return made
@@ -346,7 +348,7 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
     known = key_of(key[0])
     RUN.time += 1
     assert shadow.values is not None
-    if known not in shadow.values and len(shadow.values) == len(thing):
+    if known not in shadow.values and len(shadow.values) == size_of(thing):
         same = [each for each in shadow.values if type(each) is tuple]
         if len(same) == 1:  # an equal key of a type of the program's own
             known = same[0]
@@ -367,7 +369,7 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
 def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
     """`owner[key] = given`."""
     thing = owner[0]
-    if isinstance(thing, list) and type(key[0]) is slice:
+    if is_a(thing, list) and type(key[0]) is slice:
         _set_slice(site, control, given, owner, key)
         aimed(control, owner[1])
         return
@@ -378,17 +380,17 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     if hides(thing):
         hide(thing, site, control, (key, given, *operation.callbacks))
     if operation.callbacks:
-        if not isinstance(thing, (dict, list, deque)):
+        if not is_a(thing, (dict, list, deque)):
             return
         synchronise(thing, site, control, (owner, key, given), selects=True)
-    if isinstance(thing, dict):
+    if is_a(thing, dict):
         note_entry(site, control, owner, key, given)
         shadow = shadow_for(thing)
         shadow.shape = compared(operation, shadow.shape)
         module = RUN.namespaces.get(id(thing))
         if module is not None and type(key[0]) is str:
             store_global(site, control, module, key[0], given)
-    elif isinstance(thing, (list, deque)):
+    elif is_a(thing, (list, deque)):
         _set_place(site, control, given, owner, key)
     else:
         reread(operation)
@@ -410,7 +412,12 @@ def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
 
 def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
     thing = owner[0]
-    pairs = all_pairs(site, control, given)
+    if not all(each is None or type(each) is int for each in _bounds(key[0])):
+        natively(site, control, (owner, key, given), operator.setitem, thing, key[0], given[0])
+        RUN.time += 1
+        synchronise(thing, site, control, (owner, key, given))
+        return
+    pairs = list(listed(site, control, given))
     shadow = sequence_shadow(site, control, owner)
     natively(site, control, (owner, key, given), operator.setitem, thing, key[0],
              [each for each, _ in pairs])  # fmt: skip
@@ -423,6 +430,10 @@ def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
         held(thing, value)
 
 
+def _bounds(key: slice) -> tuple[Any, Any, Any]:
+    return key.start, key.stop, key.step
+
+
 def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = False) -> Shadow:
     """The shadow of a sequence, made if need be: then its items are parts of what is known.
 
@@ -432,7 +443,7 @@ def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = F
     shadow = shadow_of(thing)
     if shadow is None or type(shadow.items) is not list:
         return of_parts(site, control, owner)
-    if check or len(shadow.items) != len(thing):
+    if check or len(shadow.items) != size_of(thing):
         synchronise(thing, site, control)
     return shadow_for(thing)
 
@@ -456,7 +467,7 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
                 shadow.keys.pop(known, None)
         except (KeyError, IndexError):
             pass
-    if len(shadow.values) != len(thing):
+    if len(shadow.values) != size_of(thing):
         synchronise(thing, site, control, (owner, key))
         shadow = shadow_for(thing)
     shape = (OP, site, control, shadow.shape, key[1], owner[1])

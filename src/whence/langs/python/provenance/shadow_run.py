@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.shadows import shadow_of
 from whence.langs.python.provenance.slices import catchable, influencing
 from whence.langs.python.provenance.state import RUN, Operation
-from whence.langs.python.provenance.tags import Activation, Tag
+from whence.langs.python.provenance.tags import Activation, Tag, is_a
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.repeatable import OWN, Aside, directly, make_repeatable
@@ -255,7 +256,14 @@ class _Answering:
             self._write({"unknown": self._why})
             return
         value = _plain({"": found.value}).get("")
-        self._write({**_told(found, top), "given": self._given, "value": value})
+        try:
+            told = _told(found, top)
+        except Exception as error:
+            # The program ran as it should: what fails here is whence, and the answer says so.
+            what = "".join(traceback.format_exception_only(error)).strip()
+            self._write({"unknown": f"whence failed when it told of the run ({what})"})
+            raise
+        self._write({**told, "given": self._given, "value": value})
 
     def _write(self, answer: dict[str, Any]) -> None:
         with open(self._output, "w", encoding="utf-8") as file:  # noqa: PTH123
@@ -263,7 +271,7 @@ class _Answering:
 
     def finished(self, _how: int, value: object) -> None:
         shadow = shadow_of(value) if self._request.root == RAISED else None
-        if shadow is not None and isinstance(value, BaseException) and self._marked is None:
+        if shadow is not None and is_a(value, BaseException) and self._marked is None:
             self._mark_exception(RUN.root, shadow.shape)
         self.answer(RUN.root)
 

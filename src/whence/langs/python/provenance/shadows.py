@@ -41,18 +41,20 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
+    is_a,
 )
 from whence.langs.python.provenance.twins import twin
 
 _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
+_CONTAINERS = (*_SEQUENCES, dict, *_SETS)
 _SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
 _READ_THROUGH = frozenset({
-    *_SEQUENCES, dict, *_SETS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
+    *_CONTAINERS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
     AsyncGeneratorType, slice,
 })  # fmt: skip
 _BY_IDENTITY = object()
-_TELLING = (*_SEQUENCES, dict, *_SETS, *_SHARED)
+_TELLING = (*_CONTAINERS, *_SHARED)
 """What tells itself what it holds, when that is stored, or is shared by all."""
 Slots = list[tuple[str, MemberDescriptorType]]
 _DEEP = 4
@@ -214,7 +216,7 @@ def held_out_of_sight(thing: Any) -> None:
 
     What has items or attributes tells itself what it holds, when that is stored.
     """
-    if issubclass(type(thing), _TELLING) or type(thing) in SCALARS:
+    if is_a(thing, _TELLING) or type(thing) in SCALARS:
         return
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and shadow.attributes:
@@ -237,7 +239,7 @@ def scan(roots: Iterable[Any]) -> None:
     while pending:
         thing = pending.pop()
         for each in gc.get_referents(thing):
-            if type(each) in SCALARS or isinstance(each, _SHARED):
+            if type(each) in SCALARS or is_a(each, _SHARED):
                 continue
             RUN.holders.append(id(thing))
             RUN.held.append(id(each))
@@ -255,11 +257,20 @@ def scan(roots: Iterable[Any]) -> None:
 
 def contents(thing: Any) -> list[Any]:
     """The items of a sequence."""
-    if isinstance(thing, list):
+    if is_a(thing, list):
         return list.__getitem__(thing, slice(None))
-    if isinstance(thing, tuple):
+    if is_a(thing, tuple):
         return list(tuple.__iter__(thing))
     return list(deque.__iter__(thing))
+
+
+def size_of(thing: Any) -> int:
+    """How many items a container has. `len` would ask a class of the program's own."""
+    kind = type(thing)
+    if kind is list or kind is dict or kind is tuple:
+        return len(thing)
+    base: Any = next(each for each in _CONTAINERS if issubclass(kind, each))
+    return base.__len__(thing)  # type: ignore[no-any-return]
 
 
 def attributes_of(thing: Any) -> dict[str, Any]:
@@ -338,14 +349,14 @@ def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
     def part(kind: str, key: Any) -> Tag:
         return (PART, site, control, tag, (kind, key))
 
-    if isinstance(thing, _SEQUENCES):
+    if is_a(thing, _SEQUENCES):
         count = len(contents(thing))
         made = of_sequence(thing, [part("item", number) for number in range(count)], tag)
-    elif isinstance(thing, dict):
+    elif is_a(thing, dict):
         entries = list(dict.items(thing))
         made = of_mapping(thing, [(k, v, part("key", k), part("item", k)) for k, v in entries], tag)
-    elif isinstance(thing, _SETS):
-        values = list(set.__iter__(thing) if isinstance(thing, set) else frozenset.__iter__(thing))
+    elif is_a(thing, _SETS):
+        values = list(set.__iter__(thing) if is_a(thing, set) else frozenset.__iter__(thing))
         made = of_set(thing, [(each, part("key", each)) for each in values], tag)
     else:
         made = new_shadow(thing)
@@ -381,7 +392,7 @@ class Candidates:
             return made
         hits = list({id(each): each for each in found}.values())
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
-        shared = type(value) in SCALARS or issubclass(type(value), _SHARED)
+        shared = type(value) in SCALARS or is_a(value, _SHARED)
         telling = not shared and not (type(value) is tuple and not value)
         if len(hits) == 1 and (telling or selects):
             return (SEL, self.site, self.control, hits[0], made)
@@ -458,7 +469,7 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
     run = RUN.runs.get(id(value))
     if run is not None:
         found.append(run[1].position)
-    elif not issubclass(type(value), _SHARED):
+    elif not is_a(value, _SHARED):
         space = space_of(value)
         if space is not None:
             _collect(space.object, found, seen, depth)
@@ -487,16 +498,16 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
         source = candidates.tag(value, selects=selects)
         return (STORE, site, control, source, RUN.time)
 
-    if issubclass(type(thing), _SHARED):
+    if is_a(thing, _SHARED):
         return False
     RUN.time += 1
-    if issubclass(type(thing), _SEQUENCES):
+    if is_a(thing, _SEQUENCES):
         of_sequence(thing, [stored(each) for each in contents(thing)], candidates.made)
-    elif issubclass(type(thing), dict):
+    elif is_a(thing, dict):
         entries = list(dict.items(thing))
         of_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
-    elif issubclass(type(thing), _SETS):
-        values = list(set.__iter__(thing) if isinstance(thing, set) else frozenset.__iter__(thing))
+    elif is_a(thing, _SETS):
+        values = list(set.__iter__(thing) if is_a(thing, set) else frozenset.__iter__(thing))
         of_set(thing, [(each, stored(each)) for each in values], candidates.made)
     else:
         held_here = attributes_of(thing)
@@ -519,21 +530,21 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
 def in_step(shadow: Shadow) -> bool:
     """Whether an object holds what its shadow says."""
     thing = shadow.object
-    if issubclass(type(thing), _SEQUENCES):
+    if is_a(thing, _SEQUENCES):
         if not _same(contents(thing), shadow.values or ()):
             return False
-    elif issubclass(type(thing), dict):
+    elif is_a(thing, dict):
         known = shadow.values
-        if known is None or len(thing) != len(known):
+        if known is None or size_of(thing) != len(known):
             return False
         for key, value in dict.items(thing):
             found = known.get(key_of(key), _BY_IDENTITY)
             if found is not value:
                 return False
-    elif issubclass(type(thing), _SETS):
+    elif is_a(thing, _SETS):
         known = shadow.values
-        return known is not None and len(known) == len(thing)
-    if shadow.attributes and not issubclass(type(thing), _SHARED):
+        return known is not None and len(known) == size_of(thing)
+    if shadow.attributes and not is_a(thing, _SHARED):
         now = attributes_of(thing)
         known = shadow.attribute_values
         return len(now) == len(known) and all(

@@ -22,6 +22,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Run,
     Tag,
+    is_a,
 )
 
 if TYPE_CHECKING:
@@ -105,10 +106,10 @@ class ShadowRun:
 
     __slots__ = (
         "_named", "activations", "behind", "dropping", "ends", "expressions", "frames",
-        "has_hidden", "heard", "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost", "made", "makers",
-        "modules", "namespaces", "number", "on_enter", "on_leave", "on_out", "on_outside", "passed",
-        "root", "runs", "shadows", "slots", "sources", "starting", "stdout", "suspended", "threads",
-        "time",
+        "has_hidden", "heard", "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost",
+        "made", "makers", "modules", "namespaces", "number", "on_enter", "on_leave", "on_out",
+        "on_outside", "passed", "root", "runs", "shadows", "slots", "sources", "starting", "stdout",
+        "suspended", "threads", "time",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -197,7 +198,7 @@ class ShadowRun:
     def note_start(self, called: Any, activation: Activation) -> None:
         """If a thread is about to be started: what runs in it hangs below who started it."""
         thread = getattr(called, "__self__", None)
-        if isinstance(thread, threading.Thread) and called.__name__ == "start":
+        if is_a(thread, threading.Thread) and called.__name__ == "start":
             self.threads[id(thread)] = (thread, activation)
 
     def started_by(self) -> Activation:

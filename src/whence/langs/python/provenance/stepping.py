@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
@@ -68,6 +69,18 @@ class _Delegate:
         return out(self._activation, *self._where, given)
 
 
+class _Begun:
+    """An iterator that was asked for already: `yield from` must not ask again."""
+
+    __slots__ = ("_iterator",)
+
+    def __init__(self, iterator: Iterator[Any]):
+        self._iterator = iterator
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._iterator
+
+
 def delegate(activation: Activation, site: int, control: Control, given: Pair) -> Any:
     """What `yield from` really goes over."""
     HERE.operation = activation.operation
@@ -78,7 +91,7 @@ def delegate(activation: Activation, site: int, control: Control, given: Pair) -
     iterator = iterator_of(site, control, given)
     kind = type(iterator[0])
     if hasattr(kind, "send") or type(kind.__next__) is FunctionType:
-        return iterator[0]  # code of the program, which tells what it gives
+        return _Begun(iterator[0])  # code of the program, which tells what it gives
     return _Delegate(activation, stepped(site, control, iterator, given), site, control)
 
 

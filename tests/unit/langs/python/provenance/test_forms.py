@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 from perturbed import Mark, check, paths
+from same_calls import alone, with_tags
 
 HEAD = """
 import asyncio, collections, collections.abc, contextlib, contextvars, functools, io, itertools
@@ -956,3 +957,11 @@ def test_no_call_outside_the_widest_slice_changes_a_part(name: str) -> None:
         assert checked.violations == (), mark
         tried += checked.inside
     assert tried, "something is in the slices"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_form_makes_the_same_calls_with_tags(name: str) -> None:
+    source = f"{HEAD}{PROGRAMS[name]}print(main())\n"
+    expected, found = alone(source), with_tags(source)
+    assert found.calls == expected.calls
+    assert found.printed == expected.printed
