@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 
 from whence.langs.python.provenance.constructing import prepare_instance
 from whence.langs.python.provenance.finding import model_for
+from whence.langs.python.provenance.kinds import has, is_mapping, name_of
 from whence.langs.python.provenance.making import SpreadNames, starred
 from whence.langs.python.provenance.operations import note_failure, note_unexplained, shape_of
 from whence.langs.python.provenance.outside import Prepared, counts, prepare_outside
@@ -166,7 +167,7 @@ def prepare(
         made = model(site, control, receiver_pair, arguments, keywords)
         if made is not NotImplemented:
             return Modelled(_under_stars(site, control, made, stars) if stars else made, before)
-    if isinstance(function, type):
+    if issubclass(type(function), type):
         return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
     receiver_operand: tuple[Pair, ...] = ()
     if issubclass(type(function), _BOUND) and function.__self__ is not None:
@@ -276,7 +277,7 @@ def finish_function(pending: Pending, value: Any) -> Pair:
         called = () if pending.tag is None else (pending.tag,)
         return value, (RET, site, control, activation.result, activation, *called)
     needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
-    if not isinstance(value, _STEPPED):
+    if not issubclass(type(value), _STEPPED):
         return value, (RET, site, control, None, None, *needs)
     RUN.made[id(pending.code)] += 1
     run = pending.run = Run(RUN.made[id(pending.code)])
@@ -289,7 +290,7 @@ def finish_function(pending: Pending, value: Any) -> Pair:
 
 def _frame_of(value: Any) -> FrameType | None:
     for name in ("gi_frame", "cr_frame", "ag_frame"):
-        if hasattr(type(value), name):
+        if has(type(value), name):
             return getattr(value, name)  # type: ignore[no-any-return]
     return None
 
@@ -334,8 +335,8 @@ def keywords(
     for name, given in entries:
         if name is not None:
             more: list[tuple[Pair, Pair]] = [((name, None), given)]
-        elif not hasattr(type(given[0]), "keys"):
-            kind = type(given[0]).__name__
+        elif not is_mapping(given[0]):
+            kind = name_of(type(given[0]))
             raise TypeError(f"argument after ** must be a mapping, not {kind}")
         else:
             more = entry_pairs(site, control, given)

@@ -6,7 +6,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whence.langs.python.provenance.iteration import entry_pairs
+from whence.langs.python.provenance.iteration import entry_pairs, is_plain_dict
+from whence.langs.python.provenance.kinds import is_mapping, name_of
 from whence.langs.python.provenance.making import make_dict, make_list, make_set, shadowed_dict
 from whence.langs.python.provenance.operations import (
     compared,
@@ -26,23 +27,30 @@ def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | Non
     starred: list[Tag] = []
     for key, value in entries:
         if key is None:
-            _, operation = natively(site, control, (value,), _update, made, value[0])
-            flat += entry_pairs(site, control, value)
+            flat += _spread_into(site, control, made, value, starred)
             starred += (value[1], shape_of(value[0]))
         else:
             _, operation = natively(
                 site, control, (key, value), operator.setitem, made, key[0], value[0]
             )
             flat.append((key, value))
-        starred.append(compared(operation, None))
+            starred.append(compared(operation, None))
     shape = (OP, site, control, *starred, *(key[1] for key, _ in flat))
     return shadowed_dict(site, control, made, flat, shape)
 
 
-def _update(made: dict[Any, Any], more: Any) -> None:
-    if not isinstance(more, dict) and not hasattr(more, "keys"):
-        raise TypeError(f"'{type(more).__name__}' object is not a mapping")
-    made.update(more)
+def _spread_into(
+    site: int, control: Control, made: dict[Any, Any], given: Pair, shapes: list[Tag]
+) -> list[tuple[Pair, Pair]]:
+    """`**given` in a display; a mapping of the program's own is gone through once."""
+    more = given[0]
+    if not is_mapping(more):
+        raise TypeError(f"'{name_of(type(more))}' object is not a mapping")
+    if is_plain_dict(more):
+        _, operation = natively(site, control, (given,), made.update, more)
+        shapes.append(compared(operation, None))
+        return entry_pairs(site, control, given)
+    return entry_pairs(site, control, given, made)
 
 
 def keep(site: int, control: Control, given: Pair) -> Control:

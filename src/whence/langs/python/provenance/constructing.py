@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from whence.langs.python.provenance.kinds import found_in
 from whence.langs.python.provenance.outside import (
     Prepared,
     counts,
@@ -30,6 +31,7 @@ from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
 from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag
 
 _ANY = object()
+_MAKES = type.__dict__["__call__"]
 
 
 def prepare_instance(
@@ -45,7 +47,7 @@ def prepare_instance(
     )
     prepared.called, prepared.tag = called, made
     operation = Operation(site, control, (*arguments, *keywords.values(), *counts(stars)))
-    if type(kind).__call__ is type.__call__:
+    if found_in(type(kind), "__call__") is _MAKES:
         operation.expected = {}
         for name, first in (("__new__", tag), ("__init__", made)):
             function = _found(kind, name)
@@ -64,11 +66,8 @@ def prepare_instance(
 
 def _found(kind: Any, name: str) -> Any:
     """The function that a class has under a name, without binding it."""
-    for each in type.__dict__["__mro__"].__get__(kind):
-        if name in each.__dict__:
-            found = each.__dict__[name]
-            return found.__func__ if isinstance(found, staticmethod) else found
-    return None
+    found = found_in(kind, name)
+    return found.__func__ if type(found) is staticmethod else found
 
 
 def _finish(prepared: Prepared, value: Any) -> Pair:
@@ -97,11 +96,15 @@ def _by_signature(
 ) -> None:
     """What became of each argument, by the names of the parameters."""
     given = _named(prepared, operation, init, new)
-    if isinstance(value, BaseException):
+    if issubclass(type(value), BaseException):
         _arguments_of(operation, prepared, value)
-    fields = getattr(type(value), "_fields", None)
+    fields = found_in(type(value), "_fields")
     RUN.time += 1
-    if isinstance(value, tuple) and isinstance(fields, tuple) and len(fields) == len(value):
+    if (
+        issubclass(type(value), tuple)
+        and issubclass(type(fields), tuple)
+        and len(fields) == len(value)
+    ):
         shadow = shadow_of(value)
         if shadow is not None and type(shadow.items) is list:
             for number, name in enumerate(fields):

@@ -13,6 +13,7 @@ from operator import length_hint
 from types import FunctionType, GeneratorType
 from typing import Any
 
+from whence.langs.python.provenance.kinds import Kinds, found_in, has, name_of, size
 from whence.langs.python.provenance.making import Spread, make_list
 from whence.langs.python.provenance.operations import (
     natively,
@@ -22,6 +23,7 @@ from whence.langs.python.provenance.operations import (
 )
 from whence.langs.python.provenance.shadows import (
     Candidates,
+    everything,
     hides,
     key_of,
     new_shadow,
@@ -51,6 +53,9 @@ from whence.langs.python.provenance.twins import twin
 
 _NONE = object()
 _SIZES = ("__len__", "__length_hint__")
+_PLACES = Kinds(list.__iter__, tuple.__iter__)
+_COUNTED = Kinds(list, tuple, dict)
+_KEYS = Kinds(dict.__iter__, set.__iter__, frozenset.__iter__)
 Steps = tuple[int, int, tuple[Any, ...]]
 Step = tuple[str, Any]
 
@@ -91,7 +96,7 @@ class SequenceSource(Source):
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
         left = length_hint(self.iterator)
-        index = left if self._backwards else len(self._owner[0]) - left - 1
+        index = left if self._backwards else size(self._owner[0]) - left - 1
         return place_tag(site, control, self._owner, index, value)
 
 
@@ -164,7 +169,7 @@ def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
     if shadow is None or type(shadow.items) is not dict:
         return part_of(site, control, owner, ("key", key), key)
     known = key_of(key)
-    tags = shadow.keys if isinstance(thing, dict) else shadow.items
+    tags = shadow.keys if issubclass(type(thing), dict) else shadow.items
     return (LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape)
 
 
@@ -202,9 +207,9 @@ def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
             KeySource(iterator, view.owner)
         else:
             ViewSource(iterator, view.owner, view.kind, dict.__iter__(view.owner[0]))
-    elif isinstance(thing, (list, tuple)) and kind.__iter__ in {list.__iter__, tuple.__iter__}:
+    elif issubclass(kind, (list, tuple)) and found_in(kind, "__iter__") in _PLACES:
         SequenceSource(iterator, owner)
-    elif (isinstance(thing, dict) and kind.__iter__ is dict.__iter__) or kind in {set, frozenset}:
+    elif issubclass(kind, (dict, set, frozenset)) and found_in(kind, "__iter__") in _KEYS:
         KeySource(iterator, owner)
     return iterator, made
 
@@ -334,23 +339,35 @@ def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
     return list(pairs_of(site, control, owner))
 
 
-def entry_pairs(site: int, control: Control, owner: Pair) -> list[tuple[Pair, Pair]]:
-    """The entries of a mapping."""
+def is_plain_dict(thing: Any) -> bool:
+    """Whether all that it holds is read past its methods wherever it is read as a whole."""
+    return issubclass(type(thing), dict) and found_in(type(thing), "__iter__") in _KEYS
+
+
+def entry_pairs(
+    site: int, control: Control, owner: Pair, into: dict[Any, Any] | None = None
+) -> list[tuple[Pair, Pair]]:
+    """The entries of a mapping; one of the program's own is put `into` a dict on the way."""
     thing = owner[0]
-    if isinstance(thing, dict):
+    if is_plain_dict(thing):
         return [
             ((key, key_tag(site, control, owner, key)),
              (value, entry_tag(site, control, owner, key, value)))
             for key, value in list(dict.items(thing))
         ]  # fmt: skip
-    read, operation = natively(
-        site,
-        control,
-        (owner,),
-        lambda: [(key, thing[key]) for key in thing.keys()],  # noqa: SIM118
-    )
-    made = told(operation, None, (owner[1],))
+    read, operation = natively(site, control, (owner,), _entries, thing, into)
+    made = told(operation, None, everything((owner,)))
     return [((key, made), (value, made)) for key, value in read]
+
+
+def _entries(mapping: Any, into: dict[Any, Any] | None) -> list[tuple[Any, Any]]:
+    found = []
+    for key in mapping.keys():  # noqa: SIM118
+        value = mapping[key]
+        found.append((key, value))
+        if into is not None:
+            into[key] = value
+    return found
 
 
 # --- loops ---------------------------------------------------------------------------------------
@@ -382,7 +399,7 @@ def _rounds(
     site: int, control: Control, owner: Pair, pairs: Iterator[Pair], dropped: Any
 ) -> Iterator[tuple[Pair, Control]]:
     thing, tag = owner
-    has_places = isinstance(thing, (list, tuple, dict, set, frozenset, deque))
+    has_places = issubclass(type(thing), (list, tuple, dict, set, frozenset, deque))
     rest = () if dropped is None else (dropped,)
     for given in pairs:
         why = shape_of(thing) if has_places else given[1]
@@ -448,7 +465,7 @@ def each_awaited(site: int, control: Control, owner: Pair, dropped: Any) -> _Eac
 def spread(site: int, control: Control, owner: Pair, asks_length: bool = True) -> Spread:
     """`*owner` in a display or a call, which asks a class of the program's own for its length."""
     kind = type(owner[0])
-    is_own = any(type(getattr(kind, each, None)) is FunctionType for each in _SIZES)
+    is_own = any(type(found_in(kind, each)) is FunctionType for each in _SIZES)
     if asks_length and is_own:
         iterator = iterator_of(site, control, owner)
         natively(site, control, (owner,), length_hint, owner[0])
@@ -479,10 +496,10 @@ def spread_out(site: int, control: Control, elements: tuple[Any, ...]) -> Spread
 def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:
     """`a, *b, c = owner`."""
     thing = owner[0]
-    if not hasattr(type(thing), "__iter__") and not hasattr(type(thing), "__getitem__"):
+    if not has(type(thing), "__iter__") and not has(type(thing), "__getitem__"):
         raise _failed(
             site, control, owner,
-            TypeError(f"cannot unpack non-iterable {type(thing).__name__} object"),
+            TypeError(f"cannot unpack non-iterable {name_of(type(thing))} object"),
         )  # fmt: skip
     pairs: list[Pair] = []
     needed = count if starred < 0 else count - 1
@@ -503,7 +520,7 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
 
 
 def _too_many(count: int, thing: Any) -> str:
-    if sys.version_info >= (3, 14) and type(thing) in {list, tuple, dict}:
+    if sys.version_info >= (3, 14) and type(thing) in _COUNTED:
         return f"too many values to unpack (expected {count}, got {len(thing)})"
     return f"too many values to unpack (expected {count})"
 

@@ -19,6 +19,7 @@ from whence.langs.python.provenance.iteration import (
     pairs_of,
     tupled,
 )
+from whence.langs.python.provenance.kinds import Kinds, found_in, has
 from whence.langs.python.provenance.making import (
     make_dict,
     make_list,
@@ -28,6 +29,7 @@ from whence.langs.python.provenance.making import (
 from whence.langs.python.provenance.operations import compared, natively, shape_of, told
 from whence.langs.python.provenance.outside import outside_tag
 from whence.langs.python.provenance.shadows import (
+    elements,
     everything,
     is_plain,
     of_set,
@@ -46,6 +48,10 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 
+_ASKED = ("__len__", "__length_hint__", "keys", "__getattribute__", "__getattr__")
+_SEQUENCES = Kinds(list, tuple)
+_HASHED = (dict, set, frozenset)
+
 # --- containers ----------------------------------------------------------------------------------
 
 
@@ -56,17 +62,18 @@ def _shape(site: int, control: Control, given: Pair) -> Tag:
 def copies_unseen(given: Arguments) -> bool:
     """Whether reading an iterable item by item calls no more code than reading it at once.
 
-    A `__len__` of the program's own is called by `list(…)`, and the keys of a dict or set are
-    compared anew when they are added one by one.
+    A `__len__` of the program's own is called by `list(…)`, an `__iter__` of a class of sets is not
+    by `set(…)`, and keys are compared anew when they are added one by one.
     """
     if not given:
         return True
     thing = given[0][0]
-    if isinstance(thing, (dict, set, frozenset)):
-        return all(is_plain(each) for each in thing)
     kind = type(thing)
-    names = ("__len__", "__length_hint__", "keys")
-    return not any(type(getattr(kind, each, None)) is FunctionType for each in names)
+    is_hashed = issubclass(kind, _HASHED)
+    asked = (*_ASKED, "__iter__") if is_hashed else _ASKED
+    if kind is reversed or any(type(found_in(kind, each)) is FunctionType for each in asked):
+        return False
+    return not is_hashed or all(is_plain(each) for each in elements(thing))
 
 
 @models(list)
@@ -138,12 +145,13 @@ def dict_entries(
     return entries + [((name, constant), value) for name, value in named.items()]
 
 
-def _can_be_gone_through(thing: Any) -> bool:
-    return hasattr(type(thing), "__iter__") or hasattr(type(thing), "__getitem__")
+def can_be_gone_through(thing: Any) -> bool:
+    """Whether a loop over it can begin."""
+    return has(type(thing), "__iter__") or has(type(thing), "__getitem__")
 
 
 def _entry(site: int, control: Control, given: Pair, number: int) -> tuple[Pair, Pair]:
-    parts = all_pairs(site, control, given) if _can_be_gone_through(given[0]) else None
+    parts = all_pairs(site, control, given) if can_be_gone_through(given[0]) else None
     if parts is None:
         raise TypeError(
             f"cannot convert dictionary update sequence element #{number} to a sequence"
@@ -321,7 +329,7 @@ def _iter(site: int, control: Control, _: Pair, given: Arguments, named: Keyword
 
 @models(reversed)
 def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named or type(given[0][0]) not in {list, tuple}:
+    if len(given) != 1 or named or type(given[0][0]) not in _SEQUENCES:
         return NotImplemented
     made = reversed(given[0][0])
     SequenceSource(made, given[0], backwards=True)
@@ -330,7 +338,7 @@ def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Key
 
 @models(next)
 def _next(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if not given or len(given) > 2 or named or not hasattr(type(given[0][0]), "__next__"):
+    if not given or len(given) > 2 or named or not has(type(given[0][0]), "__next__"):
         return NotImplemented
     try:
         value, tag = next_pair(site, control, given[0], given[0])
@@ -415,7 +423,7 @@ _quantifier(any, stops_when=True)
 _quantifier(all, stops_when=False)
 
 
-_COUNTED = frozenset({list, tuple, dict, set, str, bytes, range})
+_COUNTED = Kinds(list, tuple, dict, set, str, bytes, range)
 
 
 @models(len)

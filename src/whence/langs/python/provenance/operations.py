@@ -14,6 +14,7 @@ from functools import partial
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from whence.langs.python.provenance.kinds import Kinds
 from whence.langs.python.provenance.shadows import (
     Candidates,
     Shadow,
@@ -76,7 +77,9 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 
 
 Operator = Callable[[int, Control, Pair, Pair], Pair]
-_NUMBERS = frozenset({int, float, bool})
+_NUMBERS = Kinds(int, float, bool)
+_SEQUENCES = Kinds(list, tuple)
+_HASHED = Kinds(dict, set, frozenset)
 
 
 @twin
@@ -211,7 +214,7 @@ def binary_with(
         return value, told(operation, value, everything((left, right)))
     kind = type(value)
     made = (NEW, site, control, None, left[1], right[1])
-    if kind in {list, tuple} and value is not a and value is not b:
+    if kind in _SEQUENCES and value is not a and value is not b:
         tags = _joined_tags(site, control, left, right, len(value))
         if tags is not None:
             shape = (OP, site, control, left[1], right[1], shape_of(a), shape_of(b))
@@ -222,7 +225,7 @@ def binary_with(
         return value, left[1]
     if is_container(value):
         candidates = Candidates(site, control, (left, right))
-        adopt(value, candidates, selects=kind in {dict, set, frozenset})
+        adopt(value, candidates, selects=kind in _HASHED)
         return value, (NEW, site, control, None, candidates.made)
     return value, (OP, site, control, *everything((left, right)))
 
@@ -232,11 +235,11 @@ def _joined_tags(
 ) -> list[Tag] | None:
     """The tags of the items of `a + b` or `a * n`."""
     a, b = left[0], right[0]
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+    if issubclass(type(a), (list, tuple)) and issubclass(type(b), (list, tuple)):
         tags = item_tags(site, control, left) + item_tags(site, control, right)
-    elif isinstance(a, (list, tuple)) and type(b) is int:
+    elif issubclass(type(a), (list, tuple)) and type(b) is int:
         tags = item_tags(site, control, left) * max(b, 0)
-    elif isinstance(b, (list, tuple)) and type(a) is int:
+    elif issubclass(type(b), (list, tuple)) and type(a) is int:
         tags = item_tags(site, control, right) * max(a, 0)
     else:
         return None
@@ -260,7 +263,7 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
     return [part_of(site, control, pair, ("item", i), value) for i, value in enumerate(values)]
 
 
-_SIZED = frozenset({list, dict, set, deque})
+_SIZED = Kinds(list, dict, set, deque)
 
 
 @twin
@@ -308,7 +311,7 @@ def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) ->
     if (type(a) in SCALARS and type(b) in SCALARS) or name in {"Is", "IsNot"}:
         return simply(COMPARISONS[name], site, control, left, right)
     value, operation = natively(site, control, (left, right), COMPARISONS[name], a, b)
-    if name in {"In", "NotIn"} and type(b) in {dict, set, frozenset}:
+    if name in {"In", "NotIn"} and type(b) in _HASHED:
         needs = (*everything((left,)), right[1], shape_of(b))
         return value, told(operation, value, needs)
     return value, told(operation, value, everything((left, right)))
@@ -409,7 +412,7 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
 
 def imported(site: int, control: Control, name: str, value: Any) -> Tag:
     """What a variable is in the module that it was imported from, if that is in sight."""
-    if isinstance(value, (type, FunctionType, ModuleType, BuiltinFunctionType)):
+    if issubclass(type(value), (type, FunctionType, ModuleType, BuiltinFunctionType)):
         return None
     for number, module in RUN.modules.items():
         if module.attribute_values.get(name, _NONE) is value:

@@ -16,6 +16,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from whence.langs.python.provenance.iteration import Source
+from whence.langs.python.provenance.kinds import Kinds, has
 from whence.langs.python.provenance.operations import aimed
 from whence.langs.python.provenance.shadows import (
     Candidates,
@@ -39,7 +40,7 @@ from whence.langs.python.provenance.texts import printed
 Finish = Callable[["Prepared", Any], Pair]
 
 _CONTAINERS = (list, dict, set, deque)
-_METHODS = frozenset({BuiltinFunctionType, MethodType})
+_METHODS = Kinds(BuiltinFunctionType, MethodType)
 _WORLD = frozenset({"posix", "nt", "_locale", "_signal"})
 """Modules in C whose functions leave something in the world, where it may be found again."""
 _FORGETFUL = frozenset({
@@ -169,7 +170,7 @@ def outside_tag(
         if (
             shadow_of(value) is None
             and not adopt(value, candidates)
-            and hasattr(type(value), "__next__")
+            and has(type(value), "__next__")
         ):
             OpaqueSource(value, operands)
     return tag

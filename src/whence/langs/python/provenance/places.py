@@ -16,6 +16,13 @@ from types import (
 from typing import Any
 
 from whence.langs.python.provenance.iteration import all_pairs, part_out_of_sight
+from whence.langs.python.provenance.kinds import (
+    Kinds,
+    found_in,
+    order_of,
+    size,
+    space_of_class,
+)
 from whence.langs.python.provenance.operations import (
     aimed,
     compared,
@@ -64,15 +71,16 @@ from whence.langs.python.provenance.tags import (
 from whence.langs.python.provenance.twins import twin
 
 _NONE = object()
-_HELD_BY = frozenset({MemberDescriptorType, GetSetDescriptorType})
-_PLAIN_SEQUENCES = frozenset({list, tuple})
+_HELD_BY = Kinds(MemberDescriptorType, GetSetDescriptorType)
+_PLAIN_SEQUENCES = Kinds(list, tuple)
+_PLACES = Kinds(int, slice)
+_FLAGS = type.__dict__["__flags__"].__get__
 _IMMUTABLE = 1 << 8
 """The flag of classes that get no further attributes: those of the interpreter."""
-_PLAIN = frozenset({list, tuple, dict, set, frozenset, deque})
+_PLAIN = Kinds(list, tuple, dict, set, frozenset, deque)
 
 # --- attributes ----------------------------------------------------------------------------------
 
-_MRO = type.__dict__["__mro__"]
 _METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
 
 
@@ -101,7 +109,7 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> 
         if attributes_of(thing).get(name, _NONE) is value:  # what was worked out is kept there
             store_attribute(site, control, (value, made), owner, name)
         return made
-    if isinstance(value, _METHODS) and not isinstance(thing, ModuleType):
+    if issubclass(type(value), _METHODS) and not issubclass(type(thing), ModuleType):
         fixed = "" if type(thing) in _PLAIN else name
         return (BOUND, site, control, fixed, tag)
     return _attribute_tag(site, control, owner, name, value)
@@ -121,27 +129,28 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
     space = space_of(thing)
     if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
         return (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
-    if isinstance(thing, ModuleType):
+    if issubclass(type(thing), ModuleType):
         module = RUN.namespaces.get(id(thing.__dict__), -1)
         return load_global(site, control, module, name, value)[1]
-    if isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ()):
-        index = type(thing)._fields.index(name)  # type: ignore[attr-defined]
+    if issubclass(type(thing), tuple) and name in found_in(type(thing), "_fields", ()):
+        index = found_in(type(thing), "_fields").index(name)
         return item_tag(site, control, owner, index, (), value)
-    is_class = isinstance(thing, type)
+    is_class = issubclass(type(thing), type)
     if not is_class and _own_attribute(thing, name) is value:
         return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
     # What stands nearer could have had it instead, and had not.
     lacking = [] if is_class else [lacks(site, control, owner, name)]
-    for kind in _MRO.__get__(thing) if is_class else type(thing).__mro__:
-        if name not in kind.__dict__:
-            if not kind.__flags__ & _IMMUTABLE:
+    for kind in order_of(thing if is_class else type(thing)):
+        space = space_of_class(kind)
+        if name not in space:
+            if not _FLAGS(kind) & _IMMUTABLE:
                 lacking.append(lacks(site, control, (kind, None), name))
             continue
         found = RUN.shadows.get(id(kind))
         if found is not None and found.attribute_values.get(name, _NONE) is value:
             source = found.attributes[name]
-        elif kind.__dict__[name] is not value and not is_class:
-            return _described(site, control, owner, name, value, (kind.__dict__[name], lacking))
+        elif space[name] is not value and not is_class:
+            return _described(site, control, owner, name, value, (space[name], lacking))
         else:
             part = found.shape if found is not None else None
             source = (PART, site, control, part, ("attribute", name))
@@ -241,7 +250,7 @@ def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     if type(place) is int and type(thing) in _PLAIN_SEQUENCES:  # no code of the program runs
         value, _ = simply(operator.getitem, site, control, owner, key)
         return value, item_tag(site, control, owner, place, (key[1],), value)
-    if type(thing) in SCALARS and type(key[0]) in {int, slice}:
+    if type(thing) in SCALARS and type(key[0]) in _PLACES:
         return simply(operator.getitem, site, control, owner, key)
     value, operation = natively(site, control, (owner, key), operator.getitem, thing, key[0])
     return read_item(operation, owner, key, value)
@@ -251,13 +260,13 @@ def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
     """An item that was just read, with its tag."""
     site, control = operation.site, operation.control
     thing = owner[0]
-    if operation.callbacks and not isinstance(thing, dict):
+    if operation.callbacks and not issubclass(type(thing), dict):
         return value, told(operation, value, (owner[1], key[1]))
-    if isinstance(thing, (list, tuple, deque)):
+    if issubclass(type(thing), (list, tuple, deque)):
         if type(key[0]) is int or type(key[0]) is bool:
             return value, item_tag(site, control, owner, int(key[0]), (key[1],), value)
         return _part_of_sequence(site, control, owner, key, value)
-    if isinstance(thing, dict):
+    if issubclass(type(thing), dict):
         return value, value_tag(operation, owner, key, value)
     if type(thing) in SCALARS:
         return value, (OP, site, control, owner[1], key[1])
@@ -270,7 +279,7 @@ def item_tag(
     """The tag of an item of a sequence."""
     thing, tag = owner
     if index < 0:
-        index += len(thing)
+        index += size(thing)
     shadow = RUN.shadows.get(id(thing))
     if shadow is None or type(shadow.items) is not list:
         return part_of(site, control, owner, ("item", index), value, needs)
@@ -286,7 +295,7 @@ def item_tag(
 def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value: Any) -> Pair:
     """`owner[a:b]`."""
     thing = owner[0]
-    if type(key[0]) is not slice or not isinstance(value, (list, tuple)):
+    if type(key[0]) is not slice or not issubclass(type(value), (list, tuple)):
         return value, Candidates(site, control, (owner, key)).tag(value)
     if value is thing:
         return value, owner[1]
@@ -317,7 +326,7 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
         known = _entry_with(shadow, value) if known not in shadow.values else known
         if known is None or shadow.values[known] is not value:
             made = told(operation, value, (tag, key[1], shadow.shape))
-            if len(thing) == len(shadow.values) + 1 and type(thing) is not dict:
+            if size(thing) == len(shadow.values) + 1 and type(thing) is not dict:
                 # made for the key that was missing
                 note_entry(site, control, owner, key, (value, made))
                 return made
@@ -346,7 +355,7 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
     known = key_of(key[0])
     RUN.time += 1
     assert shadow.values is not None
-    if known not in shadow.values and len(shadow.values) == len(thing):
+    if known not in shadow.values and len(shadow.values) == size(thing):
         same = [each for each in shadow.values if type(each) is tuple]
         if len(same) == 1:  # an equal key of a type of the program's own
             known = same[0]
@@ -367,7 +376,7 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
 def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
     """`owner[key] = given`."""
     thing = owner[0]
-    if isinstance(thing, list) and type(key[0]) is slice:
+    if issubclass(type(thing), list) and type(key[0]) is slice:
         _set_slice(site, control, given, owner, key)
         aimed(control, owner[1])
         return
@@ -378,17 +387,17 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     if hides(thing):
         hide(thing, site, control, (key, given, *operation.callbacks))
     if operation.callbacks:
-        if not isinstance(thing, (dict, list, deque)):
+        if not issubclass(type(thing), (dict, list, deque)):
             return
         synchronise(thing, site, control, (owner, key, given), selects=True)
-    if isinstance(thing, dict):
+    if issubclass(type(thing), dict):
         note_entry(site, control, owner, key, given)
         shadow = shadow_for(thing)
         shadow.shape = compared(operation, shadow.shape)
         module = RUN.namespaces.get(id(thing))
         if module is not None and type(key[0]) is str:
             store_global(site, control, module, key[0], given)
-    elif isinstance(thing, (list, deque)):
+    elif issubclass(type(thing), (list, deque)):
         _set_place(site, control, given, owner, key)
     else:
         reread(operation)
@@ -432,7 +441,7 @@ def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = F
     shadow = shadow_of(thing)
     if shadow is None or type(shadow.items) is not list:
         return of_parts(site, control, owner)
-    if check or len(shadow.items) != len(thing):
+    if check or len(shadow.items) != size(thing):
         synchronise(thing, site, control)
     return shadow_for(thing)
 
@@ -449,14 +458,14 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
     if shadow is None or shadow.items is None:
         return
     known = key[0] if type(shadow.items) is list else key_of(key[0])
-    if type(known) in {int, slice} or type(shadow.items) is dict:
+    if type(known) in _PLACES or type(shadow.items) is dict:
         try:
             del shadow.items[known], shadow.values[known]
             if type(shadow.items) is dict:
                 shadow.keys.pop(known, None)
         except (KeyError, IndexError):
             pass
-    if len(shadow.values) != len(thing):
+    if len(shadow.values) != size(thing):
         synchronise(thing, site, control, (owner, key))
         shadow = shadow_for(thing)
     shape = (OP, site, control, shadow.shape, key[1], owner[1])
