@@ -41,6 +41,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_of,
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
+from whence.langs.python.provenance.syntax import RUNTIME_NAMES
 from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,
@@ -433,6 +434,9 @@ def _expected(
     found = operation.expected.pop(id(frame.f_code), None)
     if found is None:
         return None
+    if operation.callbacks:  # by what `__new__` gave it is decided whether there is an `__init__`
+        told = (tag for _, tag in operation.callbacks)
+        found.tag = (OP, found.site, found.control, found.tag, *told)
     given = found.values[1:]
     same = all(a is b for a, b in zip(given, values[1 : 1 + len(given)], strict=False))
     return found if same or len(values) < len(found.values) else None
@@ -605,5 +609,5 @@ def enter_module(module: int) -> tuple[Activation, Control]:
 
 def leave_module(namespace: dict[str, Any]) -> None:
     """The end of a module: the rewriter's own variables are gone."""
-    for name in [each for each in namespace if each.startswith(("_@", "$"))]:
+    for name in [each for each in namespace if each.startswith(RUNTIME_NAMES)]:
         del namespace[name]

@@ -16,6 +16,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_of,
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation
+from whence.langs.python.provenance.syntax import RUNTIME_NAMES
 from whence.langs.python.provenance.tags import (
     BOUND,
     CTL,
@@ -225,5 +226,5 @@ def made_class(opened: Any, made: Any) -> Tag:
 def own_names(names: Any) -> Any:
     """What `locals()` and `dir()` tell, without the rewriter's own variables."""
     if isinstance(names, list):
-        return [each for each in names if not each.startswith(("_@", "$"))]
-    return {name: each for name, each in names.items() if not name.startswith(("_@", "$"))}
+        return [each for each in names if not each.startswith(RUNTIME_NAMES)]
+    return {name: each for name, each in names.items() if not name.startswith(RUNTIME_NAMES)}

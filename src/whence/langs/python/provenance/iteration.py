@@ -6,11 +6,13 @@ beside them, in a *source* that knows the tag of what an iterator gave last.
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Iterator
+from itertools import groupby
 from operator import length_hint
-from types import FunctionType, GeneratorType
+from types import FunctionType, GeneratorType, MappingProxyType
 from typing import Any
 
 from whence.langs.python.provenance.kinds import Kinds, found_in, has, name_of, size
@@ -18,6 +20,7 @@ from whence.langs.python.provenance.making import Spread, make_list
 from whence.langs.python.provenance.operations import (
     natively,
     note_failure,
+    note_stop,
     shape_of,
     told,
 )
@@ -73,6 +76,8 @@ class Source:
         """What it goes over."""
         self.told: list[Pair] = []
         """What the program's own code told it for what it gave last."""
+        self.is_aimed = False
+        """Whether it is noted that somebody made it go on."""
         RUN.sources[id(iterator)] = (iterator, self)
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
@@ -138,6 +143,27 @@ class View:
         self.owner = owner
         self.behind = (owner,)
         self.kind = kind
+
+
+class Window:
+    """What an object shows that has nothing of its own: as that is now, not as it was."""
+
+    def __init__(self, thing: Any, behind: tuple[Pair, ...]):
+        self.behind = behind
+        RUN.sources[id(thing)] = (thing, self)
+
+
+_MAPPINGS: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
+_VIEWS = [view for each in _MAPPINGS for view in (each.keys(), each.values(), each.items())]
+_WINDOWS = Kinds(
+    MappingProxyType, memoryview, *map(type, _VIEWS)
+)  # fmt: skip
+
+
+def note_window(thing: Any, behind: tuple[Pair, ...]) -> None:
+    """Note what an object is a window to, if it is one."""
+    if type(thing) in _WINDOWS and source_of(thing) is None:
+        Window(thing, tuple(each for each in behind if each[0] is not thing))
 
 
 def tupled(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Tag:
@@ -229,8 +255,21 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
         raise
     finally:
         HERE.operation = before
+    _note_going(operation, thing)
     tag = given_tag(operation, thing, value, owner)
     return value, tag if thing is not owner[0] else advanced(operation, thing, tag)
+
+
+def _note_going(operation: Operation, iterator: Any, *ended: Tag) -> None:
+    """Of an iterator that makes others go on, or calls functions, note what decides how far: what
+    these do on their way they might have done more often, or less. Once, and when it has ended."""
+    source = source_of(iterator)
+    if not isinstance(source, Source) or len(source.behind) < 2 or (source.is_aimed and not ended):
+        return
+    source.is_aimed = True
+    if any(has(type(each), "__next__") or callable(each) for each, _ in source.behind):
+        tags = (tag for _, tag in (*operation.operands, *source.behind))
+        note_stop(iterator, (OP, operation.site, operation.control, *tags, *ended))
 
 
 def advanced(operation: Operation, iterator: Any, tag: Tag) -> Tag:
@@ -256,6 +295,7 @@ def _note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterat
     heard = None
     if not isinstance(source, Source) or source.is_told:
         heard = _heard(operation, iterator)
+    _note_going(operation, iterator, heard)
     if shadow is not None and heard is not None:
         shadow.shape = (OP, operation.site, operation.control, shadow.shape, heard)
     elif heard is not None:
@@ -265,8 +305,13 @@ def _note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterat
         RUN.ends[id(thing)] = (thing, shadow.shape)
 
 
+_GROUP = type(next(groupby([0]))[1])
+
+
 def _heard(operation: Operation, iterator: Any) -> Tag:
-    """What the program's own code told an iterator up to now."""
+    """What the program's own code told an iterator up to now; a group of `groupby` goes by it."""
+    if type(iterator) is _GROUP:
+        iterator = next(each for each in gc.get_referents(iterator) if type(each) is groupby)
     before = RUN.heard.get(id(iterator))
     earlier = before[1] if before is not None else None
     if not operation.callbacks:
@@ -311,12 +356,14 @@ def _gave_out(operation: Operation, iterator: Any) -> bool:
 
 def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
     """The tag of what an object gave of which only its own tag is known."""
-    candidates = Candidates(operation.site, operation.control, operation.operands)
+    needs = (*everything(operation.operands), RUN.loose)
+    candidates = Candidates(operation.site, operation.control, operation.operands, needs)
     if hides(value) and hides(owner[0]):  # a change of the part is one of the whole
         note_behind(value, owner[0])
     tag = candidates.tag(value)
     if tag is None or tag[0] != OP:
         return tag
+    note_window(value, operation.operands)
     return part_of(operation.site, operation.control, owner, step, value, (tag,))
 
 

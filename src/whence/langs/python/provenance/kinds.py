@@ -22,11 +22,11 @@ _SIZED = (list, dict, tuple, set, frozenset, deque)
 
 
 class Kinds:
-    """A set of types, told apart by what they are."""
+    """A set of types, or of functions, told apart by what they are."""
 
     __slots__ = ("_addresses", "_kinds")
 
-    def __init__(self, *kinds: type):
+    def __init__(self, *kinds: object):
         self._kinds = kinds
         self._addresses = frozenset(map(id, kinds))
 

@@ -410,13 +410,18 @@ def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
         if len(given) != 1 or named:
             return NotImplemented
         seen: list[Tag] = [given[0][1], shape_of(given[0][0])]
+        answer = not stops_when
         for each in pairs_of(site, control, given[0]):
             decided = operations.test(site, control, each)
             seen.append(decided[3])
             if decided[5] is stops_when:
-                return stops_when, (OP, site, control, *seen)
-        seen.append(shape_of(given[0][0]))
-        return not stops_when, (OP, site, control, *seen)
+                answer = stops_when
+                break
+        else:
+            seen.append(shape_of(given[0][0]))
+        tag = (OP, site, control, *seen)
+        operations.note_stop(given[0][0], tag)
+        return answer, tag
 
 
 _quantifier(any, stops_when=True)

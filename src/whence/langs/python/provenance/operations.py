@@ -14,7 +14,7 @@ from functools import partial
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from whence.langs.python.provenance.kinds import Kinds
+from whence.langs.python.provenance.kinds import Kinds, has
 from whence.langs.python.provenance.shadows import (
     Candidates,
     Shadow,
@@ -162,6 +162,14 @@ def aimed(control: Control, tag: Tag) -> None:
         tag = tag[7]  # an attribute of what else? Whoever could set it to another object has that.
     if tag is not None and tag[0] in _CHOSEN:
         control[4].decided(RUN.time, tag)
+
+
+def note_stop(iterator: Any, tag: Tag) -> None:
+    """Note what decided how far an iterator was gone through: what it does on its way it might
+    have done more often, or less."""
+    if tag is not None and has(type(iterator), "__next__"):
+        _, site, control, *_ = tag
+        control[4].decided(RUN.time, (CTL, site, control, tag, control[4], True))
 
 
 def opaque(site: int, control: Control, *needs: Tag) -> Tag:
@@ -314,7 +322,10 @@ def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) ->
     if name in {"In", "NotIn"} and type(b) in _HASHED:
         needs = (*everything((left,)), right[1], shape_of(b))
         return value, told(operation, value, needs)
-    return value, told(operation, value, everything((left, right)))
+    tag = told(operation, value, everything((left, right)))
+    if name in {"In", "NotIn"}:
+        note_stop(b, tag)
+    return value, tag
 
 
 OPERATORS: dict[str, Operator] = {
@@ -405,8 +416,8 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
     shadow = RUN.modules.get(module)
     if shadow is None or name not in shadow.attributes:
         return value, imported(site, control, name, value)  # perhaps `from module import *`
-    if shadow.attribute_values[name] is not value:  # set by code out of sight
-        return value, (OP, site, control, RUN.passed, RUN.loose)
+    if shadow.attribute_values[name] is not value:  # set by code out of sight, or a builtin
+        return value, (OP, site, control, shadow.attributes[name], RUN.passed, RUN.loose)
     return value, (LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name)
 
 
@@ -430,6 +441,11 @@ def store_global(site: int, control: Control, module: int, name: str, given: Pai
     shadow.attributes[name] = (STORE, site, control, given[1], RUN.time)
     shadow.attribute_values[name] = given[0]
     return given[0]
+
+
+def delete_global(site: int, control: Control, module: int, name: str) -> None:
+    """Note that a variable of a module is gone: who misses it asks who did that."""
+    store_global(site, control, module, name, (_NONE, None))
 
 
 def join_global(site: int, control: Control, module: int, name: str, decided: Control) -> None:

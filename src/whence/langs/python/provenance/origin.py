@@ -27,7 +27,6 @@ from whence.langs.python.provenance.tags import (
     RET,
     SITES,
     TEXT,
-    WHOLE,
     Activation,
     Site,
     Tag,
@@ -102,7 +101,7 @@ def _operands(maker: Maker) -> tuple[Maker, ...]:
         if tag is None or id(tag) in seen or tag[0] in CONTROLS:
             continue
         seen.add(id(tag))
-        if tag[0] == WHOLE:
+        if tag[2] is None:  # of no call: all that was read, or that came out of nowhere
             left += needs_of(tag)
             continue
         for each in _follow(tag)[0]:
@@ -142,7 +141,7 @@ def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
         else:
             break
         tag = tag[3]
-    if tag is None:
+    if tag is None or (tag[0] != AMBIG and activation_of(tag) is None):
         return [], hops, "it came from code that was not followed"
     if tag[0] == AMBIG:
         makers: list[Maker] = []

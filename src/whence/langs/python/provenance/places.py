@@ -6,6 +6,8 @@ import operator
 from collections import deque
 from types import (
     BuiltinFunctionType,
+    CellType,
+    FunctionType,
     GeneratorType,
     GetSetDescriptorType,
     MemberDescriptorType,
@@ -15,7 +17,13 @@ from types import (
 )
 from typing import Any
 
-from whence.langs.python.provenance.iteration import all_pairs, part_out_of_sight
+from whence.langs.python.provenance.frames import (
+    own_cells,
+    read_elsewhere,
+    set_cell,
+    set_in_frame,
+)
+from whence.langs.python.provenance.iteration import all_pairs, note_window, part_out_of_sight
 from whence.langs.python.provenance.kinds import (
     Kinds,
     found_in,
@@ -26,6 +34,7 @@ from whence.langs.python.provenance.kinds import (
 from whence.langs.python.provenance.operations import (
     aimed,
     compared,
+    delete_global,
     item_tags,
     load_global,
     natively,
@@ -112,7 +121,15 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> 
     if issubclass(type(value), _METHODS) and not issubclass(type(thing), ModuleType):
         fixed = "" if type(thing) in _PLAIN else name
         return (BOUND, site, control, fixed, tag)
-    return _attribute_tag(site, control, owner, name, value)
+    note_window(value, (owner,))
+    found = read_elsewhere(site, control, owner, name)
+    return found if found is not None else _attribute_tag(site, control, owner, name, value)
+
+
+def closure(site: int, control: Control, owner: Pair) -> Pair:
+    """`owner.__closure__`, without the cells of tags."""
+    cells, tag = attribute(site, control, owner, "__closure__")
+    return own_cells(owner[0]) if type(owner[0]) is FunctionType else cells, tag
 
 
 def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: Any) -> Tag:
@@ -216,7 +233,11 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     """Note that an attribute was set."""
     thing = owner[0]
     RUN.time += 1
-    module = RUN.namespaces.get(id(thing.__dict__)) if issubclass(type(thing), ModuleType) else None
+    if type(thing) is CellType:
+        set_cell(site, control, given, owner)
+        held(thing, given[0])
+        return
+    module = _module_of(thing)
     if module is not None:
         store_global(site, control, module, name, given)
         return
@@ -229,11 +250,20 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     held(thing, given[0])
 
 
+def _module_of(thing: Any) -> int | None:
+    """The number of a module that is rewritten."""
+    return RUN.namespaces.get(id(thing.__dict__)) if issubclass(type(thing), ModuleType) else None
+
+
 def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> None:
     """`del owner.name`."""
     natively(site, control, (owner,), delattr, owner[0], name)
     aimed(control, owner[1])
     RUN.time += 1
+    module = _module_of(owner[0])
+    if module is not None:
+        delete_global(site, control, module, name)
+        return
     shadow = shadow_for(owner[0])
     shadow.attributes.pop(name, None)
     shadow.attribute_values.pop(name, None)
@@ -399,7 +429,7 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
             store_global(site, control, module, key[0], given)
     elif issubclass(type(thing), (list, deque)):
         _set_place(site, control, given, owner, key)
-    else:
+    elif not set_in_frame(site, control, given, owner, key[0]):
         reread(operation)
 
 
@@ -455,6 +485,9 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
     if hides(thing):
         hide(thing, site, control, (key, *operation.callbacks))
     RUN.time += 1
+    module = RUN.namespaces.get(id(thing))
+    if module is not None:
+        delete_global(site, control, module, key[0])
     if shadow is None or shadow.items is None:
         return
     known = key[0] if type(shadow.items) is list else key_of(key[0])

@@ -53,8 +53,9 @@ _FOREVER = 1 << 62
 _METHOD = ("attribute", None)
 """A place for all methods: by their name it is known who could have replaced one."""
 _REMADE = ("remade", None)
-_REMAKING = ("__class__", "__bases__", "__code__", "cell_contents")
-"""What makes another thing of an object, a class or a function when it is set."""
+_REMAKING = ("__class__", "__bases__", "__code__", "cell_contents", "f_locals")
+"""What makes another thing of an object, a class or a function when it is set, and by what the
+variables of others are."""
 _PASSING = frozenset({ARG, RET, STORE})
 _UNCHANGING = SCALARS | Kinds(FunctionType, BuiltinFunctionType, type)
 _REST = Kinds(tuple, dict)
