@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 
 from whence.langs.python.provenance.constructing import prepare_instance
 from whence.langs.python.provenance.finding import model_for
+from whence.langs.python.provenance.kinds import has, is_mapping, name_of
 from whence.langs.python.provenance.making import SpreadNames, starred
 from whence.langs.python.provenance.operations import note_failure, note_unexplained, shape_of
 from whence.langs.python.provenance.outside import Prepared, counts, prepare_outside
@@ -39,7 +40,8 @@ from whence.langs.python.provenance.shadows import (
     shadow_for,
     shadow_of,
 )
-from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending, frame_of
+from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
+from whence.langs.python.provenance.syntax import RUNTIME_NAMES
 from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,
@@ -167,7 +169,7 @@ def prepare(
         made = model(site, control, receiver_pair, arguments, keywords)
         if made is not NotImplemented:
             return Modelled(_under_stars(site, control, made, stars) if stars else made, before)
-    if is_a(function, type):
+    if issubclass(type(function), type):
         return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
     receiver_operand: tuple[Pair, ...] = ()
     if is_a(function, _BOUND) and function.__self__ is not None:
@@ -277,7 +279,7 @@ def finish_function(pending: Pending, value: Any) -> Pair:
         called = () if pending.tag is None else (pending.tag,)
         return value, (RET, site, control, activation.result, activation, *called)
     needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
-    if not is_a(value, _STEPPED):
+    if not issubclass(type(value), _STEPPED):
         return value, (RET, site, control, None, None, *needs)
     RUN.made[id(pending.code)] += 1
     run = pending.run = Run(RUN.made[id(pending.code)])
@@ -286,6 +288,13 @@ def finish_function(pending: Pending, value: Any) -> Pair:
     if frame is not None and frame.f_code is pending.code:
         RUN.starting[id(frame)] = (weakref.ref(value), pending)
     return value, (NEW, site, control, run, *needs)
+
+
+def _frame_of(value: Any) -> FrameType | None:
+    for name in ("gi_frame", "cr_frame", "ag_frame"):
+        if has(type(value), name):
+            return getattr(value, name)  # type: ignore[no-any-return]
+    return None
 
 
 @twin
@@ -326,6 +335,9 @@ def keywords(
     for name, given in entries:
         if name is not None:
             more: list[tuple[Pair, Pair]] = [((name, None), given)]
+        elif not is_mapping(given[0]):
+            kind = name_of(type(given[0]))
+            raise TypeError(f"argument after ** must be a mapping, not {kind}")
         else:
             more = _named_entries(site, control, given)
             shapes += (given[1], shape_of(given[0]))
@@ -432,6 +444,9 @@ def _expected(
     found = operation.expected.pop(id(frame.f_code), None)
     if found is None:
         return None
+    if operation.callbacks:  # by what `__new__` gave it is decided whether there is an `__init__`
+        told = (tag for _, tag in operation.callbacks)
+        found.tag = (OP, found.site, found.control, found.tag, *told)
     given = found.values[1:]
     same = all(a is b for a, b in zip(given, values[1 : 1 + len(given)], strict=False))
     return found if same or len(values) < len(found.values) else None
@@ -604,5 +619,5 @@ def enter_module(module: int) -> tuple[Activation, Control]:
 
 def leave_module(namespace: dict[str, Any]) -> None:
     """The end of a module: the rewriter's own variables are gone."""
-    for name in [each for each in namespace if each.startswith(("_@", "$"))]:
+    for name in [each for each in namespace if each.startswith(RUNTIME_NAMES)]:
         del namespace[name]

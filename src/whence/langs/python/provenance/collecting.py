@@ -6,7 +6,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whence.langs.python.provenance.iteration import entry_pairs, is_read_at_once
+from whence.langs.python.provenance.iteration import entry_pairs, is_plain_dict
+from whence.langs.python.provenance.kinds import is_mapping, name_of
 from whence.langs.python.provenance.making import make_dict, make_list, make_set, shadowed_dict
 from whence.langs.python.provenance.operations import (
     compared,
@@ -25,32 +26,31 @@ def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | Non
     flat: list[tuple[Pair, Pair]] = []
     starred: list[Tag] = []
     for key, value in entries:
-        if key is not None:
-            more = [(key, value)]
-        else:
-            more = _entries(site, control, value)
+        if key is None:
+            flat += _spread_into(site, control, made, value, starred)
             starred += (value[1], shape_of(value[0]))
-        if key is None and is_read_at_once(value[0]):  # which knows the hashes of its keys
-            _, operation = natively(site, control, (value,), made.update, value[0])
-            starred.append(compared(operation, None))
         else:
-            for each in more:
-                _, operation = natively(
-                    site, control, each, operator.setitem, made, each[0][0], each[1][0]
-                )
-                starred.append(compared(operation, None))
-        flat += more
+            _, operation = natively(
+                site, control, (key, value), operator.setitem, made, key[0], value[0]
+            )
+            flat.append((key, value))
+            starred.append(compared(operation, None))
     shape = (OP, site, control, *starred, *(key[1] for key, _ in flat))
     return shadowed_dict(site, control, made, flat, shape)
 
 
-def _entries(site: int, control: Control, mapping: Pair) -> list[tuple[Pair, Pair]]:
-    """`**mapping` in a display. As always, whatever attribute is missing: it is no mapping."""
-    try:
-        return entry_pairs(site, control, mapping)
-    except AttributeError:
-        kind = type(mapping[0]).__name__
-    raise TypeError(f"'{kind}' object is not a mapping")
+def _spread_into(
+    site: int, control: Control, made: dict[Any, Any], given: Pair, shapes: list[Tag]
+) -> list[tuple[Pair, Pair]]:
+    """`**given` in a display; a mapping of the program's own is gone through once."""
+    more = given[0]
+    if not is_mapping(more):
+        raise TypeError(f"'{name_of(type(more))}' object is not a mapping")
+    if is_plain_dict(more):
+        _, operation = natively(site, control, (given,), made.update, more)
+        shapes.append(compared(operation, None))
+        return entry_pairs(site, control, given)
+    return entry_pairs(site, control, given, made)
 
 
 def keep(site: int, control: Control, given: Pair) -> Control:

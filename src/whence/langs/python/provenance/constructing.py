@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from whence.langs.python.provenance.kinds import found_in
 from whence.langs.python.provenance.outside import (
     Prepared,
     counts,
@@ -31,6 +32,7 @@ from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
 from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag, is_a
 
 _ANY = object()
+_MAKES = type.__dict__["__call__"]
 
 
 def prepare_instance(
@@ -46,7 +48,7 @@ def prepare_instance(
     )
     prepared.called, prepared.tag = called, made
     operation = Operation(site, control, (*arguments, *keywords.values(), *counts(stars)))
-    if type(kind).__call__ is type.__call__:
+    if found_in(type(kind), "__call__") is _MAKES:
         operation.expected = {}
         for name, first in (("__new__", tag), ("__init__", made)):
             function = _found(kind, name)
@@ -65,11 +67,8 @@ def prepare_instance(
 
 def _found(kind: Any, name: str) -> Any:
     """The function that a class has under a name, without binding it."""
-    for each in type.__dict__["__mro__"].__get__(kind):
-        if name in each.__dict__:
-            found = each.__dict__[name]
-            return found.__func__ if is_a(found, staticmethod) else found
-    return None
+    found = found_in(kind, name)
+    return found.__func__ if type(found) is staticmethod else found
 
 
 def _finish(prepared: Prepared, value: Any) -> Pair:
@@ -98,11 +97,15 @@ def _by_signature(
 ) -> None:
     """What became of each argument, by the names of the parameters."""
     given = _named(prepared, operation, init, new)
-    if is_a(value, BaseException):
+    if issubclass(type(value), BaseException):
         _arguments_of(operation, prepared, value)
-    fields = getattr(type(value), "_fields", ())
+    fields = found_in(type(value), "_fields")
     RUN.time += 1
-    if is_a(value, tuple) and type(fields) is tuple and len(fields) == size_of(value):
+    if (
+        issubclass(type(value), tuple)
+        and issubclass(type(fields), tuple)
+        and len(fields) == len(value)
+    ):
         shadow = shadow_of(value)
         if shadow is not None and type(shadow.items) is list:
             for number, name in enumerate(fields):

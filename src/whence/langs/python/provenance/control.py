@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from whence.langs.python.provenance.calls import call_here, note_current
+from whence.langs.python.provenance.kinds import found_in, has, qualname_of
 from whence.langs.python.provenance.operations import visible
 from whence.langs.python.provenance.shadows import (
     Candidates,
@@ -15,6 +16,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_of,
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation
+from whence.langs.python.provenance.syntax import RUNTIME_NAMES
 from whence.langs.python.provenance.tags import (
     BOUND,
     CTL,
@@ -81,9 +83,9 @@ def tried(site: int, control: Control, handled: Control | None, started: int) ->
 def raising(site: int, control: Control, given: Pair) -> Any:
     """What `raise` raises."""
     value, tag = given
-    if is_a(value, type) and issubclass(value, BaseException):
+    if issubclass(type(value), type) and issubclass(value, BaseException):
         value, tag = call_here(site, control, given, (), {})
-    if is_a(value, BaseException):
+    if issubclass(type(value), BaseException):
         shadow = shadow_for(value)
         shadow.shape = (EXC, site, control, tag, tag)
     return value
@@ -103,11 +105,10 @@ class _Managed:
         self._exit = self._method(manager, kind, "__exit__", "__exit__")
 
     def _method(self, manager: Pair, kind: type, name: str, last: str) -> Pair:
-        try:
-            found = getattr(kind, name)
-        except AttributeError:
+        found = found_in(kind, name)
+        if found is None:
             raise TypeError(_not_a_manager(kind, name, last)) from None
-        bound = found.__get__(manager[0], kind) if hasattr(found, "__get__") else found
+        bound = found.__get__(manager[0], kind) if has(type(found), "__get__") else found
         return bound, (BOUND, *self._where, name, manager[1])
 
     def __enter__(self) -> Pair:
@@ -132,11 +133,12 @@ class _Managed:
 
 
 def _not_a_manager(kind: type, missing: str, last: str) -> str:
+    name = qualname_of(kind)
     if sys.version_info < (3, 14):
         what = "asynchronous context manager" if "a" in missing[2:3] else "context manager"
         method = f" (missed {last} method)" if missing == last else ""
-        return f"'{kind.__qualname__}' object does not support the {what} protocol{method}"
-    return f"'{kind.__qualname__}' object does not support the context manager protocol"
+        return f"'{name}' object does not support the {what} protocol{method}"
+    return f"'{name}' object does not support the context manager protocol"
 
 
 def managed(activation: Activation, site: int, control: Control, manager: Pair) -> Any:
@@ -224,6 +226,6 @@ def made_class(opened: Any, made: Any) -> Tag:
 
 def own_names(names: Any) -> Any:
     """What `locals()` and `dir()` tell, without the rewriter's own variables."""
-    if is_a(names, list):
-        return [each for each in names if not each.startswith(("_@", "$"))]
-    return {name: each for name, each in names.items() if not name.startswith(("_@", "$"))}
+    if isinstance(names, list):
+        return [each for each in names if not each.startswith(RUNTIME_NAMES)]
+    return {name: each for name, each in names.items() if not name.startswith(RUNTIME_NAMES)}

@@ -214,6 +214,8 @@ class Expressions(Base):
                     constant(node.conversion), how)  # fmt: skip
 
     def pair_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
+        if node.attr == "__closure__":
+            return call("closure", self.site(node), self.control, self.pair(node.value))
         name = constant(self.scope.mangled(node.attr))
         return call("attribute", self.site(node), self.control, self.pair(node.value), name)
 

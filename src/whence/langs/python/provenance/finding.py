@@ -11,14 +11,15 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
-from whence.langs.python.provenance.tags import Control, Pair, is_a
+from whence.langs.python.provenance.kinds import order_of, space_of_class
+from whence.langs.python.provenance.tags import Control, Pair
 
 Arguments = tuple[Pair, ...]
 Keywords = dict[str, Pair]
 Model = Callable[[int, Control, Pair, Arguments, Keywords], Any]
 
 _FUNCTIONS: dict[int, tuple[Any, Model]] = {}
-_METHODS: dict[tuple[type, str], Model] = {}
+_METHODS: dict[tuple[int, str], Model] = {}
 
 
 def models(function: Any) -> Callable[[Model], Model]:
@@ -36,7 +37,7 @@ def models_method(kind: type, *names: str) -> Callable[[Model], Model]:
 
     def register(model: Model) -> Model:
         for name in names:
-            _METHODS[kind, name] = model
+            _METHODS[id(kind), name] = model
         return model
 
     return register
@@ -50,10 +51,10 @@ def model_for(function: Any) -> Model | None:
     if type(function) is not BuiltinFunctionType:
         return None
     receiver = function.__self__
-    if receiver is None or is_a(receiver, (ModuleType, type)):
+    if receiver is None or issubclass(type(receiver), (ModuleType, type)):
         return None
     name = function.__name__
-    for kind in type(receiver).__mro__:
-        if name in kind.__dict__:
-            return _METHODS.get((kind, name))
+    for kind in order_of(type(receiver)):
+        if name in space_of_class(kind):
+            return _METHODS.get((id(kind), name))
     return None

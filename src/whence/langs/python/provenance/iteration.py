@@ -6,23 +6,27 @@ beside them, in a *source* that knows the tag of what an iterator gave last.
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Iterator
-from itertools import islice
+from itertools import groupby
 from operator import length_hint
-from types import FunctionType, GeneratorType
+from types import FunctionType, GeneratorType, MappingProxyType
 from typing import Any
 
+from whence.langs.python.provenance.kinds import Kinds, found_in, has, name_of, size
 from whence.langs.python.provenance.making import Spread, make_list
 from whence.langs.python.provenance.operations import (
     natively,
     note_failure,
+    note_stop,
     shape_of,
     told,
 )
 from whence.langs.python.provenance.shadows import (
     Candidates,
+    everything,
     hides,
     key_of,
     new_shadow,
@@ -53,6 +57,9 @@ from whence.langs.python.provenance.twins import twin
 
 _NONE = object()
 _SIZES = ("__len__", "__length_hint__")
+_PLACES = Kinds(list.__iter__, tuple.__iter__)
+_COUNTED = Kinds(list, tuple, dict)
+_KEYS = Kinds(dict.__iter__, set.__iter__, frozenset.__iter__)
 Steps = tuple[int, int, tuple[Any, ...]]
 Step = tuple[str, Any]
 
@@ -70,6 +77,8 @@ class Source:
         """What it goes over."""
         self.told: list[Pair] = []
         """What the program's own code told it for what it gave last."""
+        self.is_aimed = False
+        """Whether it is noted that somebody made it go on."""
         RUN.sources[id(iterator)] = (iterator, self)
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
@@ -93,7 +102,7 @@ class SequenceSource(Source):
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
         left = length_hint(self.iterator)
-        index = left if self._backwards else len(self._owner[0]) - left - 1
+        index = left if self._backwards else size(self._owner[0]) - left - 1
         return place_tag(site, control, self._owner, index, value)
 
 
@@ -137,6 +146,27 @@ class View:
         self.kind = kind
 
 
+class Window:
+    """What an object shows that has nothing of its own: as that is now, not as it was."""
+
+    def __init__(self, thing: Any, behind: tuple[Pair, ...]):
+        self.behind = behind
+        RUN.sources[id(thing)] = (thing, self)
+
+
+_MAPPINGS: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
+_VIEWS = [view for each in _MAPPINGS for view in (each.keys(), each.values(), each.items())]
+_WINDOWS = Kinds(
+    MappingProxyType, memoryview, *map(type, _VIEWS)
+)  # fmt: skip
+
+
+def note_window(thing: Any, behind: tuple[Pair, ...]) -> None:
+    """Note what an object is a window to, if it is one."""
+    if type(thing) in _WINDOWS and source_of(thing) is None:
+        Window(thing, tuple(each for each in behind if each[0] is not thing))
+
+
 def tupled(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Tag:
     """The tag of a tuple that an iterator made of values with these tags."""
     RUN.time += 1
@@ -166,7 +196,7 @@ def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
     if shadow is None or type(shadow.items) is not dict:
         return part_of(site, control, owner, ("key", key), key)
     known = key_of(key)
-    tags = shadow.keys if is_a(thing, dict) else shadow.items
+    tags = shadow.keys if issubclass(type(thing), dict) else shadow.items
     return (LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape)
 
 
@@ -204,9 +234,9 @@ def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
             KeySource(iterator, view.owner)
         else:
             ViewSource(iterator, view.owner, view.kind, dict.__iter__(view.owner[0]))
-    elif is_a(thing, (list, tuple)) and kind.__iter__ in {list.__iter__, tuple.__iter__}:
+    elif issubclass(kind, (list, tuple)) and found_in(kind, "__iter__") in _PLACES:
         SequenceSource(iterator, owner)
-    elif (is_a(thing, dict) and kind.__iter__ is dict.__iter__) or kind in {set, frozenset}:
+    elif issubclass(kind, (dict, set, frozenset)) and found_in(kind, "__iter__") in _KEYS:
         KeySource(iterator, owner)
     return iterator, made
 
@@ -226,8 +256,21 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
         raise
     finally:
         HERE.operation = before
+    _note_going(operation, thing)
     tag = given_tag(operation, thing, value, owner)
     return value, tag if thing is not owner[0] else advanced(operation, thing, tag)
+
+
+def _note_going(operation: Operation, iterator: Any, *ended: Tag) -> None:
+    """Of an iterator that makes others go on, or calls functions, note what decides how far: what
+    these do on their way they might have done more often, or less. Once, and when it has ended."""
+    source = source_of(iterator)
+    if not isinstance(source, Source) or len(source.behind) < 2 or (source.is_aimed and not ended):
+        return
+    source.is_aimed = True
+    if any(has(type(each), "__next__") or callable(each) for each, _ in source.behind):
+        tags = (tag for _, tag in (*operation.operands, *source.behind))
+        note_stop(iterator, (OP, operation.site, operation.control, *tags, *ended))
 
 
 def advanced(operation: Operation, iterator: Any, tag: Tag) -> Tag:
@@ -253,6 +296,7 @@ def _note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterat
     heard = None
     if not isinstance(source, Source) or source.is_told:
         heard = _heard(operation, iterator)
+    _note_going(operation, iterator, heard)
     if shadow is not None and heard is not None:
         shadow.shape = (OP, operation.site, operation.control, shadow.shape, heard)
     elif heard is not None:
@@ -262,8 +306,13 @@ def _note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterat
         RUN.ends[id(thing)] = (thing, shadow.shape)
 
 
+_GROUP = type(next(groupby([0]))[1])
+
+
 def _heard(operation: Operation, iterator: Any) -> Tag:
-    """What the program's own code told an iterator up to now."""
+    """What the program's own code told an iterator up to now; a group of `groupby` goes by it."""
+    if type(iterator) is _GROUP:
+        iterator = next(each for each in gc.get_referents(iterator) if type(each) is groupby)
     before = RUN.heard.get(id(iterator))
     earlier = before[1] if before is not None else None
     if not operation.callbacks:
@@ -308,12 +357,14 @@ def _gave_out(operation: Operation, iterator: Any) -> bool:
 
 def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
     """The tag of what an object gave of which only its own tag is known."""
-    candidates = Candidates(operation.site, operation.control, operation.operands)
+    needs = (*everything(operation.operands), RUN.loose)
+    candidates = Candidates(operation.site, operation.control, operation.operands, needs)
     if hides(value) and hides(owner[0]):  # a change of the part is one of the whole
         note_behind(value, owner[0])
     tag = candidates.tag(value)
     if tag is None or tag[0] != OP:
         return tag
+    note_window(value, operation.operands)
     return part_of(operation.site, operation.control, owner, step, value, (tag,))
 
 
@@ -336,28 +387,35 @@ def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
     return list(pairs_of(site, control, owner))
 
 
-def is_read_at_once(mapping: Any) -> bool:
-    """Whether a mapping is a dict whose entries are read without asking it for its keys."""
-    return is_a(mapping, dict) and type(mapping).__iter__ is dict.__iter__
+def is_plain_dict(thing: Any) -> bool:
+    """Whether all that it holds is read past its methods wherever it is read as a whole."""
+    return issubclass(type(thing), dict) and found_in(type(thing), "__iter__") in _KEYS
 
 
-def entry_pairs(site: int, control: Control, owner: Pair) -> list[tuple[Pair, Pair]]:
-    """The entries of a mapping."""
+def entry_pairs(
+    site: int, control: Control, owner: Pair, into: dict[Any, Any] | None = None
+) -> list[tuple[Pair, Pair]]:
+    """The entries of a mapping; one of the program's own is put `into` a dict on the way."""
     thing = owner[0]
-    if is_read_at_once(thing):
+    if is_plain_dict(thing):
         return [
             ((key, key_tag(site, control, owner, key)),
              (value, entry_tag(site, control, owner, key, value)))
             for key, value in list(dict.items(thing))
         ]  # fmt: skip
-    read, operation = natively(
-        site,
-        control,
-        (owner,),
-        lambda: [(key, thing[key]) for key in thing.keys()],  # noqa: SIM118
-    )
-    made = told(operation, None, (owner[1],))
+    read, operation = natively(site, control, (owner,), _entries, thing, into)
+    made = told(operation, None, everything((owner,)))
     return [((key, made), (value, made)) for key, value in read]
+
+
+def _entries(mapping: Any, into: dict[Any, Any] | None) -> list[tuple[Any, Any]]:
+    found = []
+    for key in mapping.keys():  # noqa: SIM118
+        value = mapping[key]
+        found.append((key, value))
+        if into is not None:
+            into[key] = value
+    return found
 
 
 # --- loops ---------------------------------------------------------------------------------------
@@ -389,7 +447,7 @@ def _rounds(
     site: int, control: Control, owner: Pair, pairs: Iterator[Pair], dropped: Any
 ) -> Iterator[tuple[Pair, Control]]:
     thing, tag = owner
-    has_places = is_a(thing, (list, tuple, dict, set, frozenset, deque))
+    has_places = issubclass(type(thing), (list, tuple, dict, set, frozenset, deque))
     rest = () if dropped is None else (dropped,)
     for given in pairs:
         why = shape_of(thing) if has_places else given[1]
@@ -455,7 +513,7 @@ def each_awaited(site: int, control: Control, owner: Pair, dropped: Any) -> _Eac
 def spread(site: int, control: Control, owner: Pair, asks_length: bool = True) -> Spread:
     """`*owner` in a display or a call, which asks a class of the program's own for its length."""
     kind = type(owner[0])
-    is_own = any(type(getattr(kind, each, None)) is FunctionType for each in _SIZES)
+    is_own = any(type(found_in(kind, each)) is FunctionType for each in _SIZES)
     if asks_length and is_own:
         iterator = iterator_of(site, control, owner)
         natively(site, control, (owner,), length_hint, owner[0])
@@ -486,10 +544,10 @@ def spread_out(site: int, control: Control, elements: tuple[Any, ...]) -> Spread
 def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:
     """`a, *b, c = owner`."""
     thing = owner[0]
-    if not hasattr(type(thing), "__iter__") and not hasattr(type(thing), "__getitem__"):
+    if not has(type(thing), "__iter__") and not has(type(thing), "__getitem__"):
         raise _failed(
             site, control, owner,
-            TypeError(f"cannot unpack non-iterable {type(thing).__name__} object"),
+            TypeError(f"cannot unpack non-iterable {name_of(type(thing))} object"),
         )  # fmt: skip
     pairs: list[Pair] = []
     needed = count if starred < 0 else count - 1
@@ -529,7 +587,7 @@ def listed(site: int, control: Control, owner: Pair, before: int = 0) -> Iterato
 
 
 def _too_many(count: int, thing: Any) -> str:
-    if sys.version_info >= (3, 14) and type(thing) in {list, tuple, dict}:
+    if sys.version_info >= (3, 14) and type(thing) in _COUNTED:
         return f"too many values to unpack (expected {count}, got {len(thing)})"
     return f"too many values to unpack (expected {count})"
 

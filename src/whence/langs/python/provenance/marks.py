@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from whence.langs.python.provenance.kinds import found_in
 from whence.langs.python.provenance.shadows import (
     everything,
     key_of,
@@ -91,7 +92,7 @@ def written(operations: Sequence[Operation]) -> Criterion:
         pair
         for each in operations
         for pair in (*each.operands, *each.callbacks)
-        if not is_a(pair[0], ModuleType)  # whose function it is
+        if not issubclass(type(pair[0]), ModuleType)  # whose function it is
     )
     needs = everything(operands)
     tag: Tag = (OP, last.site, last.control, *needs)
@@ -147,11 +148,11 @@ def _part(value: Any, kind: str, key: Any) -> Any:
     try:
         if kind == "attribute":
             return object.__getattribute__(value, key)
-        if is_a(value, dict):
+        if issubclass(type(value), dict):
             return dict.__getitem__(value, key)
-        if is_a(value, list):
+        if issubclass(type(value), list):
             return list.__getitem__(value, key)
-        if is_a(value, tuple):
+        if issubclass(type(value), tuple):
             return tuple.__getitem__(value, key)
     except (AttributeError, KeyError, IndexError, TypeError):
         pass
@@ -163,8 +164,8 @@ def _known(shadow: Any, value: Any, kind: str, key: Any, part: Any) -> Tag:
     if kind == "attribute":
         if shadow.attribute_values.get(key, shadow) is part:
             tag = shadow.attributes[key]
-        elif is_a(value, tuple) and key in getattr(type(value), "_fields", ()):
-            return _known(shadow, value, "item", type(value)._fields.index(key), part)
+        elif issubclass(type(value), tuple) and key in found_in(type(value), "_fields", ()):
+            return _known(shadow, value, "item", found_in(type(value), "_fields").index(key), part)
     elif type(shadow.items) is list:
         place = key if key >= 0 else key + len(shadow.values)
         if place < len(shadow.values) and shadow.values[place] is part:

@@ -16,8 +16,14 @@ from whence.langs.python.provenance.iteration import (
     listed,
     spread,
 )
+from whence.langs.python.provenance.kinds import size
 from whence.langs.python.provenance.making import make_dict, make_list
-from whence.langs.python.provenance.models import copies_unseen, dict_entries, sorted_order
+from whence.langs.python.provenance.models import (
+    can_be_gone_through,
+    copies_unseen,
+    dict_entries,
+    sorted_order,
+)
 from whence.langs.python.provenance.operations import aimed, compared, natively, shape_of, told
 from whence.langs.python.provenance.places import note_entry, sequence_shadow
 from whence.langs.python.provenance.shadows import (
@@ -96,7 +102,7 @@ def _append(site: int, control: Control, owner: Pair, given: Arguments, named: K
     if len(given) != 1 or named or (type(thing) is deque and thing.maxlen is not None):
         return NotImplemented
     shadow = sequence_shadow(site, control, owner)
-    (list if is_a(thing, list) else deque).append(thing, given[0][0])
+    (list if issubclass(type(thing), list) else deque).append(thing, given[0][0])
     RUN.time += 1
     shadow.values.append(given[0][0])
     shadow.items.append((STORE, site, control, given[0][1], RUN.time, owner[1]))
@@ -143,7 +149,7 @@ def _pop(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
         synchronise(thing, site, control, (owner,))
         tag = Candidates(site, control, (owner,)).tag(value)
     needs = (owner[1], shadow.shape, *(each for _, each in given))
-    index = place if place >= 0 else size_of(thing) + 1 + place
+    index = place if place >= 0 else size(thing) + 1 + place
     _reshape(site, control, owner, *(each for _, each in given))
     return value, (LOAD, site, control, tag, RUN.time, id(thing), index, *needs)
 
@@ -177,7 +183,7 @@ def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     tags = operations.item_tags(site, control, owner)
     pairs = list(zip(shadow.values, tags, strict=True))
     order, shape = sorted_order(site, control, pairs, owner, named)
-    if len(thing) != len(pairs):
+    if size(thing) != len(pairs):
         raise ValueError("list modified during sort")
     RUN.time += 1
     thing[:] = [pairs[each][0] for each in order]
@@ -270,7 +276,7 @@ def _forget(site: int, control: Control, owner: Pair, key: Pair) -> None:
     if known in shadow.values:
         del shadow.values[known], shadow.items[known]
         shadow.keys.pop(known, None)
-    if len(shadow.values) != size_of(owner[0]):
+    if len(shadow.values) != size(owner[0]):
         synchronise(owner[0], site, control, (owner, key))
     _reshape(site, control, owner, key[1])
 
@@ -325,7 +331,7 @@ def _copy_dict(site: int, control: Control, owner: Pair, given: Arguments, named
 def _view(kind: str) -> None:
     @models_method(dict, kind)
     def _model(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-        if given or named or not is_a(owner[0], dict) or type(owner[0]) is not dict:
+        if given or named or not issubclass(type(owner[0]), dict) or type(owner[0]) is not dict:
             return NotImplemented
         made = getattr(dict, kind)(owner[0])
         RUN.sources[id(made)] = (made, View(owner, kind))
@@ -344,13 +350,13 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     if len(given) != 1 or named:
         return NotImplemented
     thing = owner[0]
-    size = size_of(thing)
+    before = size(thing)
     _, operation = natively(site, control, (owner, given[0]), set.add, thing, given[0][0])
     RUN.time += 1
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
         shadow = of_parts(site, control, owner)
-    if size_of(thing) > size:
+    if size(thing) > before:
         known = key_of(given[0][0])
         shadow.values[known] = given[0][0]
         shadow.items[known] = (STORE, site, control, given[0][1], RUN.time, owner[1])
@@ -364,7 +370,7 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
 
 @models_method(str, "join")
 def _join(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named:
+    if len(given) != 1 or named or not can_be_gone_through(given[0][0]):
         return NotImplemented
     pairs = list(listed(site, control, given[0]))
     text, _ = natively(site, control, (owner, *pairs), owner[0].join, [each for each, _ in pairs])

@@ -20,6 +20,7 @@ from whence.langs.python.provenance.iteration import (
     source_of,
     tupled,
 )
+from whence.langs.python.provenance.kinds import Kinds, found_in, has
 from whence.langs.python.provenance.making import (
     make_dict,
     make_list,
@@ -29,6 +30,7 @@ from whence.langs.python.provenance.making import (
 from whence.langs.python.provenance.operations import compared, natively, shape_of, told
 from whence.langs.python.provenance.outside import outside_tag
 from whence.langs.python.provenance.shadows import (
+    elements,
     everything,
     is_plain,
     of_set,
@@ -48,6 +50,10 @@ from whence.langs.python.provenance.tags import (
     is_a,
 )
 
+_ASKED = ("__len__", "__length_hint__", "keys", "__getattribute__", "__getattr__")
+_SEQUENCES = Kinds(list, tuple)
+_HASHED = (dict, set, frozenset)
+
 # --- containers ----------------------------------------------------------------------------------
 
 
@@ -58,21 +64,18 @@ def _shape(site: int, control: Control, given: Pair) -> Tag:
 def copies_unseen(given: Arguments) -> bool:
     """Whether reading an iterable item by item calls no more code than reading it at once.
 
-    A `__len__` of the program's own is called by `list(…)`, and the keys of a dict or set are
-    compared anew when they are added one by one.
+    A `__len__` of the program's own is called by `list(…)`, an `__iter__` of a class of sets is not
+    by `set(…)`, and keys are compared anew when they are added one by one.
     """
     if not given:
         return True
     thing = given[0][0]
     kind = type(thing)
-    names = ("__len__", "__length_hint__", "keys")
-    if any(type(getattr(kind, each, None)) is FunctionType for each in names):
+    is_hashed = issubclass(kind, _HASHED)
+    asked = (*_ASKED, "__iter__") if is_hashed else _ASKED
+    if kind is reversed or any(type(found_in(kind, each)) is FunctionType for each in asked):
         return False
-    if is_a(thing, (dict, set, frozenset)):
-        base: Any = next(each for each in (dict, set, frozenset) if is_a(thing, each))
-        return all(is_plain(each) for each in base.__iter__(thing))
-    # What is gone through backwards is asked for its length, and may be the program's own.
-    return kind is not reversed or isinstance(source_of(thing), SequenceSource)
+    return not is_hashed or all(is_plain(each) for each in elements(thing))
 
 
 @models(list)
@@ -144,12 +147,13 @@ def dict_entries(
     return entries + [((name, constant), value) for name, value in named.items()]
 
 
-def _can_be_gone_through(thing: Any) -> bool:
-    return hasattr(type(thing), "__iter__") or hasattr(type(thing), "__getitem__")
+def can_be_gone_through(thing: Any) -> bool:
+    """Whether a loop over it can begin."""
+    return has(type(thing), "__iter__") or has(type(thing), "__getitem__")
 
 
 def _entry(site: int, control: Control, given: Pair, number: int) -> tuple[Pair, Pair]:
-    parts = all_pairs(site, control, given) if _can_be_gone_through(given[0]) else None
+    parts = all_pairs(site, control, given) if can_be_gone_through(given[0]) else None
     if parts is None:
         raise TypeError(
             f"cannot convert dictionary update sequence element #{number} to a sequence"
@@ -327,7 +331,7 @@ def _iter(site: int, control: Control, _: Pair, given: Arguments, named: Keyword
 
 @models(reversed)
 def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named or type(given[0][0]) not in {list, tuple}:
+    if len(given) != 1 or named or type(given[0][0]) not in _SEQUENCES:
         return NotImplemented
     made = reversed(given[0][0])
     SequenceSource(made, given[0], backwards=True)
@@ -336,7 +340,7 @@ def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Key
 
 @models(next)
 def _next(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if not given or len(given) > 2 or named or not hasattr(type(given[0][0]), "__next__"):
+    if not given or len(given) > 2 or named or not has(type(given[0][0]), "__next__"):
         return NotImplemented
     try:
         value, tag = next_pair(site, control, given[0], given[0])
@@ -408,20 +412,25 @@ def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
         if len(given) != 1 or named:
             return NotImplemented
         seen: list[Tag] = [given[0][1], shape_of(given[0][0])]
+        answer = not stops_when
         for each in pairs_of(site, control, given[0]):
             decided = operations.test(site, control, each)
             seen.append(decided[3])
             if decided[5] is stops_when:
-                return stops_when, (OP, site, control, *seen)
-        seen.append(shape_of(given[0][0]))
-        return not stops_when, (OP, site, control, *seen)
+                answer = stops_when
+                break
+        else:
+            seen.append(shape_of(given[0][0]))
+        tag = (OP, site, control, *seen)
+        operations.note_stop(given[0][0], tag)
+        return answer, tag
 
 
 _quantifier(any, stops_when=True)
 _quantifier(all, stops_when=False)
 
 
-_COUNTED = frozenset({list, tuple, dict, set, str, bytes, range})
+_COUNTED = Kinds(list, tuple, dict, set, str, bytes, range)
 
 
 @models(len)

@@ -14,6 +14,7 @@ from functools import partial
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from whence.langs.python.provenance.kinds import Kinds, has
 from whence.langs.python.provenance.shadows import (
     Candidates,
     Shadow,
@@ -77,7 +78,9 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 
 
 Operator = Callable[[int, Control, Pair, Pair], Pair]
-_NUMBERS = frozenset({int, float, bool})
+_NUMBERS = Kinds(int, float, bool)
+_SEQUENCES = Kinds(list, tuple)
+_HASHED = Kinds(dict, set, frozenset)
 
 
 @twin
@@ -181,6 +184,14 @@ def aimed(control: Control, tag: Tag) -> None:
         control[4].decided(RUN.time, tag)
 
 
+def note_stop(iterator: Any, tag: Tag) -> None:
+    """Note what decided how far an iterator was gone through: what it does on its way it might
+    have done more often, or less."""
+    if tag is not None and has(type(iterator), "__next__"):
+        _, site, control, *_ = tag
+        control[4].decided(RUN.time, (CTL, site, control, tag, control[4], True))
+
+
 def opaque(site: int, control: Control, *needs: Tag) -> Tag:
     """The tag of what was evaluated as it is."""
     return (OP, site, control, *needs)
@@ -231,7 +242,7 @@ def binary_with(
         return value, told(operation, value, everything((left, right)))
     kind = type(value)
     made = (NEW, site, control, None, left[1], right[1])
-    if kind in {list, tuple} and value is not a and value is not b:
+    if kind in _SEQUENCES and value is not a and value is not b:
         tags = _joined_tags(site, control, left, right, len(value))
         if tags is not None:
             shape = (OP, site, control, left[1], right[1], shape_of(a), shape_of(b))
@@ -242,7 +253,7 @@ def binary_with(
         return value, left[1]
     if is_container(value):
         candidates = Candidates(site, control, (left, right))
-        adopt(value, candidates, selects=kind in {dict, set, frozenset})
+        adopt(value, candidates, selects=kind in _HASHED)
         return value, (NEW, site, control, None, candidates.made)
     return value, (OP, site, control, *everything((left, right)))
 
@@ -252,11 +263,11 @@ def _joined_tags(
 ) -> list[Tag] | None:
     """The tags of the items of `a + b` or `a * n`."""
     a, b = left[0], right[0]
-    if is_a(a, (list, tuple)) and is_a(b, (list, tuple)):
+    if issubclass(type(a), (list, tuple)) and issubclass(type(b), (list, tuple)):
         tags = item_tags(site, control, left) + item_tags(site, control, right)
-    elif is_a(a, (list, tuple)) and type(b) is int:
+    elif issubclass(type(a), (list, tuple)) and type(b) is int:
         tags = item_tags(site, control, left) * max(b, 0)
-    elif is_a(b, (list, tuple)) and type(a) is int:
+    elif issubclass(type(b), (list, tuple)) and type(a) is int:
         tags = item_tags(site, control, right) * max(a, 0)
     else:
         return None
@@ -280,7 +291,7 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
     return [part_of(site, control, pair, ("item", i), value) for i, value in enumerate(values)]
 
 
-_SIZED = frozenset({list, dict, set, deque})
+_SIZED = Kinds(list, dict, set, deque)
 
 
 @twin
@@ -328,10 +339,13 @@ def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) ->
     if (type(a) in SCALARS and type(b) in SCALARS) or name in {"Is", "IsNot"}:
         return simply(COMPARISONS[name], site, control, left, right)
     value, operation = natively(site, control, (left, right), COMPARISONS[name], a, b)
-    if name in {"In", "NotIn"} and type(b) in {dict, set, frozenset}:
+    if name in {"In", "NotIn"} and type(b) in _HASHED:
         needs = (*everything((left,)), right[1], shape_of(b))
         return value, told(operation, value, needs)
-    return value, told(operation, value, everything((left, right)))
+    tag = told(operation, value, everything((left, right)))
+    if name in {"In", "NotIn"}:
+        note_stop(b, tag)
+    return value, tag
 
 
 OPERATORS: dict[str, Operator] = {
@@ -422,14 +436,14 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
     shadow = RUN.modules.get(module)
     if shadow is None or name not in shadow.attributes:
         return value, imported(site, control, name, value)  # perhaps `from module import *`
-    if shadow.attribute_values[name] is not value:  # set by code out of sight
-        return value, (OP, site, control, RUN.passed, RUN.loose)
+    if shadow.attribute_values[name] is not value:  # set by code out of sight, or a builtin
+        return value, (OP, site, control, shadow.attributes[name], RUN.passed, RUN.loose)
     return value, (LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name)
 
 
 def imported(site: int, control: Control, name: str, value: Any) -> Tag:
     """What a variable is in the module that it was imported from, if that is in sight."""
-    if is_a(value, (type, FunctionType, ModuleType, BuiltinFunctionType)):
+    if issubclass(type(value), (type, FunctionType, ModuleType, BuiltinFunctionType)):
         return None
     for number, module in RUN.modules.items():
         if module.attribute_values.get(name, _NONE) is value:
@@ -447,6 +461,11 @@ def store_global(site: int, control: Control, module: int, name: str, given: Pai
     shadow.attributes[name] = (STORE, site, control, given[1], RUN.time)
     shadow.attribute_values[name] = given[0]
     return given[0]
+
+
+def delete_global(site: int, control: Control, module: int, name: str) -> None:
+    """Note that a variable of a module is gone: who misses it asks who did that."""
+    store_global(site, control, module, name, (_NONE, None))
 
 
 def join_global(site: int, control: Control, module: int, name: str, decided: Control) -> None:

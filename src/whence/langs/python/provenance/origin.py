@@ -101,7 +101,7 @@ def _operands(maker: Maker) -> tuple[Maker, ...]:
         if tag is None or id(tag) in seen or tag[0] in CONTROLS:
             continue
         seen.add(id(tag))
-        if tag[2] is None:  # of no call: all that an object held, or what others passed on
+        if tag[2] is None:  # of no call: all that was read, or that came out of nowhere
             left += needs_of(tag)
             continue
         for each in _follow(tag)[0]:
@@ -141,7 +141,7 @@ def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
         else:
             break
         tag = tag[3]
-    if tag is None:
+    if tag is None or (tag[0] != AMBIG and activation_of(tag) is None):
         return [], hops, "it came from code that was not followed"
     if tag[0] == AMBIG:
         makers: list[Maker] = []

@@ -8,6 +8,7 @@ where identity says anything. What the call may have changed is read anew.
 from __future__ import annotations
 
 import heapq
+import os
 import random
 import sys
 from collections import deque
@@ -15,7 +16,9 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from whence.langs.python.provenance.iteration import Source
+from whence.langs.python.provenance.frames import changed_in_frame
+from whence.langs.python.provenance.iteration import Source, note_window
+from whence.langs.python.provenance.kinds import Kinds, has
 from whence.langs.python.provenance.operations import aimed
 from whence.langs.python.provenance.shadows import (
     Candidates,
@@ -39,9 +42,10 @@ from whence.langs.python.provenance.texts import printed
 Finish = Callable[["Prepared", Any], Pair]
 
 _CONTAINERS = (list, dict, set, deque)
-_METHODS = frozenset({BuiltinFunctionType, MethodType})
-_WORLD = frozenset({"posix", "nt", "_locale", "_signal"})
-"""Modules in C whose functions leave something in the world, where it may be found again."""
+_METHODS = Kinds(BuiltinFunctionType, MethodType)
+_WORLD = frozenset({"posix", "nt", "_locale", "_signal", "decimal"})
+"""Modules in C whose functions leave something in the world, where it may be found again, or give
+what all that they do goes by."""
 _FORGETFUL = frozenset({
     "bisect", "copy", "dataclasses", "functools", "genericpath", "heapq", "json", "posixpath", "re",
     "statistics", "textwrap", "types", "typing",
@@ -100,7 +104,9 @@ def prepare_outside(
     )  # fmt: skip
     prepared.called = called
     prepared.operation = Operation(site, control, (*operands, *keywords.values()))
-    if called[0] is print:
+    if called[0] is os.getenv:
+        prepared.operation.operands += ((os.environ, None),)
+    elif called[0] is print:
         if sys.stdout is not RUN.stdout and "file" not in keywords:
             prepared.operation.operands += ((sys.stdout, None),)
         prepared.operation.text = printed(site, control, arguments, keywords)
@@ -143,6 +149,8 @@ def _may_remember(function: Any) -> bool:
     """Whether others of its module may tell later what it was given."""
     if type(function) is FunctionType:
         return function.__module__ not in _FORGETFUL
+    if type(function) is MethodType:  # what a class counts as its own: `Shape.register(Square)`
+        return getattr(function.__func__, "__module__", "") == "abc"
     return type(function) is BuiltinFunctionType and function.__module__ in _WORLD
 
 
@@ -166,10 +174,11 @@ def outside_tag(
     if tag is not None and tag[0] == OP:
         tag = (NEW, site, control, None, candidates.made)
         held_out_of_sight(value)
+        note_window(value, operands)
         if (
             shadow_of(value) is None
             and not adopt(value, candidates)
-            and hasattr(type(value), "__next__")
+            and has(type(value), "__next__")
         ):
             OpaqueSource(value, operands)
     return tag
@@ -184,7 +193,9 @@ class OpaqueSource(Source):
         super().__init__(iterator, *operands)
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
-        candidates = Candidates(site, control, (*self.behind, *self.told))
+        operands = (*self.behind, *self.told)
+        needs = (*everything(operands), RUN.loose)
+        candidates = Candidates(site, control, operands, needs)
         if is_container(value) and shadow_of(value) is None:
             adopt(value, candidates)
         return candidates.tag(value)
@@ -200,6 +211,7 @@ def reread(operation: Operation, *, selects: bool = False) -> None:
         if hides(value):
             hide(value, operation.site, operation.control, operands)
         synchronise(value, operation.site, operation.control, operands, selects=selects)
+        changed_in_frame(operation.site, operation.control, value)
         held_out_of_sight(value)
         shadow = shadow_of(value)
         if shadow is not None:

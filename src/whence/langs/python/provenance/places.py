@@ -6,6 +6,8 @@ import operator
 from collections import deque
 from types import (
     BuiltinFunctionType,
+    CellType,
+    FunctionType,
     GeneratorType,
     GetSetDescriptorType,
     MemberDescriptorType,
@@ -15,10 +17,24 @@ from types import (
 )
 from typing import Any
 
-from whence.langs.python.provenance.iteration import listed, part_out_of_sight
+from whence.langs.python.provenance.frames import (
+    own_cells,
+    read_elsewhere,
+    set_cell,
+    set_in_frame,
+)
+from whence.langs.python.provenance.iteration import all_pairs, note_window, part_out_of_sight
+from whence.langs.python.provenance.kinds import (
+    Kinds,
+    found_in,
+    order_of,
+    size,
+    space_of_class,
+)
 from whence.langs.python.provenance.operations import (
     aimed,
     compared,
+    delete_global,
     item_tags,
     load_global,
     natively,
@@ -66,15 +82,16 @@ from whence.langs.python.provenance.tags import (
 from whence.langs.python.provenance.twins import twin
 
 _NONE = object()
-_HELD_BY = frozenset({MemberDescriptorType, GetSetDescriptorType})
-_PLAIN_SEQUENCES = frozenset({list, tuple})
+_HELD_BY = Kinds(MemberDescriptorType, GetSetDescriptorType)
+_PLAIN_SEQUENCES = Kinds(list, tuple)
+_PLACES = Kinds(int, slice)
+_FLAGS = type.__dict__["__flags__"].__get__
 _IMMUTABLE = 1 << 8
 """The flag of classes that get no further attributes: those of the interpreter."""
-_PLAIN = frozenset({list, tuple, dict, set, frozenset, deque})
+_PLAIN = Kinds(list, tuple, dict, set, frozenset, deque)
 
 # --- attributes ----------------------------------------------------------------------------------
 
-_MRO = type.__dict__["__mro__"]
 _METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
 
 
@@ -103,10 +120,18 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> 
         if attributes_of(thing).get(name, _NONE) is value:  # what was worked out is kept there
             store_attribute(site, control, (value, made), owner, name)
         return made
-    if is_a(value, _METHODS) and not is_a(thing, ModuleType):
+    if issubclass(type(value), _METHODS) and not issubclass(type(thing), ModuleType):
         fixed = "" if type(thing) in _PLAIN else name
         return (BOUND, site, control, fixed, tag)
-    return _attribute_tag(site, control, owner, name, value)
+    note_window(value, (owner,))
+    found = read_elsewhere(site, control, owner, name)
+    return found if found is not None else _attribute_tag(site, control, owner, name, value)
+
+
+def closure(site: int, control: Control, owner: Pair) -> Pair:
+    """`owner.__closure__`, without the cells of tags."""
+    cells, tag = attribute(site, control, owner, "__closure__")
+    return own_cells(owner[0]) if type(owner[0]) is FunctionType else cells, tag
 
 
 def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: Any) -> Tag:
@@ -123,27 +148,28 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
     space = space_of(thing)
     if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
         return (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
-    if is_a(thing, ModuleType):
+    if issubclass(type(thing), ModuleType):
         module = RUN.namespaces.get(id(thing.__dict__), -1)
         return load_global(site, control, module, name, value)[1]
-    if is_a(thing, tuple) and name in getattr(type(thing), "_fields", ()):
-        index = type(thing)._fields.index(name)
+    if issubclass(type(thing), tuple) and name in found_in(type(thing), "_fields", ()):
+        index = found_in(type(thing), "_fields").index(name)
         return item_tag(site, control, owner, index, (), value)
-    is_class = is_a(thing, type)
+    is_class = issubclass(type(thing), type)
     if not is_class and _own_attribute(thing, name) is value:
         return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
     # What stands nearer could have had it instead, and had not.
     lacking = [] if is_class else [lacks(site, control, owner, name)]
-    for kind in _MRO.__get__(thing) if is_class else type(thing).__mro__:
-        if name not in kind.__dict__:
-            if not kind.__flags__ & _IMMUTABLE:
+    for kind in order_of(thing if is_class else type(thing)):
+        space = space_of_class(kind)
+        if name not in space:
+            if not _FLAGS(kind) & _IMMUTABLE:
                 lacking.append(lacks(site, control, (kind, None), name))
             continue
         found = RUN.shadows.get(id(kind))
         if found is not None and found.attribute_values.get(name, _NONE) is value:
             source = found.attributes[name]
-        elif kind.__dict__[name] is not value and not is_class:
-            return _described(site, control, owner, name, value, (kind.__dict__[name], lacking))
+        elif space[name] is not value and not is_class:
+            return _described(site, control, owner, name, value, (space[name], lacking))
         else:
             part = found.shape if found is not None else None
             source = (PART, site, control, part, ("attribute", name))
@@ -209,7 +235,11 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     """Note that an attribute was set."""
     thing = owner[0]
     RUN.time += 1
-    module = RUN.namespaces.get(id(thing.__dict__)) if is_a(thing, ModuleType) else None
+    if type(thing) is CellType:
+        set_cell(site, control, given, owner)
+        held(thing, given[0])
+        return
+    module = _module_of(thing)
     if module is not None:
         store_global(site, control, module, name, given)
         return
@@ -222,11 +252,20 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     held(thing, given[0])
 
 
+def _module_of(thing: Any) -> int | None:
+    """The number of a module that is rewritten."""
+    return RUN.namespaces.get(id(thing.__dict__)) if issubclass(type(thing), ModuleType) else None
+
+
 def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> None:
     """`del owner.name`."""
     natively(site, control, (owner,), delattr, owner[0], name)
     aimed(control, owner[1])
     RUN.time += 1
+    module = _module_of(owner[0])
+    if module is not None:
+        delete_global(site, control, module, name)
+        return
     shadow = shadow_for(owner[0])
     shadow.attributes.pop(name, None)
     shadow.attribute_values.pop(name, None)
@@ -243,7 +282,7 @@ def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     if type(place) is int and type(thing) in _PLAIN_SEQUENCES:  # no code of the program runs
         value, _ = simply(operator.getitem, site, control, owner, key)
         return value, item_tag(site, control, owner, place, (key[1],), value)
-    if type(thing) in SCALARS and type(key[0]) in {int, slice}:
+    if type(thing) in SCALARS and type(key[0]) in _PLACES:
         return simply(operator.getitem, site, control, owner, key)
     value, operation = natively(site, control, (owner, key), operator.getitem, thing, key[0])
     return read_item(operation, owner, key, value)
@@ -253,13 +292,13 @@ def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
     """An item that was just read, with its tag."""
     site, control = operation.site, operation.control
     thing = owner[0]
-    if operation.callbacks and not is_a(thing, dict):
+    if operation.callbacks and not issubclass(type(thing), dict):
         return value, told(operation, value, (owner[1], key[1]))
-    if is_a(thing, (list, tuple, deque)):
+    if issubclass(type(thing), (list, tuple, deque)):
         if type(key[0]) is int or type(key[0]) is bool:
             return value, item_tag(site, control, owner, int(key[0]), (key[1],), value)
         return _part_of_sequence(site, control, owner, key, value)
-    if is_a(thing, dict):
+    if issubclass(type(thing), dict):
         return value, value_tag(operation, owner, key, value)
     if type(thing) in SCALARS:
         return value, (OP, site, control, owner[1], key[1])
@@ -272,7 +311,7 @@ def item_tag(
     """The tag of an item of a sequence."""
     thing, tag = owner
     if index < 0:
-        index += size_of(thing)
+        index += size(thing)
     shadow = RUN.shadows.get(id(thing))
     if shadow is None or type(shadow.items) is not list:
         return part_of(site, control, owner, ("item", index), value, needs)
@@ -288,7 +327,7 @@ def item_tag(
 def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value: Any) -> Pair:
     """`owner[a:b]`."""
     thing = owner[0]
-    if type(key[0]) is not slice or not is_a(value, (list, tuple)):
+    if type(key[0]) is not slice or not issubclass(type(value), (list, tuple)):
         return value, Candidates(site, control, (owner, key)).tag(value)
     if value is thing:
         return value, owner[1]
@@ -319,7 +358,7 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
         known = _entry_with(shadow, value) if known not in shadow.values else known
         if known is None or shadow.values[known] is not value:
             made = told(operation, value, (tag, key[1], shadow.shape))
-            if size_of(thing) == len(shadow.values) + 1 and type(thing) is not dict:
+            if size(thing) == len(shadow.values) + 1 and type(thing) is not dict:
                 # made for the key that was missing
                 note_entry(site, control, owner, key, (value, made))
                 return made
@@ -348,7 +387,7 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
     known = key_of(key[0])
     RUN.time += 1
     assert shadow.values is not None
-    if known not in shadow.values and len(shadow.values) == size_of(thing):
+    if known not in shadow.values and len(shadow.values) == size(thing):
         same = [each for each in shadow.values if type(each) is tuple]
         if len(same) == 1:  # an equal key of a type of the program's own
             known = same[0]
@@ -369,7 +408,7 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
 def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
     """`owner[key] = given`."""
     thing = owner[0]
-    if is_a(thing, list) and type(key[0]) is slice:
+    if issubclass(type(thing), list) and type(key[0]) is slice:
         _set_slice(site, control, given, owner, key)
         aimed(control, owner[1])
         return
@@ -380,19 +419,19 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     if hides(thing):
         hide(thing, site, control, (key, given, *operation.callbacks))
     if operation.callbacks:
-        if not is_a(thing, (dict, list, deque)):
+        if not issubclass(type(thing), (dict, list, deque)):
             return
         synchronise(thing, site, control, (owner, key, given), selects=True)
-    if is_a(thing, dict):
+    if issubclass(type(thing), dict):
         note_entry(site, control, owner, key, given)
         shadow = shadow_for(thing)
         shadow.shape = compared(operation, shadow.shape)
         module = RUN.namespaces.get(id(thing))
         if module is not None and type(key[0]) is str:
             store_global(site, control, module, key[0], given)
-    elif is_a(thing, (list, deque)):
+    elif issubclass(type(thing), (list, deque)):
         _set_place(site, control, given, owner, key)
-    else:
+    elif not set_in_frame(site, control, given, owner, key[0]):
         reread(operation)
 
 
@@ -443,7 +482,7 @@ def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = F
     shadow = shadow_of(thing)
     if shadow is None or type(shadow.items) is not list:
         return of_parts(site, control, owner)
-    if check or len(shadow.items) != size_of(thing):
+    if check or len(shadow.items) != size(thing):
         synchronise(thing, site, control)
     return shadow_for(thing)
 
@@ -457,17 +496,20 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
     if hides(thing):
         hide(thing, site, control, (key, *operation.callbacks))
     RUN.time += 1
+    module = RUN.namespaces.get(id(thing))
+    if module is not None:
+        delete_global(site, control, module, key[0])
     if shadow is None or shadow.items is None:
         return
     known = key[0] if type(shadow.items) is list else key_of(key[0])
-    if type(known) in {int, slice} or type(shadow.items) is dict:
+    if type(known) in _PLACES or type(shadow.items) is dict:
         try:
             del shadow.items[known], shadow.values[known]
             if type(shadow.items) is dict:
                 shadow.keys.pop(known, None)
         except (KeyError, IndexError):
             pass
-    if len(shadow.values) != size_of(thing):
+    if len(shadow.values) != size(thing):
         synchronise(thing, site, control, (owner, key))
         shadow = shadow_for(thing)
     shape = (OP, site, control, shadow.shape, key[1], owner[1])

@@ -34,9 +34,9 @@ from whence.langs.python.provenance.tags import FUNCTIONS, SITES, Activation, Fu
 _PARTS = {
     operations: (
         "unary test test_and_note select shortcut choose first last opaque opaque_in_frame "
-        "imported load_global store_global join_global load_cell store_cell"
+        "imported load_global store_global delete_global join_global load_cell store_cell"
     ),
-    places: ("attribute set_attribute delete_attribute subscript set_item delete_item"),
+    places: ("attribute closure set_attribute delete_attribute subscript set_item delete_item"),
     making: "make_slice make_list make_tuple make_set formatted joined",
     iteration: "each each_awaited nested loop_end spread spread_out unpack unpack_all",
     collecting: ("display_dict keep kept list_of set_of dict_of generator_of out_of comprehended"),

@@ -27,6 +27,7 @@ from types import (
 )
 from typing import Any
 
+from whence.langs.python.provenance.kinds import Kinds, order_of, size, space_of_class
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
     AMBIG,
@@ -49,12 +50,14 @@ _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
 _CONTAINERS = (*_SEQUENCES, dict, *_SETS)
 _SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
-_READ_THROUGH = frozenset({
-    *_CONTAINERS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
+_READ_THROUGH = Kinds(
+    *_SEQUENCES, dict, *_SETS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
     AsyncGeneratorType, slice,
-})  # fmt: skip
+)  # fmt: skip
+_DISPLAYED = Kinds(list, tuple, dict)
 _BY_IDENTITY = object()
-_TELLING = (*_CONTAINERS, *_SHARED)
+_MODULE = type.__dict__["__module__"].__get__
+_TELLING = (*_SEQUENCES, dict, *_SETS, *_SHARED)
 """What tells itself what it holds, when that is stored, or is shared by all."""
 Slots = list[tuple[str, MemberDescriptorType]]
 _DEEP = 4
@@ -146,7 +149,7 @@ def hides(thing: Any) -> bool:
 
 
 def _hides(kind: type) -> bool:
-    order = type.__dict__["__mro__"].__get__(kind)
+    order = order_of(kind)
     if any(each in _READ_THROUGH for each in order):
         return False
     return not all(is_own(each) for each in order[:-1])
@@ -154,7 +157,7 @@ def _hides(kind: type) -> bool:
 
 def is_own(kind: type) -> bool:
     """Whether a class is one of the program's: its instances are what their attributes say."""
-    module = sys.modules.get(kind.__dict__.get("__module__", ""))
+    module = sys.modules.get(space_of_class(kind).get("__module__", ""))
     return module is not None and id(module.__dict__) in RUN.namespaces
 
 
@@ -223,7 +226,7 @@ def held_out_of_sight(thing: Any) -> None:
         return
     for each in gc.get_referents(thing):
         held(thing, each)
-        if type(each) in {list, tuple, dict} and id(each) not in RUN.shadows:
+        if type(each) in _DISPLAYED and id(each) not in RUN.shadows:
             for inner in gc.get_referents(each):
                 held(each, inner)
 
@@ -239,7 +242,7 @@ def scan(roots: Iterable[Any]) -> None:
     while pending:
         thing = pending.pop()
         for each in gc.get_referents(thing):
-            if type(each) in SCALARS or is_a(each, _SHARED):
+            if type(each) in SCALARS or issubclass(type(each), _SHARED):
                 continue
             RUN.holders.append(id(thing))
             RUN.held.append(id(each))
@@ -257,20 +260,18 @@ def scan(roots: Iterable[Any]) -> None:
 
 def contents(thing: Any) -> list[Any]:
     """The items of a sequence."""
-    if is_a(thing, list):
+    if issubclass(type(thing), list):
         return list.__getitem__(thing, slice(None))
-    if is_a(thing, tuple):
+    if issubclass(type(thing), tuple):
         return list(tuple.__iter__(thing))
     return list(deque.__iter__(thing))
 
 
-def size_of(thing: Any) -> int:
-    """How many items a container has. `len` would ask a class of the program's own."""
-    kind = type(thing)
-    if kind is list or kind is dict or kind is tuple:
-        return len(thing)
-    base: Any = next(each for each in _CONTAINERS if issubclass(kind, each))
-    return base.__len__(thing)  # type: ignore[no-any-return]
+def elements(thing: Any) -> list[Any]:
+    """The elements of a set, or the keys of a dict."""
+    if issubclass(type(thing), dict):
+        return list(dict.__iter__(thing))
+    return list((set if issubclass(type(thing), set) else frozenset).__iter__(thing))
 
 
 def attributes_of(thing: Any) -> dict[str, Any]:
@@ -289,14 +290,14 @@ def attributes_of(thing: Any) -> dict[str, Any]:
 
 
 def _slots_of(kind: type) -> Slots:
-    order = kind.__mro__
+    order = order_of(kind)
     known = RUN.slots.get(id(kind))
     if known is None or known[0] is not order:
         found = [
             (name, each)
             for base in order
-            for name, each in base.__dict__.items()
-            if type(each) is MemberDescriptorType and base.__module__ != "builtins"
+            for name, each in space_of_class(base).items()
+            if type(each) is MemberDescriptorType and _MODULE(base) != "builtins"
         ]
         known = RUN.slots[id(kind)] = (order, found)
     return known[1]
@@ -349,14 +350,14 @@ def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
     def part(kind: str, key: Any) -> Tag:
         return (PART, site, control, tag, (kind, key))
 
-    if is_a(thing, _SEQUENCES):
+    if issubclass(type(thing), _SEQUENCES):
         count = len(contents(thing))
         made = of_sequence(thing, [part("item", number) for number in range(count)], tag)
-    elif is_a(thing, dict):
+    elif issubclass(type(thing), dict):
         entries = list(dict.items(thing))
         made = of_mapping(thing, [(k, v, part("key", k), part("item", k)) for k, v in entries], tag)
-    elif is_a(thing, _SETS):
-        values = list(set.__iter__(thing) if is_a(thing, set) else frozenset.__iter__(thing))
+    elif issubclass(type(thing), _SETS):
+        values = elements(thing)
         made = of_set(thing, [(each, part("key", each)) for each in values], tag)
     else:
         made = new_shadow(thing)
@@ -506,8 +507,8 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
     elif is_a(thing, dict):
         entries = list(dict.items(thing))
         of_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
-    elif is_a(thing, _SETS):
-        values = list(set.__iter__(thing) if is_a(thing, set) else frozenset.__iter__(thing))
+    elif issubclass(type(thing), _SETS):
+        values = elements(thing)
         of_set(thing, [(each, stored(each)) for each in values], candidates.made)
     else:
         held_here = attributes_of(thing)
@@ -535,7 +536,7 @@ def in_step(shadow: Shadow) -> bool:
             return False
     elif is_a(thing, dict):
         known = shadow.values
-        if known is None or size_of(thing) != len(known):
+        if known is None or size(thing) != len(known):
             return False
         for key, value in dict.items(thing):
             found = known.get(key_of(key), _BY_IDENTITY)
@@ -543,8 +544,8 @@ def in_step(shadow: Shadow) -> bool:
                 return False
     elif is_a(thing, _SETS):
         known = shadow.values
-        return known is not None and len(known) == size_of(thing)
-    if shadow.attributes and not is_a(thing, _SHARED):
+        return known is not None and len(known) == size(thing)
+    if shadow.attributes and not issubclass(type(thing), _SHARED):
         now = attributes_of(thing)
         known = shadow.attribute_values
         return len(now) == len(known) and all(

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+from whence.langs.python.provenance.kinds import Kinds
 from whence.langs.python.provenance.marks import Criterion
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
@@ -53,10 +54,12 @@ _FOREVER = 1 << 62
 _METHOD = ("attribute", None)
 """A place for all methods: by their name it is known who could have replaced one."""
 _REMADE = ("remade", None)
-_REMAKING = ("__class__", "__bases__", "__code__", "cell_contents")
-"""What makes another thing of an object, a class or a function when it is set."""
+_REMAKING = ("__class__", "__bases__", "__code__", "cell_contents", "f_locals")
+"""What makes another thing of an object, a class or a function when it is set, and by what the
+variables of others are."""
 _PASSING = frozenset({ARG, RET, STORE})
-_UNCHANGING = SCALARS | {FunctionType, BuiltinFunctionType, type}
+_UNCHANGING = SCALARS | Kinds(FunctionType, BuiltinFunctionType, type)
+_REST = Kinds(tuple, dict)
 
 
 def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
@@ -281,7 +284,7 @@ def _reached_by(activation: Activation) -> Iterable[Any]:
     for value in (*activation.values, *activation.roots, *fixed):
         if type(value) not in SCALARS:
             yield value
-            if type(value) in {tuple, dict}:  # `*rest` and `**more` are made at the call
+            if type(value) in _REST:  # `*rest` and `**more` are made at the call
                 yield from value if type(value) is tuple else value.values()
 
 

@@ -12,7 +12,7 @@ import weakref
 from array import array
 from collections import Counter
 from collections.abc import Callable
-from types import FrameType
+from types import CellType
 from typing import TYPE_CHECKING, Any
 
 from whence.langs.python.provenance.tags import (
@@ -105,11 +105,11 @@ class ShadowRun:
     """All that a run has left: the tags of what objects hold, and the calls."""
 
     __slots__ = (
-        "_named", "activations", "behind", "dropping", "ends", "expressions", "frames",
-        "has_hidden", "heard", "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost",
-        "made", "makers", "modules", "namespaces", "number", "on_enter", "on_leave", "on_out",
-        "on_outside", "passed", "root", "runs", "shadows", "slots", "sources", "starting", "stdout",
-        "suspended", "threads", "time",
+        "_named", "activations", "behind", "cells", "dropping", "ends", "frames", "has_hidden",
+        "heard", "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost", "made",
+        "makers", "modules", "namespaces", "number", "on_enter", "on_leave", "on_out", "on_outside",
+        "passed", "root", "runs", "shadows", "slots", "sources", "starting", "stdout", "suspended",
+        "threads", "time",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -179,6 +179,8 @@ class ShadowRun:
         """Objects that hide what they hold, with others of that kind which they were given."""
         self.kept: dict[int, Any] = {}
         """Objects without a shadow that were read: kept too, for the sake of their address."""
+        self.cells: dict[int, tuple[CellType, CellType | None]] = {}
+        """Closure cells that the program had in its hands, with those of their tags."""
         self.is_scanned = True
         """Whether all that the shadowed call was given could be looked at."""
         self.passed: Tag = None

@@ -166,10 +166,16 @@ class Statements(Definitions):
                 )
             else:
                 out.append(ast.Delete([target]))
-                variable: str = target.id  # type: ignore[attr-defined]
-                if self.has_shadow(variable):
-                    out.append(assign(shadow(variable), constant(None)))
+                out += self._gone(target.id, site)  # type: ignore[attr-defined]
         return out  # fmt: skip
+
+    def _gone(self, name: str, site: ast.expr) -> list[ast.stmt]:
+        """Notes that a variable was deleted, and where."""
+        if self.has_shadow(name):
+            return [assign(shadow(name), fixed(site, self.control))]
+        if self.resolve(name) != GLOBAL:
+            return []
+        return [ast.Expr(call("delete_global", site, self.control, self.module, constant(name)))]
 
     def _flat(self, nodes: Iterable[ast.expr]) -> Iterable[ast.expr]:
         for each in nodes:

@@ -7,6 +7,7 @@ from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
 from whence.langs.python.provenance.iteration import iterator_of, loop_end, pairs_of, stepped
+from whence.langs.python.provenance.kinds import Kinds, found_in, has
 from whence.langs.python.provenance.shadows import Candidates, everything
 from whence.langs.python.provenance.state import HERE, RUN
 from whence.langs.python.provenance.tags import (
@@ -20,7 +21,8 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 
-_STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
+_STEPPED = Kinds(GeneratorType, CoroutineType, AsyncGeneratorType)
+_SEQUENCES = Kinds(list, tuple)
 
 
 def out(activation: Activation, site: int, control: Control, given: Pair) -> Any:
@@ -86,12 +88,12 @@ def delegate(activation: Activation, site: int, control: Control, given: Pair) -
     HERE.operation = activation.operation
     if type(given[0]) in _STEPPED:
         return given[0]
-    if type(given[0]) in {list, tuple}:
+    if type(given[0]) in _SEQUENCES:
         return _Delegate(activation, pairs_of(site, control, given), site, control)
     iterator = iterator_of(site, control, given)
     kind = type(iterator[0])
-    if hasattr(kind, "send") or type(kind.__next__) is FunctionType:
-        return _Begun(iterator[0])  # code of the program, which tells what it gives
+    if has(kind, "send") or type(found_in(kind, "__next__")) is FunctionType:
+        return iterator[0]  # code of the program, which tells what it gives
     return _Delegate(activation, stepped(site, control, iterator, given), site, control)
 
 

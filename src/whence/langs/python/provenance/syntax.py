@@ -11,12 +11,14 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from whence.langs.python.provenance.scopes import FUNCTIONS, own_nodes, walk
+from whence.langs.python.provenance.scopes import COMPREHENSIONS, FUNCTIONS, own_nodes, walk
 from whence.langs.python.provenance.tags import CONST
 
 RUNTIME = "__@__"
 CONTROL = "_@C"
 FRAME = "_@F"
+RUNTIME_NAMES = ("_@", "$")
+"""How names begin that are none of the program's."""
 
 _LOAD = ast.Load()
 _STORE = ast.Store()
@@ -153,12 +155,20 @@ def changes(statements: Iterable[ast.AST]) -> bool:
     return any(_is_change(node) for each in statements for node in own_nodes(each))
 
 
+_CHANGING = (
+    ast.Call, ast.Yield, ast.YieldFrom, ast.Await, ast.AugAssign, ast.Global, ast.For, ast.AsyncFor,
+    ast.Attribute, ast.Subscript, ast.Starred, ast.In, ast.NotIn, *COMPREHENSIONS,
+)  # fmt: skip
+"""What may change something: an entry that is missing may be made, a property may note that it was
+read, and what goes over an iterator takes from it."""
+
+
 def _is_change(node: ast.AST) -> bool:
-    if isinstance(node, (ast.Attribute, ast.Subscript)):
-        return not isinstance(node.ctx, ast.Load)
-    return isinstance(
-        node, (ast.Call, ast.Yield, ast.YieldFrom, ast.Await, ast.AugAssign, ast.Global)
-    )
+    if isinstance(node, ast.Expr):  # what is done for nothing but what it does: `a >> b`
+        return not isinstance(node.value, ast.Constant)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return isinstance(node.ctx, ast.Store)
+    return isinstance(node, _CHANGING)
 
 
 def is_stepped(node: ast.AST) -> bool:
@@ -187,7 +197,7 @@ def may_set(body: Iterable[ast.AST]) -> tuple[frozenset[str], bool, bool]:
     for root in body:
         for node in walk(root):
             if isinstance(node, ast.Attribute):
-                if not isinstance(node.ctx, ast.Load):
+                if not isinstance(node.ctx, ast.Load) or node.attr == "f_locals":
                     attributes.add(node.attr)
                 anything |= node.attr == "__dict__"
             elif isinstance(node, (ast.Subscript, ast.AugAssign)):

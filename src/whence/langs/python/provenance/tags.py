@@ -34,6 +34,8 @@ from itertools import islice
 from types import CodeType
 from typing import Any
 
+from whence.langs.python.provenance.kinds import Kinds
+
 Tag = tuple[Any, ...] | None
 Control = tuple[Any, ...]
 Pair = tuple[Any, Tag]
@@ -51,7 +53,7 @@ _FIRST_NEED = {
 FORGOTTEN: Control = (FRAME, -1, None, None, None)
 """The control of a call of a run that is forgotten: what is suspended there may still end."""
 
-SCALARS = frozenset({int, float, bool, str, type(None), complex, bytes, type(...), range})
+SCALARS = Kinds(int, float, bool, str, type(None), complex, bytes, type(...), range)
 """Types whose values have no parts that could change or be marked."""
 
 

@@ -55,12 +55,15 @@ def asked():
 def unpacked():
     [*found] = Upto(3)
     return found
+def zipped(): return list(zip(Upto(3), "abc"))
+def found(): return 7 in Upto(3)
+def some(): return any(n > 5 for n in Upto(3))
 def main():
     return {
         "looped": looped(), "comprehended": [each for each in Upto(3)], "listed": list(Upto(3)),
-        "summed": sum(Upto(3)), "zipped": list(zip(Upto(3), "abc")), "unpacked": unpacked(),
+        "summed": sum(Upto(3)), "zipped": zipped(), "unpacked": unpacked(),
         "joined": ",".join(map(str, Upto(3))), "asked": asked(), "dict": dict.fromkeys(Upto(3)),
-        "generated": list(generated(3)), "found": 7 in Upto(3), "any": any(n > 5 for n in Upto(3)),
+        "generated": list(generated(3)), "found": found(), "any": some(),
     }
 main()
 """
