@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 from whence.langs.python.provenance.constructing import prepare_instance
 from whence.langs.python.provenance.finding import model_for
-from whence.langs.python.provenance.kinds import has, is_mapping, name_of
+from whence.langs.python.provenance.kinds import is_mapping, name_of
 from whence.langs.python.provenance.making import SpreadNames, starred
 from whence.langs.python.provenance.operations import note_failure, note_unexplained, shape_of
 from whence.langs.python.provenance.outside import Prepared, counts, prepare_outside
@@ -40,7 +40,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_for,
     shadow_of,
 )
-from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
+from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending, frame_of
 from whence.langs.python.provenance.syntax import RUNTIME_NAMES
 from whence.langs.python.provenance.tags import (
     AMBIG,
@@ -62,7 +62,6 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Run,
     Tag,
-    is_a,
 )
 from whence.langs.python.provenance.texts import kept
 from whence.langs.python.provenance.twins import twin
@@ -172,7 +171,7 @@ def prepare(
     if issubclass(type(function), type):
         return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
     receiver_operand: tuple[Pair, ...] = ()
-    if is_a(function, _BOUND) and function.__self__ is not None:
+    if issubclass(type(function), _BOUND) and function.__self__ is not None:
         receiver_operand = ((function.__self__, receiver_tag(tag)),)
     behind = function.__func__ if type(function) is MethodType else function
     if hides(behind) or not callable(function):  # it may remember: `functools.cache`
@@ -288,13 +287,6 @@ def finish_function(pending: Pending, value: Any) -> Pair:
     if frame is not None and frame.f_code is pending.code:
         RUN.starting[id(frame)] = (weakref.ref(value), pending)
     return value, (NEW, site, control, run, *needs)
-
-
-def _frame_of(value: Any) -> FrameType | None:
-    for name in ("gi_frame", "cr_frame", "ag_frame"):
-        if has(type(value), name):
-            return getattr(value, name)  # type: ignore[no-any-return]
-    return None
 
 
 @twin

@@ -26,10 +26,9 @@ from whence.langs.python.provenance.shadows import (
     of_sequence,
     shadow_for,
     shadow_of,
-    size_of,
 )
 from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending
-from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag, is_a
+from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag
 
 _ANY = object()
 _MAKES = type.__dict__["__call__"]
@@ -87,7 +86,7 @@ def _finish(prepared: Prepared, value: Any) -> Pair:
     for given, tag in reversed(operation.callbacks):
         if given is value:  # what a `__new__` of the program's own returned
             return value, tag
-    if is_a(value, BaseException):
+    if issubclass(type(value), BaseException):
         _arguments_of(operation, prepared, value)
     return value, prepared.tag
 

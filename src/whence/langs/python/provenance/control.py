@@ -29,7 +29,6 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Run,
     Tag,
-    is_a,
 )
 
 

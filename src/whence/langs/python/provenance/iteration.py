@@ -10,7 +10,7 @@ import gc
 import sys
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from operator import length_hint
 from types import FunctionType, GeneratorType, MappingProxyType
 from typing import Any
@@ -51,7 +51,6 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
-    is_a,
 )
 from whence.langs.python.provenance.twins import twin
 

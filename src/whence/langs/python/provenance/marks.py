@@ -29,7 +29,6 @@ from whence.langs.python.provenance.tags import (
     TEXT,
     Activation,
     Tag,
-    is_a,
 )
 from whence.langs.python.provenance.texts import within
 

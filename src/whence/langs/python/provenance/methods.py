@@ -36,7 +36,6 @@ from whence.langs.python.provenance.shadows import (
     of_parts,
     shadow_for,
     shadow_of,
-    size_of,
     synchronise,
 )
 from whence.langs.python.provenance.state import RUN
@@ -50,7 +49,6 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
-    is_a,
 )
 from whence.langs.python.provenance.texts import made_of
 from whence.langs.python.provenance.twins import twin
@@ -198,7 +196,8 @@ def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Key
 def _copy(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
     if given or named:
         return NotImplemented
-    pairs = list(zip(owner[0], operations.item_tags(site, control, owner), strict=False))
+    tags = operations.item_tags(site, control, owner)
+    pairs = list(zip(list.__iter__(owner[0]), tags, strict=False))
     shape = (OP, site, control, owner[1], shape_of(owner[0]))
     return make_list(site, control, pairs, shape)
 

@@ -17,7 +17,6 @@ from whence.langs.python.provenance.iteration import (
     iterator_of,
     next_pair,
     pairs_of,
-    source_of,
     tupled,
 )
 from whence.langs.python.provenance.kinds import Kinds, found_in, has
@@ -47,7 +46,6 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
-    is_a,
 )
 
 _ASKED = ("__len__", "__length_hint__", "keys", "__getattribute__", "__getattr__")

@@ -47,7 +47,6 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
-    is_a,
     site_of,
 )
 from whence.langs.python.provenance.texts import made_of
@@ -115,7 +114,7 @@ def _odd_ones(given: tuple[Pair, ...]) -> Iterator[Tag]:
     included."""
     single = [*given]
     for value, _ in given:
-        shadow = shadow_of(value) if type(value) in (list, tuple) else None
+        shadow = shadow_of(value) if type(value) in _SEQUENCES else None
         if shadow is not None:
             single += shadow.parts()
     # By their addresses: a metaclass may have a hash of its own.

@@ -23,7 +23,7 @@ from whence.langs.python.provenance.frames import (
     set_cell,
     set_in_frame,
 )
-from whence.langs.python.provenance.iteration import all_pairs, note_window, part_out_of_sight
+from whence.langs.python.provenance.iteration import listed, note_window, part_out_of_sight
 from whence.langs.python.provenance.kinds import (
     Kinds,
     found_in,
@@ -60,7 +60,6 @@ from whence.langs.python.provenance.shadows import (
     part_of,
     shadow_for,
     shadow_of,
-    size_of,
     space_of,
     synchronise,
 )
@@ -77,7 +76,6 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
-    is_a,
 )
 from whence.langs.python.provenance.twins import twin
 
@@ -243,7 +241,7 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     if module is not None:
         store_global(site, control, module, name, given)
         return
-    if is_a(thing, ModuleType):
+    if issubclass(type(thing), ModuleType):
         shadow = RUN.modules[-id(thing)] = shadow_for(thing)
     else:
         shadow = shadow_of(thing) or of_parts(site, control, owner)

@@ -35,7 +35,7 @@ from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.shadows import shadow_of
 from whence.langs.python.provenance.slices import catchable, influencing
 from whence.langs.python.provenance.state import RUN, Operation
-from whence.langs.python.provenance.tags import Activation, Tag, is_a
+from whence.langs.python.provenance.tags import Activation, Tag
 from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.repeatable import OWN, Aside, directly, make_repeatable
@@ -271,7 +271,7 @@ class _Answering:
 
     def finished(self, _how: int, value: object) -> None:
         shadow = shadow_of(value) if self._request.root == RAISED else None
-        if shadow is not None and is_a(value, BaseException) and self._marked is None:
+        if shadow is not None and issubclass(type(value), BaseException) and self._marked is None:
             self._mark_exception(RUN.root, shadow.shape)
         self.answer(RUN.root)
 

@@ -42,7 +42,6 @@ from whence.langs.python.provenance.tags import (
     Control,
     Pair,
     Tag,
-    is_a,
 )
 from whence.langs.python.provenance.twins import twin
 
@@ -219,7 +218,7 @@ def held_out_of_sight(thing: Any) -> None:
 
     What has items or attributes tells itself what it holds, when that is stored.
     """
-    if is_a(thing, _TELLING) or type(thing) in SCALARS:
+    if issubclass(type(thing), _TELLING) or type(thing) in SCALARS:
         return
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and shadow.attributes:
@@ -393,7 +392,7 @@ class Candidates:
             return made
         hits = list({id(each): each for each in found}.values())
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
-        shared = type(value) in SCALARS or is_a(value, _SHARED)
+        shared = type(value) in SCALARS or issubclass(type(value), _SHARED)
         telling = not shared and not (type(value) is tuple and not value)
         if len(hits) == 1 and (telling or selects):
             return (SEL, self.site, self.control, hits[0], made)
@@ -470,7 +469,7 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
     run = RUN.runs.get(id(value))
     if run is not None:
         found.append(run[1].position)
-    elif not is_a(value, _SHARED):
+    elif not issubclass(type(value), _SHARED):
         space = space_of(value)
         if space is not None:
             _collect(space.object, found, seen, depth)
@@ -499,12 +498,12 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
         source = candidates.tag(value, selects=selects)
         return (STORE, site, control, source, RUN.time)
 
-    if is_a(thing, _SHARED):
+    if issubclass(type(thing), _SHARED):
         return False
     RUN.time += 1
-    if is_a(thing, _SEQUENCES):
+    if issubclass(type(thing), _SEQUENCES):
         of_sequence(thing, [stored(each) for each in contents(thing)], candidates.made)
-    elif is_a(thing, dict):
+    elif issubclass(type(thing), dict):
         entries = list(dict.items(thing))
         of_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
     elif issubclass(type(thing), _SETS):
@@ -531,10 +530,10 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
 def in_step(shadow: Shadow) -> bool:
     """Whether an object holds what its shadow says."""
     thing = shadow.object
-    if is_a(thing, _SEQUENCES):
+    if issubclass(type(thing), _SEQUENCES):
         if not _same(contents(thing), shadow.values or ()):
             return False
-    elif is_a(thing, dict):
+    elif issubclass(type(thing), dict):
         known = shadow.values
         if known is None or size(thing) != len(known):
             return False
@@ -542,7 +541,7 @@ def in_step(shadow: Shadow) -> bool:
             found = known.get(key_of(key), _BY_IDENTITY)
             if found is not value:
                 return False
-    elif is_a(thing, _SETS):
+    elif issubclass(type(thing), _SETS):
         known = shadow.values
         return known is not None and len(known) == size(thing)
     if shadow.attributes and not issubclass(type(thing), _SHARED):

@@ -40,7 +40,6 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
     activation_of,
-    is_a,
     needs_of,
     sources_of,
 )
@@ -212,7 +211,7 @@ def _by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], lis
     """For each place the spans in which it was not to change, those that overlap as one."""
     found: dict[tuple[Any, Any], list[Span]] = {}
     for since, until, thing, key in intervals:
-        matters = width == 2 or is_a(thing, tuple)
+        matters = width == 2 or issubclass(type(thing), tuple)
         found.setdefault((thing, key if matters else None), []).append((since, until))
     for place, spans in found.items():
         merged: list[Span] = []
@@ -254,7 +253,7 @@ class _Heap:
         """The calls that could write to a place, whenever they ran."""
         place = (thing, key)
         if place not in self._found:
-            if is_a(thing, tuple):
+            if issubclass(type(thing), tuple):
                 calls = RUN.activations[1:]
                 found = [each for each in calls if _sets_variable(each, thing, key)]
             else:

@@ -12,9 +12,10 @@ import weakref
 from array import array
 from collections import Counter
 from collections.abc import Callable
-from types import CellType
+from types import CellType, FrameType
 from typing import TYPE_CHECKING, Any
 
+from whence.langs.python.provenance.kinds import has
 from whence.langs.python.provenance.tags import (
     FRAME,
     Activation,
@@ -22,7 +23,6 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Run,
     Tag,
-    is_a,
 )
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _nothing() -> Any:
 def frame_of(value: Any) -> FrameType | None:
     """The frame of a generator or coroutine that has not ended."""
     for name in ("gi_frame", "cr_frame", "ag_frame"):
-        if hasattr(type(value), name):
+        if has(type(value), name):
             return getattr(value, name)  # type: ignore[no-any-return]
     return None
 
@@ -105,11 +105,11 @@ class ShadowRun:
     """All that a run has left: the tags of what objects hold, and the calls."""
 
     __slots__ = (
-        "_named", "activations", "behind", "cells", "dropping", "ends", "frames", "has_hidden",
-        "heard", "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost", "made",
-        "makers", "modules", "namespaces", "number", "on_enter", "on_leave", "on_out", "on_outside",
-        "passed", "root", "runs", "shadows", "slots", "sources", "starting", "stdout", "suspended",
-        "threads", "time",
+        "_named", "activations", "behind", "cells", "dropping", "ends", "expressions", "frames",
+        "has_hidden", "heard", "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost",
+        "made", "makers", "modules", "namespaces", "number", "on_enter", "on_leave", "on_out",
+        "on_outside", "passed", "root", "runs", "shadows", "slots", "sources", "starting", "stdout",
+        "suspended", "threads", "time",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -200,7 +200,7 @@ class ShadowRun:
     def note_start(self, called: Any, activation: Activation) -> None:
         """If a thread is about to be started: what runs in it hangs below who started it."""
         thread = getattr(called, "__self__", None)
-        if is_a(thread, threading.Thread) and called.__name__ == "start":
+        if issubclass(type(thread), threading.Thread) and called.__name__ == "start":
             self.threads[id(thread)] = (thread, activation)
 
     def started_by(self) -> Activation:

@@ -93,7 +93,7 @@ def delegate(activation: Activation, site: int, control: Control, given: Pair) -
     iterator = iterator_of(site, control, given)
     kind = type(iterator[0])
     if has(kind, "send") or type(found_in(kind, "__next__")) is FunctionType:
-        return iterator[0]  # code of the program, which tells what it gives
+        return _Begun(iterator[0])  # code of the program, which tells what it gives
     return _Delegate(activation, stepped(site, control, iterator, given), site, control)
 
 

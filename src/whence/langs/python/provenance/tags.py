@@ -233,11 +233,6 @@ FUNCTIONS: list[FunctionInfo] = []
 _FOUND: dict[tuple[int, int], tuple[CodeType, int]] = {}
 
 
-def is_a(thing: Any, kinds: type | tuple[type, ...]) -> bool:
-    """Whether a value of the program is of some kind. `isinstance` would ask it for its class."""
-    return issubclass(type(thing), kinds)
-
-
 def site_of(code: CodeType, instruction: int) -> int:
     """The place that an instruction of rewritten code stands for; 0 if it is not known."""
     known = _FOUND.get((id(code), instruction))

@@ -44,7 +44,7 @@ class Text:
 
 def piece(pair: Pair) -> Piece:
     """A text that is part of another."""
-    return len(pair[0]), pair[1], 0
+    return str.__len__(pair[0]), pair[1], 0
 
 
 def made_of(site: int, control: Control, parts: Iterable[Pair], needs: tuple[Tag, ...] = ()) -> Tag:

@@ -111,3 +111,21 @@ def test_a_module_that_fails_tells_what_failed() -> None:
     told = origin(found)
     assert [each.site.text for each in told.makers] == ["make().items"]
     assert [each.activation.name for each in told.made_of] == ["make"]
+
+
+@pytest.mark.parametrize("joined", ["(part(n) for n in range(5))", "[part(n) for n in range(5)]"])
+def test_of_what_a_wrong_type_was_met_in_the_odd_one_is_told_first(joined: str) -> None:
+    source = f"""
+        def missing(): return None
+        def part(n): return missing() if n == 3 else f"<{{n}}>"
+        "".join({joined})
+    """
+    with pytest.raises(TypeError) as raised:
+        run_source(textwrap.dedent(source).lstrip("\n"), "program.py")
+    from whence.langs.python.provenance.shadows import shadow_of
+    from whence.langs.python.provenance.state import RUN
+
+    shadow = shadow_of(raised.value)
+    assert shadow is not None
+    told = origin(Criterion(RUN.root, None, shadow.shape, (), ())).made_of
+    assert told[0].activation.name == "missing"

@@ -23,4 +23,3 @@ def test_methods_are_called_as_often_as_without_tags(twin: str) -> None:
     }
     assert differences == {}
     assert found.printed == expected.printed
-

@@ -474,6 +474,28 @@ def test_calls_that_others_make_later_or_elsewhere_are_known_again(tmp_path: Pat
     assert set(recorded.nodes("parse")) <= influence.nodes
 
 
+def test_what_a_generator_expression_calls_is_known_again_wherever_it_is_consumed(
+    tmp_path: Path,
+) -> None:
+    source = """
+    def double(x): return 2 * x
+    def is_small(x): return x < 3
+    def doubled(xs): return (double(x) for x in filter(is_small, xs))
+    def total(xs): return sum(xs)
+    def main(): return [total(doubled([1, 2, 3])), total(double(x) for x in [4])]
+    main()
+    """
+    run = Recorded(tmp_path, source)
+    [main] = run.nodes("main")
+    origin = run.origin(main, "result[0]")
+    assert origin.unknown == ""
+    assert origin.node == run.nodes("total")[0]
+    influence = run.influence(main, "result[0]")
+    assert influence is not None
+    assert set(run.nodes("double")[:2]) | set(run.nodes("is_small")) <= set(influence.nodes)
+    assert run.nodes("double")[2] not in influence.nodes
+
+
 @pytest.mark.parametrize("line", [
     "from shop import RATE", "from shop import RATE as tax\nRATE = tax", "from shop import *",
     "import shop\nRATE = shop.RATE",

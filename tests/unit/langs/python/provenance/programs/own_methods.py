@@ -458,7 +458,7 @@ def case_300(): return string.Template("$x").substitute(x=N())
 def case_301(): return next(iter({N(): 1}.items()))
 def case_302(): return [k for k, v in {N(): N()}.items()]
 def case_303(): return [*{N(): 1}]
-def case_304(): return dict(a=N(), **M())
+def case_304(): return dict(c=N(), **M())
 def case_305(): return set(M().keys())
 def case_306(): return {**{N(): 1}, **{N(): 2}}
 def case_307(): return {N(): 1} | {N(): 2}
