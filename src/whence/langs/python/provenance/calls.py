@@ -282,6 +282,7 @@ def finish_function(pending: Pending, value: Any) -> Pair:
         return value, (RET, site, control, None, None, *needs)
     RUN.made[id(pending.code)] += 1
     run = pending.run = Run(RUN.made[id(pending.code)])
+    RUN.promised.append((control[4], pending.code, run))
     RUN.note_run(value, run)
     frame = frame_of(value)
     if frame is not None and frame.f_code is pending.code:

@@ -297,7 +297,7 @@ def _told(found: Criterion, top: Activation) -> dict[str, Any]:
     return {
         "marked": places[found.activation],
         "is_complete": RUN.is_scanned and not RUN.has_hidden and not RUN.lost,
-        "calls": [_call(each, places) for each in calls],
+        "calls": [*(_call(each, places) for each in calls), *_never_begun(places)],
         "origin": _origin(origins, places),
         "chain": numbers(origins.chain),
         "catchable": sorted(numbers(catchable(found.activation, calls))),
@@ -315,6 +315,16 @@ def _call(activation: Activation, places: dict[Activation, int]) -> dict[str, An
         "name": info.name, "file": info.file, "line": info.line, "parent": parent,
         "is_stepped": info.is_stepped, "made": activation.made,
     }  # fmt: skip
+
+
+def _never_begun(places: dict[Activation, int]) -> Iterator[dict[str, Any]]:
+    """The generators and coroutines that were made and did not run: they are calls, too."""
+    for parent, code, run in RUN.promised:
+        if run.activation is None and parent in places:
+            yield {
+                "name": code.co_qualname, "file": code.co_filename, "line": code.co_firstlineno,
+                "parent": places[parent], "is_stepped": True, "made": run.number,
+            }  # fmt: skip
 
 
 def _origin(found: Found, places: dict[Activation, int]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import weakref
 from array import array
 from collections import Counter
 from collections.abc import Callable
-from types import CellType, FrameType
+from types import CellType, CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from whence.langs.python.provenance.kinds import has
@@ -108,8 +108,8 @@ class ShadowRun:
         "_named", "activations", "behind", "cells", "dropping", "ends", "expressions", "frames",
         "has_hidden", "heard", "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost",
         "made", "makers", "modules", "namespaces", "number", "on_enter", "on_leave", "on_out",
-        "on_outside", "passed", "root", "runs", "shadows", "slots", "sources", "starting", "stdout",
-        "suspended", "threads", "time",
+        "on_outside", "passed", "promised", "root", "runs", "shadows", "slots", "sources",
+        "starting", "stdout", "suspended", "threads", "time",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -152,6 +152,8 @@ class ShadowRun:
         """Generators that a property or an `__iter__` made, by their frame, with who asked it."""
         self.made: Counter[int] = Counter()
         """How many generators and coroutines were made, by the address of their code."""
+        self.promised: list[tuple[Activation, CodeType, Run]] = []
+        """The same, each with who made it: some never begin."""
         self.runs: dict[int, tuple[Any, Run]] = {}
         """Generators and coroutines, by their address."""
         self.sources: dict[int, tuple[Any, Any]] = {}

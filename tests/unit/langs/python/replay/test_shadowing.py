@@ -496,6 +496,25 @@ def test_what_a_generator_expression_calls_is_known_again_wherever_it_is_consume
     assert run.nodes("double")[2] not in influence.nodes
 
 
+def test_generators_and_coroutines_that_never_begin_are_known_again(tmp_path: Path) -> None:
+    source = """
+    def by(xs, factor):
+        for x in xs: yield x * factor
+    async def waiting(): return 1
+    def pair(xs): return by(xs, 1), by(xs, 2)
+    def main():
+        waiting().close()
+        return list(pair([4])[1])
+    main()
+    """
+    run = Recorded(tmp_path, source)
+    [main] = run.nodes("main")
+    assert run.origin(main, "result[0]").node == run.nodes("by")[1]
+    influence = run.influence(main, "result[0]")
+    assert influence is not None
+    assert run.nodes("by")[0] not in influence.nodes
+
+
 @pytest.mark.parametrize("line", [
     "from shop import RATE", "from shop import RATE as tax\nRATE = tax", "from shop import *",
     "import shop\nRATE = shop.RATE",
