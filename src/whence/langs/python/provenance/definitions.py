@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from typing import Any
 
 from whence.langs.python.provenance import tags
 from whence.langs.python.provenance.comprehensions import Comprehensions
@@ -36,6 +37,7 @@ from whence.langs.python.provenance.syntax import (
     assign,
     call,
     constant,
+    copied,
     fixed,
     helper,
     is_stepped,
@@ -62,11 +64,11 @@ class Definitions(Comprehensions):
 
     def quiet_statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Statements that run as they are, but for the functions in them."""
-        return [_Quiet(self).visit(copy.deepcopy(each)) for each in statements]
+        return [_Quiet(self).visit(each) for each in statements]
 
     def quiet(self, node: ast.expr) -> ast.expr:
         """An expression as it is, but for the functions in it."""
-        return _Quiet(self).visit(copy.deepcopy(node))  # type: ignore[no-any-return]
+        return _Quiet(self).visit(node)  # type: ignore[no-any-return]
 
     # --- functions -----------------------------------------------------------------------------
 
@@ -101,14 +103,14 @@ class Definitions(Comprehensions):
             captured = sorted(scope.bound & _captured(node.body))
             out += _unknown([each for each in captured if each in scope.bound])
             ordinary = [*self.quiet_statements(rest), ast.Return(None)]
-            out.append(ast.If(self._idle(number), _without_declarations(ordinary), []))
+            out.append(ast.If(self._idle(number), _without_declarations(ordinary, scope), []))
         out += _unknown(others)
         shadows = [write(FRAME), write(CONTROL), *(write(shadow(each)) for each in names)]
         values = several(*(read(each) for each in names))
         site = self.header(node)
         entered = call("enter", constant(number), values)
         out.append(ast.Assign([targets(*shadows)], entered))
-        inner = _without_declarations(self.body(rest))
+        inner = _without_declarations(self.body(rest), scope)
         end = self.returned(site, several(constant(None), fixed(site, read(CONTROL))), node)
         left: list[ast.stmt] = [ast.Expr(call("leave", read(FRAME)))]
         out.append(ast.Try([*inner, *end], [failing()], [], left))
@@ -258,28 +260,25 @@ def failing() -> ast.ExceptHandler:
     )  # fmt: skip
 
 
-class _Quiet(ast.NodeTransformer):
-    """Leaves code as it is, but for the functions that are defined in it."""
+class _Quiet:
+    """A copy of code as it is, but for the functions that are defined in it."""
 
     def __init__(self, rewriter: Definitions):
         self._rewriter = rewriter
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return self._rewriter.function(node, quiet=True)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
-        return self._rewriter.function(node, quiet=True)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        return self._rewriter.class_(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        return self._rewriter.lambda_(node, quiet=True)
-
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return node
-
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # type: ignore[assignment]  # noqa: N815
+    def visit(self, node: ast.AST) -> Any:
+        """What stands for a node: of a function, class or lambda expression its new form."""
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return self._rewriter.function(node, quiet=True)
+            case ast.ClassDef():
+                return self._rewriter.class_(node)
+            case ast.Lambda():
+                return self._rewriter.lambda_(node, quiet=True)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                return copied(node)
+            case _:
+                return copied(node, self.visit)
 
 
 def first_line(node: ast.AST) -> int:
@@ -315,7 +314,9 @@ class _Remove(ast.NodeTransformer):
         return super().visit(node)  # type: ignore[no-any-return]
 
 
-def _without_declarations(body: list[ast.stmt]) -> list[ast.stmt]:
+def _without_declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
+    if not scope.declared_global and not scope.declared_nonlocal:
+        return body
     return [_Remove().visit(each) for each in body]  # type: ignore[misc]
 
 

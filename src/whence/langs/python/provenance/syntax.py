@@ -8,8 +8,8 @@ short), `_@…` are the rewriter's own variables (with an underscore first, so t
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from whence.langs.python.provenance.scopes import COMPREHENSIONS, FUNCTIONS, own_nodes, walk
 from whence.langs.python.provenance.tags import CONST
@@ -113,6 +113,20 @@ def located(node: Node, like: ast.AST) -> Node:
             elif isinstance(value, ast.AST):
                 pending.append(value)
     return node
+
+
+def copied(node: Node, of_part: Callable[[ast.AST], Any] | None = None) -> Node:
+    """A copy of a node; of its parts, what is told stands for each, else copies."""
+    of_part = of_part or copied
+
+    def of(value: Any) -> Any:
+        if isinstance(value, ast.AST):
+            return of_part(value)
+        return [of(each) for each in value] if isinstance(value, list) else value
+
+    made = type(node).__new__(type(node))  # which asks for no fields yet
+    vars(made).update((name, of(value)) for name, value in vars(node).items())
+    return made
 
 
 # --- questions -----------------------------------------------------------------------------------
