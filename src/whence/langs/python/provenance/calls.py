@@ -105,7 +105,8 @@ class _Definition:
         named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
         if any(each is not None for each in self.tags):
             address = id(function)
-            forget = weakref.ref(function, lambda _: DEFAULTS.pop(address, None))
+            known = DEFAULTS  # which is there until the interpreter ends
+            forget = weakref.ref(function, lambda _: known.pop(address, None))
             tags = dict(zip(named, self.tags[count:], strict=False))
             DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags, _defaults_of(function))
         return function

@@ -57,6 +57,16 @@ from whence.langs.python.provenance.twins import twin
 _NONE = object()
 _SIZES = ("__len__", "__length_hint__")
 _PLACES = Kinds(list.__iter__, tuple.__iter__)
+
+
+class _ByPlace:
+    """What is gone through by its places, as it has no `__iter__`."""
+
+    def __getitem__(self, place: int) -> None: ...
+
+
+_BY_PLACE = type(iter(_ByPlace()))
+"""The iterator over such a thing, which asks that for its length."""
 _COUNTED = Kinds(list, tuple, dict)
 _KEYS = Kinds(dict.__iter__, set.__iter__, frozenset.__iter__)
 Steps = tuple[int, int, tuple[Any, ...]]
@@ -578,11 +588,14 @@ def listed(site: int, control: Control, owner: Pair, before: int = 0) -> Iterato
         return
     iterator = iterator_of(site, control, owner)
     pairs = stepped(site, control, iterator, owner)
-    if type(type(iterator[0]).__next__) is not FunctionType:
-        yield from pairs
-        return
-    yield from islice(pairs, before)
-    yield from spread(site, control, iterator)
+    is_own = type(found_in(type(iterator[0]), "__next__")) is FunctionType
+    if is_own or type(iterator[0]) is _BY_PLACE:
+        yield from islice(pairs, before)
+    if is_own:
+        pairs = iter(spread(site, control, iterator))
+    elif type(iterator[0]) is _BY_PLACE:
+        natively(site, control, (owner,), length_hint, iterator[0])
+    yield from pairs
 
 
 def _too_many(count: int, thing: Any) -> str:

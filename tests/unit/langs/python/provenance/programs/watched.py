@@ -48,13 +48,19 @@ class Plain:
     def __init__(self, value=None): self.value = value
 
 
+class Placed:
+    def __init__(self, values): self.values = values
+    def __len__(self): return len(self.values)
+    def __getitem__(self, place): return self.values[place]
+
+
 class Holder: pass
 
 
 KINDS = {base.__name__: watched(base)
-         for base in (list, dict, set, tuple, str, int, Plain, collections.deque, frozenset)}
+         for base in (list, dict, set, tuple, str, int, Plain, Placed, collections.deque, frozenset)}
 GIVEN = {"list": [1, 2], "dict": {"a": 1, 0: 2}, "set": [1, 2], "tuple": [1, 2], "str": "ab",
-         "int": 1, "Plain": 3, "deque": [1, 2], "frozenset": [1]}
+         "int": 1, "Plain": 3, "Placed": [1, 2], "deque": [1, 2], "frozenset": [1]}
 
 
 def given(a, *b, c=None, **d): return a, b, c, d
@@ -207,6 +213,12 @@ def with_item(x):
     x[0:1] = [3]
 
 
+def in_slice(x):
+    xs = [1, 2]
+    xs[0:1] = x
+    xs += x
+
+
 def tested(x):
     if x: pass
     while not x: break
@@ -240,7 +252,7 @@ def derived(x):
     class Sub(type(x)): pass
 
 
-STATEMENTS = [gone_through, parts, rest, doubled, with_attribute, with_item, tested, entered,
+STATEMENTS = [gone_through, parts, rest, doubled, with_attribute, with_item, in_slice, tested, entered,
               compared, delegated, thrown, derived]
 
 
