@@ -333,7 +333,7 @@ IN_FRAME = """
 import sys
 def fresh(): return 41
 def poke(): sys._getframe(1).f_locals["v"] = fresh()
-def poke_all(): sys._getframe(1).f_locals.update(v=fresh())
+def poke_all(): sys._getframe(1).f_locals.update({"v": fresh()})
 def main():
     v = 1
     poke()
