@@ -110,6 +110,9 @@ class _Slice:
         self._seen: set[int] = set()
         self._looked_at: set[Interval] = set()
         self._entered: set[Activation] = set()
+        self._aimed: set[Activation] = set()
+        """Calls of which all that they aimed at was followed."""
+        self._found_aims: dict[Activation, list[tuple[int, Tag]]] = {}
         self._heap = _Heap() if width > 1 else None
 
     def start(self, *tags: Tag) -> None:
@@ -173,11 +176,23 @@ class _Slice:
             self.calls.add(activation)
             self._pending.append(activation.control)
             self._pending += activation.arguments
+        if activation in self._aimed:
+            return
+        if any(since <= activation.start and end <= until for since, until in met):
+            self._aimed.add(activation)  # whatever else was not to change, nothing is added
         self._pending += (
-            test
-            for time, test in activation.decisions()
+            aim
+            for time, aim in self._aims(activation)
             if any(since <= time <= until for since, until in met)
         )
+
+    def _aims(self, activation: Activation) -> list[tuple[int, Tag]]:
+        """Which objects a call changed, each with the time: all its tests are in the slice."""
+        if activation not in self._found_aims:
+            decisions = activation.decisions()
+            aims: list[tuple[int, Tag]] = [each for each in decisions if each[1][0] != CTL]
+            self._found_aims[activation] = aims
+        return self._found_aims[activation]
 
 
 def _chosen(activation: Activation) -> Iterator[Tag]:
