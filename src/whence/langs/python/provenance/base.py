@@ -18,6 +18,7 @@ from whence.langs.python.provenance.scopes import (
 )
 from whence.langs.python.provenance.syntax import CONTROL, constant, read
 from whence.langs.python.provenance.tags import SITES, Site
+from whence.langs.python.unwarned import parsed
 
 Wanted = tuple[int, str] | None
 
@@ -36,7 +37,7 @@ class Base:
         """Whether functions also keep their own body, for when nothing is shadowed."""
         self.wanted = wanted
         """Of the function with whose call the shadowing begins: its first line and name."""
-        self.tree = tree or ast.parse(source, file)
+        self.tree = tree or parsed(source, file)
         self.lines: Sequence[str] = source.splitlines()
         self.scope: Scope = module_scope()
         self.qualname = ""

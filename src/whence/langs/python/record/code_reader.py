@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import opcode
+import sys
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
@@ -97,7 +98,19 @@ class PythonCodeReader:
 
 def is_transparent(code: CodeType) -> bool:
     """Whether what it calls are calls of the function in which it stands."""
-    return code.co_name in _COMPREHENSIONS or code.co_name.startswith(_TYPE_PARAMETERS)
+    return (
+        code.co_name in _COMPREHENSIONS
+        or code.co_name.startswith(_TYPE_PARAMETERS)
+        or _puts_off(code)
+    )
+
+
+def _puts_off(code: CodeType) -> bool:
+    """Whether it works out annotations, an alias or a bound of a type when they are asked for."""
+    if sys.version_info < (3, 14) or code.co_posonlyargcount != 1:
+        return False
+    first = code.co_varnames[0]
+    return first == ".format" or (first == "format" and code.co_name == "__annotate__")
 
 
 def _flags(code: CodeType) -> int:

@@ -31,6 +31,8 @@ from whence.langs.python.record.journal.kinds import (
 
 WRITING = 1
 VERSION = 1
+RANDOM = "random"
+"""The module that has a generator of its own, and in a journal's first line whether it was there."""
 _SEED_BYTES = 2496
 """As many as the interpreter itself takes to seed a generator by chance."""
 _HIGHEST_DESCRIPTOR = 1023
@@ -47,7 +49,8 @@ def conditions() -> dict[str, Any]:
 
 def _heading(run: str) -> bytes:
     """The first line of a journal: also which recording it belongs to."""
-    return json.dumps({**conditions(), "run": run, "pid": os.getpid()}).encode() + b"\n"
+    told = {**conditions(), "run": run, "pid": os.getpid(), RANDOM: RANDOM in sys.modules}
+    return json.dumps(told).encode() + b"\n"
 
 
 def own_files() -> str:
@@ -145,7 +148,7 @@ def flags_of(mode: Any) -> int:
 
 def start_random(note: Callable[[int], None], number: Callable[[], int]) -> None:
     """The generator that `random` has may be older than the journal: it starts anew."""
-    random: Any = sys.modules.get("random")
+    random: Any = sys.modules.get(RANDOM)
     if random is not None:
         seed = number()
         note(seed)

@@ -143,14 +143,16 @@ static bool makes_generators(PyObject *code)
                                      (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
 }
 
+enum { ENTERED = 8 }; /* how much an entry into the interpreter's loop counts for, at most */
+
 static PyObject *watched_vectorcall(PyObject *function, PyObject *const *arguments, size_t count,
                                     PyObject *names)
 {
     PyThreadState *tstate = PyThreadState_Get();
     /* The interpreter's loop is entered once more than without us: it must not count. */
-    tstate->c_recursion_remaining += 8;
+    lend_c_recursion(tstate, ENTERED);
     PyObject *result = usual_vectorcall(function, arguments, count, names);
-    tstate->c_recursion_remaining -= 8;
+    lend_c_recursion(tstate, -ENTERED);
     if (result != NULL && recorder.on && is_generator(result)) {
         Thread *thread = this_thread();
         Frame *frame = generator_frame(result);

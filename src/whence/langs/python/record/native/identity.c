@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
+#if PY_VERSION_HEX < 0x030F0000 && !defined(Py_GIL_DISABLED)
 
 typedef struct {
     uintptr_t object; /* 0: never used, 1: given back */
