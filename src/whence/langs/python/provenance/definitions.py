@@ -276,6 +276,14 @@ class _Quiet(ast.NodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         return self._rewriter.lambda_(node, quiet=True)
 
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        if not self._rewriter.puts_annotations_off:
+            return self.generic_visit(node)  # type: ignore[return-value]
+        # Who asks for the annotation may want to be told its text.
+        node.target = self.visit(node.target)
+        node.value = self.visit(node.value) if node.value is not None else None
+        return node
+
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         return node
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
+from typing import Any
 
 from whence.langs.python.provenance.base import Base
 from whence.langs.python.provenance.scopes import CLASS, LOCAL, own_nodes
@@ -212,6 +214,29 @@ class Expressions(Base):
         how = self.pair(node.format_spec) if node.format_spec is not None else _NOTHING
         return call("formatted", self.site(node), self.control, self.pair(node.value),
                     constant(node.conversion), how)  # fmt: skip
+
+    def pair_TemplateStr(self, node: Any) -> ast.expr:  # noqa: N802
+        """`t"…"`: made as it always is, of values that are kept with their tags on the way."""
+        if not self.may_bind:
+            return self.native(node)
+        parts: list[ast.expr] = []
+        values = [
+            each if isinstance(each, ast.Constant) else self._interpolation(each, parts)
+            for each in node.values
+        ]
+        made = type(node)(values)
+        return call("template", self.site(node), self.control, made, several(*parts))
+
+    def _interpolation(self, node: Any, parts: list[ast.expr]) -> ast.expr:
+        given, how = self.temporary(), _NOTHING
+        made = copy.copy(node)
+        made.value = item(bind(given, self.pair(node.value)), 0)
+        if node.format_spec is not None:
+            form = self.temporary()
+            made.format_spec = item(bind(form, self.pair(node.format_spec)), 0)
+            how = read(form)
+        parts.append(several(read(given), how))
+        return located(made, node)
 
     def pair_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
         if node.attr == "__closure__":

@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any
 
 from whence.langs.python.unwarned import compiled, parsed
-from whence.langs.python.zoom.body import Body, FunctionNode, find_owner, is_told
+from whence.langs.python.zoom.body import TEXTS, Body, FunctionNode, find_owner, is_told
 
 ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAISED, LEFT = (
     f"@zoom.{name}"
@@ -216,9 +216,8 @@ class _Parts(ast.NodeTransformer):
             node.keywords = [self.visit(each) for each in node.keywords]
         elif not isinstance(
             node,
-            ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-            | ast.JoinedStr,
-        ):  # fmt: skip
+            (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS),
+        ):
             self.generic_visit(node)
         if number is None or not (isinstance(node, ast.expr) and is_told(node)):
             return node
