@@ -50,6 +50,8 @@ _CLASS_NAMES = tuple(
     for name in ("LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
     if name in opcode.opmap
 )
+_NOT_IMPLEMENTED = 1
+"""Which of the interpreter's common constants NotImplementedError is (3.14)."""
 # Whether the operation names two variables at once, of which the first 16 have numbers that fit.
 _REBINDING = tuple(
     (name, name.count("FAST") > 1)
@@ -109,8 +111,15 @@ def _puts_off(code: CodeType) -> bool:
     """Whether it works out annotations, an alias or a bound of a type when they are asked for."""
     if sys.version_info < (3, 14) or code.co_posonlyargcount != 1:
         return False
-    first = code.co_varnames[0]
-    return first == ".format" or (first == "format" and code.co_name == "__annotate__")
+    if code.co_varnames[0] == ".format":  # of an alias, a bound or a default
+        return True
+    if code.co_name != "__annotate__":
+        return False
+    # Other functions may have that name: not this way to raise an exception, which the compiler
+    # alone has.
+    instructions = code.co_code
+    raising = _uses(opcode.opmap["LOAD_COMMON_CONSTANT"], instructions[::2], instructions)
+    return any(argument == _NOT_IMPLEMENTED for _, argument in raising)
 
 
 def _flags(code: CodeType) -> int:

@@ -8,7 +8,6 @@ that was not asked in the first run ends the process, with a report of it.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import sys
@@ -42,7 +41,6 @@ from whence.langs.python.record.journal.kinds import (
     spoken,
 )
 from whence.langs.python.record.journal.writing import (
-    RANDOM,
     Given,
     Named,
     Original,
@@ -86,15 +84,6 @@ def _compile_again(since: int) -> None:
     importing.cache_from_source = cache_from_source  # type: ignore[attr-defined]
 
 
-def _random_as_it_was(was_there: bool) -> None:
-    """Whether whence needs `random` is not the same in every run: where the program was the first to
-    import it, that has to seed it now as it did then."""
-    if was_there:
-        importlib.import_module(RANDOM)
-    else:
-        sys.modules.pop(RANDOM, None)
-
-
 class JournalPlayer:
     """The journal of one recording, played in this process."""
 
@@ -121,7 +110,6 @@ class JournalPlayer:
         _passages.load(data, data.index(b"\n") + 1)
         self._process = int(told["pid"])
         """The number under which the program knows itself."""
-        self._had_random = bool(told.get(RANDOM, True))
         self._entrances = Entrances(self._handlers(), self._imported)
         self._file_init: Callable[..., None] | None = None
 
@@ -144,7 +132,6 @@ class JournalPlayer:
         """Play from here on; nothing outside of the folder can be changed any more."""
         self._entrances.exchange_all()
         self._file_init = _passages.exchange_files(sys.modules["_io"].FileIO, self._file)
-        _random_as_it_was(self._had_random)
         start_random(lambda number: None, lambda: int(_passages.play(RANDOM_AT_START, ())))
         self._confined = _passages.confine(self._folder)
         self._collector.start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import random  # in both runs, before the program may: it seeds itself when it is first imported
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -31,8 +32,6 @@ from whence.langs.python.record.journal.kinds import (
 
 WRITING = 1
 VERSION = 1
-RANDOM = "random"
-"""The module that has a generator of its own, and in a journal's first line whether it was there."""
 _SEED_BYTES = 2496
 """As many as the interpreter itself takes to seed a generator by chance."""
 _HIGHEST_DESCRIPTOR = 1023
@@ -49,8 +48,7 @@ def conditions() -> dict[str, Any]:
 
 def _heading(run: str) -> bytes:
     """The first line of a journal: also which recording it belongs to."""
-    told = {**conditions(), "run": run, "pid": os.getpid(), RANDOM: RANDOM in sys.modules}
-    return json.dumps(told).encode() + b"\n"
+    return json.dumps({**conditions(), "run": run, "pid": os.getpid()}).encode() + b"\n"
 
 
 def own_files() -> str:
@@ -147,12 +145,10 @@ def flags_of(mode: Any) -> int:
 
 
 def start_random(note: Callable[[int], None], number: Callable[[], int]) -> None:
-    """The generator that `random` has may be older than the journal: it starts anew."""
-    random: Any = sys.modules.get(RANDOM)
-    if random is not None:
-        seed = number()
-        note(seed)
-        random._inst.seed(seed)
+    """The generator that `random` has is older than the journal: it starts anew."""
+    seed = number()
+    note(seed)
+    random._inst.seed(seed)  # type: ignore[attr-defined]
 
 
 def _file_type() -> Any:
