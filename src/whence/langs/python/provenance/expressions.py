@@ -236,7 +236,8 @@ class Expressions(Base):
             made.format_spec = item(bind(form, self.pair(node.format_spec)), 0)
             how = read(form)
         parts.append(several(read(given), how))
-        return located(made, node)
+        placed: ast.expr = located(made, node)
+        return placed
 
     def pair_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
         if node.attr == "__closure__":

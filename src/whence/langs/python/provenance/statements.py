@@ -118,7 +118,8 @@ class Statements(Definitions):
             out.append(ast.AnnAssign(node.target, node.annotation, None, 1))
         elif self.scope.kind != "function":
             # The annotation alone: the target is worked out already.
-            out.append(ast.AnnAssign(write(FRAME), node.annotation, None, 0))
+            nothing = ast.Name(FRAME, ast.Store())
+            out.append(ast.AnnAssign(nothing, node.annotation, None, 0))
         return out
 
     def on_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:  # noqa: N802

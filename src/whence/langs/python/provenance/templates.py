@@ -56,7 +56,7 @@ def _note_attributes(thing: Any, tags: dict[str, Tag]) -> None:
 def all_values(site: int, control: Control, owner: Pair, values: tuple[Any, ...]) -> Tag:
     """The tag of `owner.values`, a tuple that was made just now."""
     held_there = _attribute(site, control, owner, _VALUES)
-    tags = []
+    tags: list[Tag] = []
     for place, each in enumerate(held_there[0]):
         tag = place_tag(site, control, held_there, place, each)
         value = _attribute(site, control, (each, tag), "value")

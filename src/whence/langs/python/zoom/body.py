@@ -160,11 +160,10 @@ def is_told(node: ast.expr) -> bool:
         return not is_super
     if isinstance(node, ast.UnaryOp):
         return not isinstance(node.operand, ast.Constant)
-    return isinstance(node, TEXTS) or isinstance(
-        node,
-        ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.NamedExpr | ast.Await | ast.ListComp
-        | ast.SetComp | ast.DictComp | ast.YieldFrom,
-    )  # fmt: skip
+    return isinstance(node, (
+        ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.NamedExpr, ast.Await, ast.ListComp,
+        ast.SetComp, ast.DictComp, ast.YieldFrom, *TEXTS,
+    ))  # fmt: skip
 
 
 def find_body(text: str, first_line: int, qualname: str) -> Body:

@@ -31,8 +31,9 @@ PROGRAMS = {
             class Inner[T](Box[T]): type Alias = T
             return Here.__value__, Inner[int](3).get(4), Inner.Alias.__name__
         def every[T, *Ts, **P](f, *a: *Ts): return f(*a)
-        print(every(twice, 1), every.__type_params__, twice(2), Box(0).get("y"), outer(), Pair.__value__, Pair.__type_params__)
-        print(twice.__type_params__, Box.__type_params__, Box.get.__type_params__[0].__constraints__)
+        print(every(twice, 1), every.__type_params__, twice(2), Box(0).get("y"), outer())
+        print(Pair.__value__, Pair.__type_params__, twice.__type_params__, Box.__type_params__)
+        print(Box.get.__type_params__[0].__constraints__)
         """,
     "f-strings in f-strings, 3.12": r"""
         def show(xs): return f"{", ".join(f"{x!r:>{len(f"{x}") + 2}}" for x in xs)}\n{
@@ -44,7 +45,8 @@ PROGRAMS = {
         class Box[T = int, **P = [int]]:
             def get[U = str](self, x: U) -> U: return x
         type Pair[T = int] = tuple[T, T]
-        print(Box().get(3), [each.__default__ for each in (*Box.__type_params__, *Pair.__type_params__)])
+        print(Box().get(3), [each.__default__ for each in Box.__type_params__])
+        print(Pair.__type_params__[0].__default__)
         def every[*Ts = *tuple[int, str]](*a: *Ts): return a
         print(every(1), every.__type_params__[0].__default__)
         print([each.has_default() for each in Box.get.__type_params__])
@@ -64,7 +66,8 @@ PROGRAMS = {
             yield [shown(t"{i}:{i:{i}}")[2] for i in range(n)]
             yield (lambda k: t"{k} {(lambda: k)()}".values)(3)
             match t"{n:>4} done":
-                case object(strings=(first, last), interpolations=(one,)): yield first, last, one.value
+                case object(strings=(first, last), interpolations=(one,)):
+                    yield first, last, one.value
         async def waits():
             t = t"{await soon(1)} {[x async for x in counted()]:{await soon('>')}}"
             return shown(t)

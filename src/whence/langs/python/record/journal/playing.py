@@ -61,6 +61,7 @@ _NOT_KEPT = {
     "_multiprocessing": "multiprocessing",
     "_dbm": "dbm",
     "_gdbm": "dbm",
+    "_interpreters": "other interpreters",
 }
 """Modules in C that reach the world by ways of their own."""
 

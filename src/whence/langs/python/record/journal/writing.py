@@ -148,7 +148,7 @@ def start_random(note: Callable[[int], None], number: Callable[[], int]) -> None
     """The generator that `random` has is older than the journal: it starts anew."""
     seed = number()
     note(seed)
-    random._inst.seed(seed)  # type: ignore[attr-defined]
+    random._inst.seed(seed)
 
 
 def _file_type() -> Any:

@@ -80,10 +80,16 @@ static bool may_come_back(PyObject *self)
            !((PyAsyncGenObject *)self)->ag_closed;
 }
 
+/* The types are those of all interpreters of the process, some of which may hold a GIL of their own. */
+static bool is_of_recorded_interpreter(void)
+{
+    return recorder.on && PyInterpreterState_Get() == PyInterpreterState_Main();
+}
+
 static void generator_dealloc(PyObject *self)
 {
     Frame *frame = generator_frame(self);
-    Generator *generator = recorder.on ? map_get(&generators, frame) : NULL;
+    Generator *generator = is_of_recorded_interpreter() ? map_get(&generators, frame) : NULL;
     uint64_t serial = generator != NULL ? generator->serial : 0;
     bool ends = !may_come_back(self);
     int kind = PyGen_CheckExact(self) ? 0 : PyCoro_CheckExact(self) ? 1 : 2;
