@@ -46,7 +46,6 @@ from whence.langs.python.provenance.operations import (
 )
 from whence.langs.python.provenance.outside import reread
 from whence.langs.python.provenance.shadows import (
-    TEMPLATES,
     Candidates,
     Shadow,
     adopt,
@@ -80,6 +79,7 @@ from whence.langs.python.provenance.tags import (
 )
 from whence.langs.python.provenance.templates import all_values
 from whence.langs.python.provenance.twins import twin
+from whence.langs.python.template_types import TEMPLATES
 
 _NONE = object()
 _HELD_BY = Kinds(MemberDescriptorType, GetSetDescriptorType)

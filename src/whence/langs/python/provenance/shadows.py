@@ -44,17 +44,12 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 from whence.langs.python.provenance.twins import twin
+from whence.langs.python.template_types import TEMPLATES
 
 _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
 _CONTAINERS = (*_SEQUENCES, dict, *_SETS)
 _SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
-TEMPLATES: tuple[type, ...] = ()
-"""The types of `t"…"` and of what it holds besides texts; not imported, since the program may not
-have done so."""
-if sys.version_info >= (3, 14):
-    _EXAMPLE = eval('t"{0}"')
-    TEMPLATES = (type(_EXAMPLE), type(_EXAMPLE.interpolations[0]))
 _READ_THROUGH = Kinds(
     *_SEQUENCES, dict, *_SETS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
     AsyncGeneratorType, slice, *TEMPLATES,

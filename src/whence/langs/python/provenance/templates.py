@@ -11,7 +11,6 @@ from typing import Any
 
 from whence.langs.python.provenance.iteration import SOURCES, Source, place_tag
 from whence.langs.python.provenance.shadows import (
-    TEMPLATES,
     held,
     new_shadow,
     of_sequence,
@@ -20,6 +19,7 @@ from whence.langs.python.provenance.shadows import (
 )
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import CONST, LOAD, NEW, STORE, Control, Pair, Tag
+from whence.langs.python.template_types import TEMPLATES
 
 _TEXTS, _VALUES = "strings", "interpolations"
 

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 from whence.langs.python.layouts import layout, own_names
 from whence.langs.python.oracles.worker.exchange import Exchange
+from whence.langs.python.template_types import TEMPLATES
 
 _CODE = (types.FunctionType, types.ModuleType, type, staticmethod, classmethod, property)
 
@@ -372,7 +373,7 @@ _TELLERS: dict[type, Teller] = {
     types.ClassMethodDescriptorType: _named,
     functools.partial: _referring, types.MappingProxyType: _referring,
     types.SimpleNamespace: _referring, slice: _referring, property: _referring,
-    staticmethod: _referring, classmethod: _referring,
+    staticmethod: _referring, classmethod: _referring, **dict.fromkeys(TEMPLATES, _referring),
     type({}.keys()): _referring, type({}.values()): _referring, type({}.items()): _referring,
     functools._lru_cache_wrapper: _cached, types.CellType: _cell, weakref.ref: _weak,
     re.Match: _match, io.StringIO: _stream, io.BytesIO: _stream,
