@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import sys
 from typing import Any
 
 from whence.langs.python.provenance.base import Base
@@ -176,7 +177,7 @@ class Expressions(Base):
     def pairs(self, node: ast.expr, elements: list[ast.expr]) -> ast.expr:
         """A tuple of pairs; what is starred gives any number of them."""
         made: list[ast.expr] = []
-        asks = () if not isinstance(node, ast.Set) else (constant(False),)
+        asks = () if _asks_for_lengths(node, elements) else (constant(False),)
         for each in elements:
             if isinstance(each, ast.Starred):
                 where = self.site(each), self.control
@@ -335,3 +336,11 @@ class Expressions(Base):
         site, kept = self.site(node), self.temporary()
         waited = ast.Await(call("waiting", read(kept)))
         return call("awaited", site, self.control, bind(kept, self.pair(node.value)), waited)
+
+
+def _asks_for_lengths(node: ast.expr, elements: list[ast.expr]) -> bool:
+    """Whether what is starred is asked how long it is: not for a set, and from 3.14 on not where it
+    gives all arguments of a call."""
+    if isinstance(node, ast.Call) and len(elements) == 1:
+        return sys.version_info < (3, 14)
+    return not isinstance(node, ast.Set)

@@ -16,8 +16,13 @@ from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.syntax import RUNTIME_NAMES, shadow
 from whence.langs.python.provenance.tags import LOAD, LOST, OP, STORE, Control, Pair, Tag
 
-_PROXY = type(sys._getframe().f_locals) if sys.version_info >= (3, 13) else None
-"""What writes to the variables of a frame; before 3.13 nothing does."""
+
+def _variables() -> Any:
+    return sys._getframe().f_locals
+
+
+_PROXY = type(_variables()) if sys.version_info >= (3, 13) else None
+"""What writes to the variables of a function; before 3.13 nothing does."""
 
 
 def own_cells(function: FunctionType) -> tuple[CellType, ...] | None:

@@ -333,13 +333,13 @@ IN_FRAME = """
 import sys
 def fresh(): return 41
 def poke(): sys._getframe(1).f_locals["v"] = fresh()
-def poke_all(): sys._getframe(1).f_locals.update(v=fresh())
+def poke_all(): sys._getframe(1).f_locals.update({"v": fresh()})
 def main():
     v = 1
     poke()
-    first = v
+    kept = [v]  # what any variable is comes into question next
     poke_all()
-    return [first, v]
+    return [kept[0], v]
 main()
 """
 
