@@ -36,7 +36,7 @@ EXTENSIONS = (
         Extension(
             "whence.langs.python.record.journal._passages",
             [str(JOURNAL / "whole.c")],
-            depends=sorted(str(path) for path in JOURNAL.glob("*.[ch]")),
+            depends=[*sorted(map(str, JOURNAL.glob("*.[ch]"))), str(RECORDER / "garbage.h")],
             extra_compile_args=FLAGS,
             optional=True,
         ),

@@ -22,6 +22,7 @@ CORPUS = Path(__file__).parents[1] / "corpus"
 
 KEPT_ALIVE = "objects with shadows live until the run is forgotten, so weak references do too"
 COUNTED = "it counts references"
+MANY = "of more than a million calls everything would be kept: it is left out (`rewritten.py`)"
 
 MODULES: dict[str, tuple[str, dict[str, str]]] = {
     "test_abc": ("abc,_py_abc", {}),
@@ -32,7 +33,7 @@ MODULES: dict[str, tuple[str, dict[str, str]]] = {
         "test_deepcopy_weakkeydict": KEPT_ALIVE, "test_deepcopy_weakvaluedict": KEPT_ALIVE,
     }),
     "test_csv": ("csv", {}),
-    "test_dataclasses": ("dataclasses", {}),
+    "test_dataclasses": ("dataclasses", {"test_original_class_is_gced": KEPT_ALIVE}),
     "test_fnmatch": ("fnmatch", {}),
     "test_fractions": ("fractions", {}),
     "test_genericpath": ("genericpath", {}),
@@ -41,9 +42,9 @@ MODULES: dict[str, tuple[str, dict[str, str]]] = {
     "test_linecache": ("linecache", {}),
     "test_mimetypes": ("mimetypes", {}),
     "test_netrc": ("netrc", {}),
-    "test_operator": ("operator", {}),
+    "test_operator": ("operator", {"test_methodcaller_cyclic_gc": KEPT_ALIVE}),
     "test_optparse": ("optparse", {"test_refleak": COUNTED}),
-    "test_posixpath": ("posixpath", {}),
+    "test_posixpath": ("posixpath", {"test_expandvars_large": MANY}),
     "test_pprint": ("pprint", {}),
     "test_reprlib": ("reprlib", {}),
     "test_sched": ("sched", {}),
@@ -52,7 +53,8 @@ MODULES: dict[str, tuple[str, dict[str, str]]] = {
     "test_string": ("string", {}),
     "test_textwrap": ("textwrap", {}),
 }  # fmt: skip
-"""The test, what of it is rewritten, and which tests differ, with the cause."""
+"""The test, what of it is rewritten, and which tests differ, with the cause. Not every version of
+Python has all of them."""
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -67,7 +69,8 @@ def test_cpythons_own_tests_pass_with_the_module_rewritten(name: str, suite: Sui
     different = differences(plain, rewritten)
     if known:
         different.pop("exit code", None)
-    assert {each.partition(" ")[0] for each in different} == set(known)
+    there = {each.partition(" ")[0] for each in plain}
+    assert {each.partition(" ")[0] for each in different} == known.keys() & there
 
 
 def quiet_programs() -> list[str]:

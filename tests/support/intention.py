@@ -309,10 +309,12 @@ class Intention:
     def _ask(self, number: int, frame: Any, inputs: dict[str, Any]) -> None:
         watch = Watch(number, list(inputs.values()), list(inputs), printed_from=self.out.tell())
         read, write = os.pipe()
+        loop = _running_loop()
         child = os.fork()
         self.watched[frame] = watch
         if child == 0:
             os.close(read)
+            _run_on(*loop)
             self.watched = {frame: watch}
             self.report, self.target = write, frame
             builtins.__dict__[SWITCH] = True
@@ -414,6 +416,22 @@ class Intention:
         sys.monitoring.set_events(TOOL, 0)
         for watch in list(self.watched.values()):
             self._tell(watch, [*watch.seen, "left"])
+
+
+def _running_loop() -> tuple[Any, Any]:
+    """The event loop that runs, and its task."""
+    asyncio: Any = sys.modules.get("asyncio")
+    loop = asyncio._get_running_loop() if hasattr(asyncio, "current_task") else None
+    return loop, asyncio.current_task(loop) if loop is not None else None
+
+
+def _run_on(loop: Any, task: Any) -> None:
+    """In a fork, where no event loop is said to run any more: this one goes on all the same."""
+    asyncio: Any = sys.modules.get("asyncio")
+    if loop is not None:
+        asyncio._set_running_loop(loop)
+    if task is not None and asyncio.current_task(loop) is None:  # 3.14
+        asyncio.tasks._enter_task(loop, task)
 
 
 def replaced(key: str, default: object, repaired: object) -> object:

@@ -108,7 +108,7 @@ def _inside(node: ast.AST, prefix: str, function: str) -> Iterator[tuple[str, An
             elif isinstance(child, _SCOPES):
                 called = prefix + getattr(child, "name", "<lambda>")
                 yield from _inside(child, f"{called}.<locals>.", called)
-            elif not isinstance(child, ast.JoinedStr):
+            elif type(child).__name__ not in {"JoinedStr", "TemplateStr"}:
                 yield from _inside(child, prefix, own)
 
 

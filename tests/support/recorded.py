@@ -120,7 +120,7 @@ def record(
     number = next(_counter)
     program = folder / f"{name}_{number}.py"
     program.write_text(source)
-    code = compile(source, str(program), "exec")
+    code = compile(source, str(program), "exec", dont_inherit=True)
     namespace |= {"__name__": name, "__file__": str(program)}
     output = folder / f"{name}_{number}.whence"
     with recording(output, program, backend, options or RecordOptions()) as result:

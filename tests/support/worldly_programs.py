@@ -711,3 +711,17 @@ PROGRAMS = {
         alone=True,
     ),
 }
+if sys.version_info >= (3, 14):
+    PROGRAMS["other interpreters"] = Program(
+        """
+        from concurrent import interpreters
+
+        def made():
+            other = interpreters.create()
+            other.exec("print(sum(len(x) for x in ([n] for n in range(9))))")
+            other.close()
+            return use(4)
+        made()
+        """,
+        refused="other interpreters",
+    )

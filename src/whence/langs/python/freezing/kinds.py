@@ -25,6 +25,7 @@ from typing import Any
 
 from whence.langs.python.freezing.atoms import SCALARS, value_of, value_text
 from whence.langs.python.layouts import is_changeable, own_names
+from whence.langs.python.template_types import TEMPLATES
 
 Told = tuple[Any, Sequence[Any]]
 """What is no object of its own, as JSON, and the objects that are held."""
@@ -359,7 +360,7 @@ _FIXED: tuple[Any, ...] = (
     types.ClassMethodDescriptorType, functools.partial, types.MappingProxyType, slice, property,
     staticmethod, classmethod, types.GenericAlias, types.UnionType, weakref.ref, re.Match,
     types.TracebackType, types.FrameType, type({}.keys()), type({}.values()), type({}.items()),
-    operator.itemgetter, operator.attrgetter, operator.methodcaller, memoryview,
+    operator.itemgetter, operator.attrgetter, operator.methodcaller, memoryview, *TEMPLATES,
     type(vars(abc.ABC)["_abc_impl"]),
 )  # fmt: skip
 _EXACT: dict[type, Kind] = {

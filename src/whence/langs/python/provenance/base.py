@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from whence.langs.python.provenance.scopes import (
 )
 from whence.langs.python.provenance.syntax import CONTROL, constant, read
 from whence.langs.python.provenance.tags import SITES, Site
+from whence.langs.python.unwarned import parsed
 
 Wanted = tuple[int, str] | None
 
@@ -36,7 +38,7 @@ class Base:
         """Whether functions also keep their own body, for when nothing is shadowed."""
         self.wanted = wanted
         """Of the function with whose call the shadowing begins: its first line and name."""
-        self.tree = tree or ast.parse(source, file)
+        self.tree = tree or parsed(source, file)
         self.lines: Sequence[str] = source.splitlines()
         self.scope: Scope = module_scope()
         self.qualname = ""
@@ -48,6 +50,8 @@ class Base:
         self.made = 0
         self.module_variables: list[str] = []
         self.variables, self.fixed_variables = _module_names(self.tree)
+        self.puts_annotations_off = sys.version_info >= (3, 14) or _has_texts_only(self.tree)
+        """Whether annotations are worked out when somebody asks for them, or never."""
 
     @property
     def control(self) -> ast.expr:
@@ -122,6 +126,16 @@ class Base:
         before, self.may_bind = self.may_bind, False
         yield
         self.may_bind = before
+
+
+def _has_texts_only(tree: ast.Module) -> bool:
+    """Whether all annotations of a module are texts."""
+    return any(
+        isinstance(each, ast.ImportFrom)
+        and each.module == "__future__"
+        and any(name.name == "annotations" for name in each.names)
+        for each in tree.body
+    )
 
 
 def _module_names(tree: ast.Module) -> tuple[set[str], set[str]]:

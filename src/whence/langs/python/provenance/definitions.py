@@ -277,6 +277,10 @@ class _Quiet:
                 return self._rewriter.lambda_(node, quiet=True)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 return copied(node)
+            case ast.AnnAssign() if self._rewriter.puts_annotations_off:
+                # Who asks for the annotation may want to be told its text.
+                text = node.annotation
+                return copied(node, lambda each: each if each is text else self.visit(each))
             case _:
                 return copied(node, self.visit)
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
+import sys
+from typing import Any
 
 from whence.langs.python.provenance.base import Base
 from whence.langs.python.provenance.scopes import CLASS, LOCAL, own_nodes
@@ -174,7 +177,7 @@ class Expressions(Base):
     def pairs(self, node: ast.expr, elements: list[ast.expr]) -> ast.expr:
         """A tuple of pairs; what is starred gives any number of them."""
         made: list[ast.expr] = []
-        asks = () if not isinstance(node, ast.Set) else (constant(False),)
+        asks = () if _asks_for_lengths(node, elements) else (constant(False),)
         for each in elements:
             if isinstance(each, ast.Starred):
                 where = self.site(each), self.control
@@ -212,6 +215,30 @@ class Expressions(Base):
         how = self.pair(node.format_spec) if node.format_spec is not None else _NOTHING
         return call("formatted", self.site(node), self.control, self.pair(node.value),
                     constant(node.conversion), how)  # fmt: skip
+
+    def pair_TemplateStr(self, node: Any) -> ast.expr:  # noqa: N802
+        """`t"…"`: made as it always is, of values that are kept with their tags on the way."""
+        if not self.may_bind:
+            return self.native(node)
+        parts: list[ast.expr] = []
+        values = [
+            each if isinstance(each, ast.Constant) else self._interpolation(each, parts)
+            for each in node.values
+        ]
+        made = type(node)(values)
+        return call("template", self.site(node), self.control, made, several(*parts))
+
+    def _interpolation(self, node: Any, parts: list[ast.expr]) -> ast.expr:
+        given, how = self.temporary(), _NOTHING
+        made = copy.copy(node)
+        made.value = item(bind(given, self.pair(node.value)), 0)
+        if node.format_spec is not None:
+            form = self.temporary()
+            made.format_spec = item(bind(form, self.pair(node.format_spec)), 0)
+            how = read(form)
+        parts.append(several(read(given), how))
+        placed: ast.expr = located(made, node)
+        return placed
 
     def pair_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
         if node.attr == "__closure__":
@@ -309,3 +336,11 @@ class Expressions(Base):
         site, kept = self.site(node), self.temporary()
         waited = ast.Await(call("waiting", read(kept)))
         return call("awaited", site, self.control, bind(kept, self.pair(node.value)), waited)
+
+
+def _asks_for_lengths(node: ast.expr, elements: list[ast.expr]) -> bool:
+    """Whether what is starred is asked how long it is: not for a set, and from 3.14 on not where it
+    gives all arguments of a call."""
+    if isinstance(node, ast.Call) and len(elements) == 1:
+        return sys.version_info < (3, 14)
+    return not isinstance(node, ast.Set)

@@ -17,6 +17,7 @@ from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import Activation
 from whence.langs.python.record.repeatable import Aside, directly
+from whence.langs.python.unwarned import parsed
 
 
 class Modules:
@@ -32,6 +33,8 @@ class Modules:
 
     def code(self, source: str | bytes, file: str) -> CodeType:
         """The code of a module."""
+        # What is doubtful or no Python is told of as always, by the program's own compilation.
+        compile(source, file, "exec", dont_inherit=True)
         code: CodeType = self._rewritten(source, file)
         return code
 
@@ -44,7 +47,7 @@ class Modules:
         tree = None
         if asserts is not None:
             source = Path(file).read_bytes()
-            tree = ast.parse(source, file)
+            tree = parsed(source, file)
             asserts(tree, source, file)
         self._count += 1
         wanted: Wanted = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import groupby, islice
 from operator import length_hint
 from types import FunctionType, GeneratorType, MappingProxyType
@@ -93,6 +93,10 @@ class Source:
     def tag(self, site: int, control: Control, value: Any) -> Tag:
         """The tag of the value that was just given."""
         raise NotImplementedError
+
+
+SOURCES: dict[int, Callable[[Any, Pair], Source]] = {}
+"""For iterators over things of these types, by their addresses; others register here."""
 
 
 def source_of(iterator: Any) -> Any:
@@ -247,6 +251,8 @@ def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
         SequenceSource(iterator, owner)
     elif issubclass(kind, (dict, set, frozenset)) and found_in(kind, "__iter__") in _KEYS:
         KeySource(iterator, owner)
+    elif id(kind) in SOURCES:
+        SOURCES[id(kind)](iterator, owner)
     return iterator, made
 
 

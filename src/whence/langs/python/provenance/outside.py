@@ -51,6 +51,8 @@ _FORGETFUL = frozenset({
     "statistics", "textwrap", "types", "typing",
 })  # fmt: skip
 """Modules in Python whose functions keep nothing that others of them would give."""
+_ASKING = frozenset({"dataclasses", "typing"})
+"""Those that may have annotations worked out: who was annotated keeps what comes of it."""
 _COUNT = "how many arguments"
 
 _SELECTING = {id(each): each for each in (
@@ -138,17 +140,18 @@ def finish_outside(prepared: Prepared, value: Any) -> Pair:
     function = prepared.called[0]
     if type(function) in _METHODS and function.__name__ in _CHANGING:
         _reshape(operation)
-    if _may_remember(function):
+    if _may_remember(function, operation):
         RUN.has_hidden = True
     if RUN.on_outside is not None:
         RUN.on_outside(operation)
     return value, tag
 
 
-def _may_remember(function: Any) -> bool:
-    """Whether others of its module may tell later what it was given."""
+def _may_remember(function: Any, operation: Operation) -> bool:
+    """Whether others of its module may tell later what it was given, or was told."""
     if type(function) is FunctionType:
-        return function.__module__ not in _FORGETFUL
+        module = function.__module__
+        return module not in _FORGETFUL or (module in _ASKING and bool(operation.callbacks))
     if type(function) is MethodType:  # what a class counts as its own: `Shape.register(Square)`
         return getattr(function.__func__, "__module__", "") == "abc"
     return type(function) is BuiltinFunctionType and function.__module__ in _WORLD

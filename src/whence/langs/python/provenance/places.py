@@ -77,7 +77,9 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.templates import all_values
 from whence.langs.python.provenance.twins import twin
+from whence.langs.python.template_types import TEMPLATES
 
 _NONE = object()
 _HELD_BY = Kinds(MemberDescriptorType, GetSetDescriptorType)
@@ -91,6 +93,8 @@ _PLAIN = Kinds(list, tuple, dict, set, frozenset, deque)
 # --- attributes ----------------------------------------------------------------------------------
 
 _METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
+_ANNOTATED = (type, FunctionType)
+"""What works its annotations out when it is first asked for them (3.14)."""
 
 
 @twin
@@ -115,8 +119,12 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> 
     thing, tag = owner
     if operation.callbacks:
         made = told(operation, value, (tag,))
-        if attributes_of(thing).get(name, _NONE) is value:  # what was worked out is kept there
+        # What was worked out is kept there.
+        annotates = name == "__annotations__" and issubclass(type(thing), _ANNOTATED)
+        if annotates or attributes_of(thing).get(name, _NONE) is value:
             store_attribute(site, control, (value, made), owner, name)
+        elif hides(thing):
+            hide(thing, site, control, operation.callbacks)
         return made
     if issubclass(type(value), _METHODS) and not issubclass(type(thing), ModuleType):
         fixed = "" if type(thing) in _PLAIN else name
@@ -190,6 +198,8 @@ def _described(
 ) -> Tag:  # fmt: skip
     """The tag of what a descriptor out of sight gave: it worked it out, or the object holds it."""
     descriptor, needs = described
+    if name == "values" and issubclass(type(owner[0]), TEMPLATES):
+        return all_values(site, control, owner, value)
     if type(descriptor) in _HELD_BY:
         return part_of(site, control, owner, ("attribute", name), value, tuple(needs))
     candidates = Candidates(site, control, (owner,), (*everything((owner,)), *needs))

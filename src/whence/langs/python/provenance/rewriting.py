@@ -21,6 +21,7 @@ from whence.langs.python.provenance.syntax import (
     targets,
     write,
 )
+from whence.langs.python.unwarned import compiled
 
 
 def rewritten(
@@ -33,14 +34,13 @@ def rewritten(
     `tree` is what others have made of the module, if that is what runs.
     """
     text = source if isinstance(source, str) else _decoded(source)
-    compile(text, file, "exec", dont_inherit=True)  # what is no Python is told of as always
     rewriter = Statements(text, file, module, dual=dual, wanted=wanted, tree=tree)
     body = rewriter.tree.body
     first = docstring_and_futures(body)
     rest = body[first:]
     made = rewriter.quiet_statements(rest) if quiet else _shadowed(rewriter, rest)
     new = ast.Module([*body[:first], *made], [])
-    return compile(ast.fix_missing_locations(new), file, "exec", dont_inherit=True)
+    return compiled(ast.fix_missing_locations(new), file)
 
 
 def _shadowed(rewriter: Statements, body: list[ast.stmt]) -> list[ast.stmt]:

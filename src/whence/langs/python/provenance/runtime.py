@@ -23,6 +23,7 @@ from whence.langs.python.provenance import (
     operations,
     places,
     stepping,
+    templates,
     twins,
 )
 from whence.langs.python.provenance.outside import Prepared
@@ -45,6 +46,7 @@ _PARTS = {
         "define default define_lambda defined prepare result call_here keywords enter returned "
         "failed leave run_lambda enter_module leave_module NO_KEYWORDS"
     ),
+    templates: "template",
     stepping: "out resumed delegate delegated waiting awaited",
     control: (
         "now here caught exception_tag tried raising managed managed_async test_subject captured "

@@ -44,6 +44,7 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 from whence.langs.python.provenance.twins import twin
+from whence.langs.python.template_types import TEMPLATES
 
 _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
@@ -51,7 +52,7 @@ _CONTAINERS = (*_SEQUENCES, dict, *_SETS)
 _SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
 _READ_THROUGH = Kinds(
     *_SEQUENCES, dict, *_SETS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
-    AsyncGeneratorType, slice,
+    AsyncGeneratorType, slice, *TEMPLATES,
 )  # fmt: skip
 _DISPLAYED = Kinds(list, tuple, dict)
 _BY_IDENTITY = object()

@@ -111,12 +111,15 @@ class Statements(Definitions):
         return out
 
     def on_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:  # noqa: N802
-        declared = ast.AnnAssign(node.target, node.annotation, None, node.simple)
         if node.value is None:
             return [node]
         out = self.store(node.target, self.pair(node.value), node)
-        if node.simple or self.scope.kind != "function":
-            out.append(declared)
+        if node.simple:
+            out.append(ast.AnnAssign(node.target, node.annotation, None, 1))
+        elif self.scope.kind != "function":
+            # The annotation alone: the target is worked out already.
+            nothing = ast.Name(FRAME, ast.Store())
+            out.append(ast.AnnAssign(nothing, node.annotation, None, 0))
         return out
 
     def on_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:  # noqa: N802

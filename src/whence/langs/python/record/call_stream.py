@@ -13,7 +13,7 @@ import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -151,8 +151,9 @@ class CallStream:
     # --- what happens ---
 
     def begin(
-        self, code: CodeEntry, parent: OpenCall, site: int, inputs: Sequence[Any], namespace: Any
-    ) -> OpenCall | None:
+        self, code: CodeEntry, parent: OpenCall, site: int, inputs: Sequence[Any], namespace: Any,
+        is_borrowed: Callable[[str], bool],
+    ) -> OpenCall | None:  # fmt: skip
         """A call starts, or a generator is created; None if it is only counted."""
         if self._is_beyond(parent.depth + 1):
             parent.skipped += 1
@@ -169,7 +170,9 @@ class CallStream:
             call.known, call.mutable = self._encoded(call, inputs)
             call.objects = [id(value) if has_identity(value) else 0 for value in inputs]
             call.fleeting = [
-                name in code.rebound and sys.getrefcount(inputs[index]) == _SOLE
+                name in code.rebound
+                and sys.getrefcount(inputs[index]) == _SOLE
+                and not is_borrowed(name)
                 for index, name in enumerate(code.inputs)
             ]
             for encoding in call.known:

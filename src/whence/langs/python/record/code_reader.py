@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import opcode
+import sys
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
@@ -49,6 +50,8 @@ _CLASS_NAMES = tuple(
     for name in ("LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
     if name in opcode.opmap
 )
+_NOT_IMPLEMENTED = 1
+"""Which of the interpreter's common constants NotImplementedError is (3.14)."""
 # Whether the operation names two variables at once, of which the first 16 have numbers that fit.
 _REBINDING = tuple(
     (name, name.count("FAST") > 1)
@@ -97,7 +100,26 @@ class PythonCodeReader:
 
 def is_transparent(code: CodeType) -> bool:
     """Whether what it calls are calls of the function in which it stands."""
-    return code.co_name in _COMPREHENSIONS or code.co_name.startswith(_TYPE_PARAMETERS)
+    return (
+        code.co_name in _COMPREHENSIONS
+        or code.co_name.startswith(_TYPE_PARAMETERS)
+        or _puts_off(code)
+    )
+
+
+def _puts_off(code: CodeType) -> bool:
+    """Whether it works out annotations, an alias or a bound of a type when they are asked for."""
+    if sys.version_info < (3, 14) or code.co_posonlyargcount != 1:
+        return False
+    if code.co_varnames[0] == ".format":  # of an alias, a bound or a default
+        return True
+    if code.co_name != "__annotate__":
+        return False
+    # Other functions may have that name: not this way to raise an exception, which the compiler
+    # alone has.
+    instructions = code.co_code
+    raising = _uses(opcode.opmap["LOAD_COMMON_CONSTANT"], instructions[::2], instructions)
+    return any(argument == _NOT_IMPLEMENTED for _, argument in raising)
 
 
 def _flags(code: CodeType) -> int:

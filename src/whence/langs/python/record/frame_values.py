@@ -7,8 +7,8 @@ the same in every release of 3.11.
 
 Which function a frame runs is not told either, and is read in the same way.
 
-What a generator was sent is in no variable: it is on top of the frame's stack, whose place is the
-same in 3.11 to 3.13.
+What a generator was sent is in no variable: it is on top of the frame's stack. From 3.14 on the
+lowest bit of a reference in a frame says that the frame does not count as holding the object.
 
 Apart from the recorder because it is the one place that knows how a frame is laid out.
 """
@@ -33,12 +33,13 @@ UNBOUND = Unbound()
 UNKNOWN = Unknown()
 _NULL = 0
 _POINTER = 8
-# Up to 3.13: of a frame object, where its inner frame is; and in that one, the function, how many
-# variables and values of the stack there are, and where they start.
+# Of a frame object, where its inner frame is; and in that one, the function, how many variables and
+# values of the stack there are (from 3.14 on: where they end), and where they start.
 _INNER_FRAME = 24
 _FUNCTION = 16 if sys.version_info >= (3, 12) else 0
 _COUNT = 64
-_VARIABLES = 72
+_VARIABLES = 80 if sys.version_info >= (3, 14) else 72
+_UNCOUNTED = 1
 
 if sys.version_info >= (3, 12):
     _get_variable = ctypes.pythonapi.PyFrame_GetVar
@@ -60,9 +61,7 @@ else:
         index = _index(code, name)
         if index is None:
             return UNBOUND
-        inner = ctypes.c_size_t.from_address(id(frame) + _INNER_FRAME).value
-        place = inner + _VARIABLES + _POINTER * index
-        address = ctypes.c_size_t.from_address(place).value
+        address = _word(_word(id(frame) + _INNER_FRAME) + _VARIABLES + _POINTER * index)
         if address == _NULL:
             return UNBOUND
         value = ctypes.cast(address, ctypes.py_object).value
@@ -74,36 +73,40 @@ else:
         return value
 
 
-if sys.version_info < (3, 14):
-
-    def sent_value(frame: FrameType) -> Any:
-        """What a generator goes on with, while the interpreter tells that it does."""
-        inner = ctypes.c_size_t.from_address(id(frame) + _INNER_FRAME).value
+def sent_value(frame: FrameType) -> Any:
+    """What a generator goes on with, while the interpreter tells that it does."""
+    inner = _word(id(frame) + _INNER_FRAME)
+    if sys.version_info >= (3, 14):
+        place = _word(inner + _COUNT) - _POINTER
+    else:
         count = ctypes.c_int.from_address(inner + _COUNT).value
         place = inner + _VARIABLES + _POINTER * (count - 1)
-        return ctypes.cast(ctypes.c_size_t.from_address(place).value, ctypes.py_object).value
-
-else:
-
-    def sent_value(frame: FrameType) -> Any:
-        """What a generator goes on with: its place is not known in this version."""
-        return UNKNOWN
+    return ctypes.cast(_address(place), ctypes.py_object).value
 
 
-if sys.version_info < (3, 14):
+def function(frame: FrameType) -> FunctionType | None:
+    """The function that a frame runs."""
+    address = _address(_word(id(frame) + _INNER_FRAME) + _FUNCTION)
+    found = ctypes.cast(address, ctypes.py_object).value if address else None
+    return found if isinstance(found, FunctionType) else None
 
-    def function(frame: FrameType) -> FunctionType | None:
-        """The function that a frame runs."""
-        inner = ctypes.c_size_t.from_address(id(frame) + _INNER_FRAME).value
-        address = ctypes.c_size_t.from_address(inner + _FUNCTION).value
-        found = ctypes.cast(address, ctypes.py_object).value if address else None
-        return found if isinstance(found, FunctionType) else None
 
-else:
+def is_borrowed(frame: FrameType, name: str) -> bool:
+    """Whether the caller of a frame has lent it the value of a parameter, and holds it as long."""
+    code = frame.f_code
+    if sys.version_info < (3, 14) or name not in code.co_varnames or name in code.co_cellvars:
+        return False
+    place = _VARIABLES + _POINTER * code.co_varnames.index(name)
+    return bool(_word(_word(id(frame) + _INNER_FRAME) + place) & _UNCOUNTED)
 
-    def function(frame: FrameType) -> FunctionType | None:
-        """The function that a frame runs: its place is not known in this version."""
-        return None
+
+def _word(place: int) -> int:
+    return ctypes.c_size_t.from_address(place).value
+
+
+def _address(place: int) -> int:
+    """The address of the object to which a reference in a frame leads."""
+    return _word(place) & ~_UNCOUNTED if sys.version_info >= (3, 14) else _word(place)
 
 
 def _index(code: CodeType, name: str) -> int | None:

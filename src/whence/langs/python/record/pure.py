@@ -17,6 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
@@ -30,7 +31,7 @@ from whence.langs.python.record.call_stream import (
 )
 from whence.langs.python.record.code_reader import rebound_names
 from whence.langs.python.record.created import Creations, unwrapped
-from whence.langs.python.record.frame_values import variable
+from whence.langs.python.record.frame_values import is_borrowed, variable
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.summaries import Summary
 from whence.langs.python.trace import format as f
@@ -372,7 +373,9 @@ class PureBackend:
             parent.skipped += code.description.counted
             return Activation(id(frame), parent, None, code)
         inputs = self._inputs(frame, code)
-        call = self._stream.begin(code, parent, site, inputs, frame.f_globals)
+        call = self._stream.begin(
+            code, parent, site, inputs, frame.f_globals, partial(is_borrowed, frame)
+        )
         return Activation(id(frame), call or parent, call, code)
 
     def _unwind_to_caller(self, thread: _Thread, frame: FrameType) -> int:

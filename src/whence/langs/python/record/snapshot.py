@@ -67,6 +67,8 @@ _HEAP_TYPE, _IS_STRING, _IS_DICT, _IS_EXCEPTION, _IS_CLASS = (
 )
 _MANAGED_DICT = 1 << 4
 _WORD = 8
+_OF_TEMPLATES = "string.templatelib"
+"""The module of `t"…"` (3.14), whose two classes in C hold nothing but what they name."""
 
 _Parts = Callable[[Any, int], list[Any]]
 
@@ -452,7 +454,9 @@ def own_slots(kind: type) -> list[MemberDescriptorType]:
     if kind is defaultdict:
         return [namespace["default_factory"]]
     if not _flags_of(kind) & _HEAP_TYPE:
-        return []
+        if _module_of(kind) != _OF_TEMPLATES:
+            return []
+        return [each for each in namespace.values() if type(each) is MemberDescriptorType]
     if "__slots__" not in namespace:
         return []
     members = {

@@ -343,6 +343,8 @@ class RecipeReader(Decoder[Recipe]):
             return _cut(named.full, label), place
         if name == _OBJECT:
             return Unknown("an object that is known only by being that one", label), place
+        if content is None and named.flags & f.C_TYPE:
+            return Unknown(f"a {named.full}, which is not made of its attributes", label), place
         if content is None:
             return Instance(name, state, label), place
         if kind == f.SUBCLASS and named.flags & f.C_TYPE:

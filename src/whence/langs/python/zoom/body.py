@@ -14,8 +14,10 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 MODULE = "<module>"
 _LOCALS = "<locals>"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+TEXTS: tuple[type, ...] = (ast.JoinedStr, *filter(None, [getattr(ast, "TemplateStr", None)]))
+"""`f"…"`, and from 3.14 on `t"…"`."""
 _UNSEEN = (
-    *_SCOPES, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr,
+    *_SCOPES, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS,
 )  # fmt: skip
 """What is one value for its statement: what happens inside of it is not told."""
 
@@ -158,11 +160,10 @@ def is_told(node: ast.expr) -> bool:
         return not is_super
     if isinstance(node, ast.UnaryOp):
         return not isinstance(node.operand, ast.Constant)
-    return isinstance(
-        node,
-        ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.NamedExpr | ast.Await | ast.ListComp
-        | ast.SetComp | ast.DictComp | ast.JoinedStr | ast.YieldFrom,
-    )  # fmt: skip
+    return isinstance(node, (
+        ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.NamedExpr, ast.Await, ast.ListComp,
+        ast.SetComp, ast.DictComp, ast.YieldFrom, *TEXTS,
+    ))  # fmt: skip
 
 
 def find_body(text: str, first_line: int, qualname: str) -> Body:

@@ -15,7 +15,8 @@ import copy
 from types import CodeType
 from typing import Any
 
-from whence.langs.python.zoom.body import Body, FunctionNode, find_owner, is_told
+from whence.langs.python.unwarned import compiled, parsed
+from whence.langs.python.zoom.body import TEXTS, Body, FunctionNode, find_owner, is_told
 
 ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAISED, LEFT = (
     f"@zoom.{name}"
@@ -30,7 +31,7 @@ _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 def instrumented(source: str | bytes, file: str, first_line: int, qualname: str) -> CodeType:
     """The code of a module in which one function can tell what it does."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     owner = find_owner(tree, first_line, qualname)
     plain = copy.deepcopy(owner)
     body = Body(owner, "")
@@ -41,7 +42,7 @@ def instrumented(source: str | bytes, file: str, first_line: int, qualname: str)
         owner.body.insert(first, ast.Expr(_call(ENTER)))
     else:
         _make_dual(owner, plain, telling)
-    return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+    return compiled(ast.fix_missing_locations(tree), file)
 
 
 def _make_dual(owner: FunctionNode, plain: Any, telling: _Telling) -> None:
@@ -215,9 +216,8 @@ class _Parts(ast.NodeTransformer):
             node.keywords = [self.visit(each) for each in node.keywords]
         elif not isinstance(
             node,
-            ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-            | ast.JoinedStr,
-        ):  # fmt: skip
+            (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS),
+        ):
             self.generic_visit(node)
         if number is None or not (isinstance(node, ast.expr) and is_told(node)):
             return node

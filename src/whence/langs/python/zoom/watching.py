@@ -124,8 +124,9 @@ class Watch:
     def compiled(self, source: bytes | str, file: str) -> CodeType:
         """The code of a module; if it is the one, with the function rewritten."""
         wish = self._wish
+        usual = compile(source, file, "exec", dont_inherit=True)  # warns of what is doubtful
         if file != wish.file:
-            return compile(source, file, "exec", dont_inherit=True)
+            return usual
         code: CodeType = self._aside(instrumented)(source, file, wish.first_line, wish.name)
         return code
 

@@ -455,6 +455,45 @@ number(1); data = [0]; hides(data)
     assert "not known" in effect[1]
 
 
+def test_what_a_caller_holds_is_compared_though_its_name_might_be_bound_anew(run: Run) -> None:
+    body = run("""
+def add(xs, again=False):
+    xs.append(1)
+    if again:
+        xs = []
+def caller():
+    data = [0]
+    add(data)
+    return data
+caller()
+""")
+    assert body.find("add").effects == {"xs[1]": ("nothing", "1")}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="templates are new in 3.14")
+def test_templates_are_told_with_all_that_they_hold(run: Run) -> None:
+    body = run("""
+def make(x): return t"a{x + 1!r:>4}"
+make(1)
+""")
+    assert body.find("make").outcome == (
+        "→ Template(strings=('a', ''), interpolations=(Interpolation(value=2, "
+        "expression='x + 1', conversion='r', format_spec='>4'),))"
+    )
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="up to 3.13 annotations do not wait")
+def test_annotations_that_are_asked_for_are_no_calls_but_what_they_call_is(run: Run) -> None:
+    body = run("""
+def kind(): return int
+def f(x: kind()): pass
+def asks(): return f.__annotations__
+asks()
+""")
+    assert body.names() == ["asks"]
+    assert body.find("asks").names() == ["kind"]
+
+
 def test_the_same_object_is_told_as_such(run: Run) -> None:
     body = run("""
 def same(a, b): return a

@@ -39,7 +39,7 @@ def test_where_there_is_a_compiler_the_parts_in_c_are_built(module: str) -> None
     [
         ("#define Py_GIL_DISABLED 1", "free-threaded builds of Python are not supported"),
         (
-            "#undef PY_VERSION_HEX\n#define PY_VERSION_HEX 0x030E00F0",
+            "#undef PY_VERSION_HEX\n#define PY_VERSION_HEX 0x030F00F0",
             "version of Python is not known",
         ),
     ],

@@ -134,6 +134,13 @@ def test_scopes_of_type_parameters_are_no_calls_of_their_own() -> None:
     assert not described("def f[T](x: T): return x", "f").transparent
 
 
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="up to 3.13 annotations do not wait")
+def test_what_the_compiler_puts_off_is_no_call_of_its_own() -> None:
+    assert described("def f(x: int): return x", "__annotate__").transparent
+    assert described("type A = list[int]", "A").transparent
+    assert not described("def __annotate__(format, /): return {}", "__annotate__").transparent
+
+
 def owns(file: str, namespace: dict[str, Any] | None = None, **rules: tuple[str, ...]) -> bool:
     code = inner(compiled("def f(): pass", file), "f")
     user_code = UserCode(UserCodeRules(**rules), directory="/home/me")

@@ -308,6 +308,29 @@ def test_a_run_with_tags_that_leaves_its_journal_is_not_believed(tmp_path: Path)
     assert "it asked for time.time(), recorded was time.sleep" in unknown
 
 
+DOUBTFUL = """
+import warnings
+seen = []
+def noted(*given, **named): seen.append(given[0])
+warnings.showwarning = noted
+warnings.simplefilter("always")
+import other
+def main(): return [len(seen), other.f("x")]
+main()
+"""
+"""The compiler warns of `other`, and calls the program for that."""
+
+
+@pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
+def test_of_doubtful_code_a_program_is_warned_once_however_it_is_run_again(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text("def f(x):\n    return '\\d' + x\n")
+    run = Recorded(tmp_path, DOUBTFUL, "--journal")
+    assert len(run.nodes("noted")) == 1
+    [main], [f] = run.nodes("main"), run.nodes("f")
+    assert run.origin(main, "result[1]").node == f
+    assert len(run.provenance.zoom(f).columns)
+
+
 def test_code_that_the_program_makes_of_a_text_is_looked_through(tmp_path: Path) -> None:
     run = Recorded(tmp_path, """
         TEXT = '''

@@ -142,16 +142,47 @@ print(drive(awaited(3)), seen)
 """
 
 
+NEW = """
+seen: list[Later] = []
+def rendered(t):
+    return "".join(p if isinstance(p, str) else format(p.value, p.format_spec) for p in t)
+def new(n):
+    type Number = int | Later
+    width: Later = n + 2
+    def inner[T = int](x: T) -> Later: return x
+    t = t"{n:>{width}} {(m := n * 2)!r}" t"{rendered(t'{n}')} {[x for x in range(n)]}"
+    try:
+        seen.append(int(t.strings[1]))
+    except ValueError, KeyError:
+        seen.append(m)
+    return rendered(t), t.values[1], inner(n), Number.__name__
+print(new(3), f"{seen}", rendered(t"{new(4)[0]}"))
+class Later: pass
+print(__annotate__(1))
+"""
+"""What is new in 3.14."""
+
+
 @pytest.mark.parametrize("name", ["kinds", "final", "stepped", "awaited", "<module>"])
 def test_every_kind_of_statement_does_what_it_does_and_tells_of_it(name: str) -> None:
-    usual = _run(compile(EVERY_KIND, "buggy.py", "exec"))
+    _does_the_same(EVERY_KIND, name)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="it takes Python 3.14")
+@pytest.mark.parametrize("name", ["rendered", "new", "<module>"])
+def test_what_is_new_does_what_it_does_and_tells_of_it(name: str) -> None:
+    _does_the_same(NEW, name)
+
+
+def _does_the_same(source: str, name: str) -> None:
+    usual = _run(compile(source, "buggy.py", "exec", dont_inherit=True))
     assert not usual[1], usual
-    nodes = [node for each, node in functions(ast.parse(EVERY_KIND)) if each == name]
+    nodes = [node for each, node in functions(ast.parse(source)) if each == name]
     first = beginning(nodes[0]) if nodes else 0
-    with _watched(EVERY_KIND, first, name) as found:
-        assert _run(instrumented(EVERY_KIND, "buggy.py", first, name)) == usual
-    [told] = found
-    _check(EVERY_KIND, first, name, told)
+    with _watched(source, first, name) as found:
+        assert _run(instrumented(source, "buggy.py", first, name)) == usual
+    told, *_ = found
+    _check(source, first, name, told)
 
 
 def _run(code: Any) -> tuple[str, str]:

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 from whence.langs.python.layouts import layout, own_names
 from whence.langs.python.oracles.worker.exchange import Exchange
+from whence.langs.python.template_types import TEMPLATES
 
 _CODE = (types.FunctionType, types.ModuleType, type, staticmethod, classmethod, property)
 
@@ -313,8 +314,11 @@ def _reducing(kind: Any) -> Teller:
     return told
 
 
+_NUMBERS = (int, float, complex, type)
+
+
 def _iterators() -> dict[type, Teller]:
-    """Iterators of C, all of which tell what they hold and how far they are (up to 3.13)."""
+    """Iterators of C that tell what they hold and how far they are: up to 3.13 all of them."""
     kinds: list[Any] = [
         map, filter, zip, enumerate, reversed, type(iter([])), type(iter(())), type(iter("")),
         type(iter("\xff")), type(iter(b"")), type(iter(bytearray())), type(iter(range(0))),
@@ -323,7 +327,14 @@ def _iterators() -> dict[type, Teller]:
         type(iter(collections.deque())), type(reversed(collections.deque())), range,
     ]  # fmt: skip
     kinds += [each for each in vars(itertools).values() if isinstance(each, type)]
-    return {kind: _reducing(kind) for kind in kinds if "__reduce__" in vars(kind)}
+    telling = {kind: _reducing(kind) for kind in kinds if "__reduce__" in vars(kind)}
+    return {itertools.count: _counting, **telling}
+
+
+def _counting(value: Any) -> Content:
+    if any(type(each) not in _NUMBERS for each in gc.get_referents(value)):
+        return _of_c(value)  # a number of the program would be asked for its text
+    return Content(f"count {value!r}")
 
 
 def _written() -> dict[type, Teller]:
@@ -362,7 +373,7 @@ _TELLERS: dict[type, Teller] = {
     types.ClassMethodDescriptorType: _named,
     functools.partial: _referring, types.MappingProxyType: _referring,
     types.SimpleNamespace: _referring, slice: _referring, property: _referring,
-    staticmethod: _referring, classmethod: _referring,
+    staticmethod: _referring, classmethod: _referring, **dict.fromkeys(TEMPLATES, _referring),
     type({}.keys()): _referring, type({}.values()): _referring, type({}.items()): _referring,
     functools._lru_cache_wrapper: _cached, types.CellType: _cell, weakref.ref: _weak,
     re.Match: _match, io.StringIO: _stream, io.BytesIO: _stream,

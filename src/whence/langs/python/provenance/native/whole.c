@@ -196,7 +196,7 @@ static bool find_builtins(void)
 
 PyMODINIT_FUNC PyInit__tagging(void)
 {
-    if (PY_VERSION_HEX >= 0x030E0000) { /* never tried there: the functions in Python do it all */
+    if (PY_VERSION_HEX >= 0x030F0000) { /* never tried there: the functions in Python do it all */
         PyErr_SetString(PyExc_ImportError, "not for this version of Python");
         return NULL;
     }

@@ -63,6 +63,7 @@ _NOT_KEPT = {
     "_gdbm": "dbm",
 }
 """Modules in C that reach the world by ways of their own."""
+_ANOTHER_INTERPRETER = "cpython.PyInterpreterState_New"
 
 
 def _compile_again(since: int) -> None:
@@ -182,12 +183,17 @@ class JournalPlayer:
             raise PermissionError(13, "Permission denied")  # compiled code is not written again
         if event == "sqlite3.connect" and given and given[0] in (":memory:", "", b":memory:"):
             return
+        if event == _ANOTHER_INTERPRETER:
+            self._lacks("other interpreters")
         self._stop({"escaped": event, "asked": f"{event}({', '.join(map(_shown, given))})"})
 
     def _imported(self, module: str) -> None:
         what = _NOT_KEPT.get(module)
         if what is not None:
-            self._stop({"missing": f"it uses {what}, of which a journal keeps nothing"})
+            self._lacks(what)
+
+    def _lacks(self, what: str) -> NoReturn:
+        self._stop({"missing": f"it uses {what}, of which a journal keeps nothing"})
 
     def _stop(self, report: Mapping[str, Any]) -> NoReturn:
         _passages.inside(True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import random  # in both runs, before the program may: it seeds itself when it is first imported
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -144,12 +145,10 @@ def flags_of(mode: Any) -> int:
 
 
 def start_random(note: Callable[[int], None], number: Callable[[], int]) -> None:
-    """The generator that `random` has may be older than the journal: it starts anew."""
-    random: Any = sys.modules.get("random")
-    if random is not None:
-        seed = number()
-        note(seed)
-        random._inst.seed(seed)
+    """The generator that `random` has is older than the journal: it starts anew."""
+    seed = number()
+    note(seed)
+    random._inst.seed(seed)
 
 
 def _file_type() -> Any:

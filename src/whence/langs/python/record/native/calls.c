@@ -65,7 +65,7 @@ static bool call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, c
                 continue;
             }
         }
-        done = done && encode_input(thread, page, value, input, i, first_watch, bound, &encoding);
+        done = done && encode_input(thread, page, frame, input, i, first_watch, bound, &encoding);
         if (unlikely(!done || recorder.tables.length > 0)) {
             page->length = before;
             thread->watch_count = first_watch;
@@ -231,7 +231,7 @@ static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
     at = number_at(at, code->number);
     at = number_at(at, frame_place(top->frame));
     for (uint32_t i = 0; i < inputs; i++) {
-        PyObject *value = frame->localsplus[code->inputs[i].slot];
+        PyObject *value = frame_slot(frame, code->inputs[i].slot);
         uint8_t *end = value != NULL ? atom_at(at, value, bound) : NULL;
         if (unlikely(end == NULL || end - at >= DEDUPED)) {
             code->missed++;

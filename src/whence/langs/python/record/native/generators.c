@@ -80,10 +80,16 @@ static bool may_come_back(PyObject *self)
            !((PyAsyncGenObject *)self)->ag_closed;
 }
 
+/* The types are those of all interpreters of the process, some of which may hold a GIL of their own. */
+static bool is_of_recorded_interpreter(void)
+{
+    return recorder.on && PyInterpreterState_Get() == PyInterpreterState_Main();
+}
+
 static void generator_dealloc(PyObject *self)
 {
     Frame *frame = generator_frame(self);
-    Generator *generator = recorder.on ? map_get(&generators, frame) : NULL;
+    Generator *generator = is_of_recorded_interpreter() ? map_get(&generators, frame) : NULL;
     uint64_t serial = generator != NULL ? generator->serial : 0;
     bool ends = !may_come_back(self);
     int kind = PyGen_CheckExact(self) ? 0 : PyCoro_CheckExact(self) ? 1 : 2;
@@ -143,14 +149,16 @@ static bool makes_generators(PyObject *code)
                                      (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
 }
 
+enum { ENTERED = 8 }; /* how much an entry into the interpreter's loop counts for, at most */
+
 static PyObject *watched_vectorcall(PyObject *function, PyObject *const *arguments, size_t count,
                                     PyObject *names)
 {
     PyThreadState *tstate = PyThreadState_Get();
     /* The interpreter's loop is entered once more than without us: it must not count. */
-    tstate->c_recursion_remaining += 8;
+    lend_c_recursion(tstate, ENTERED);
     PyObject *result = usual_vectorcall(function, arguments, count, names);
-    tstate->c_recursion_remaining -= 8;
+    lend_c_recursion(tstate, -ENTERED);
     if (result != NULL && recorder.on && is_generator(result)) {
         Thread *thread = this_thread();
         Frame *frame = generator_frame(result);

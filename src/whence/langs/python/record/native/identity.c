@@ -9,14 +9,15 @@
  * While whence's own code runs, numbers come from a range of their own (`aside`): how often that
  * happens depends on what is recorded, and must not show in the program.
  *
- * All state is guarded by the GIL. Once installed it stays: an object's hash must not change. */
+ * All state is guarded by the GIL of the main interpreter: objects of others, which may have one of
+ * their own, hash by address. Once installed it stays: an object's hash must not change. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#if PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
+#if PY_VERSION_HEX < 0x030F0000 && !defined(Py_GIL_DISABLED)
 
 typedef struct {
     uintptr_t object; /* 0: never used, 1: given back */
@@ -36,6 +37,18 @@ static uint64_t next_number = 1, next_aside = ASIDE_RANGE;
 static bool is_aside, is_installed;
 static hashfunc by_address;
 static PyMemAllocatorEx allocator;
+
+#if PY_VERSION_HEX >= 0x030D0000
+#define RUNNING PyThreadState_GetUnchecked
+#else
+#define RUNNING _PyThreadState_UncheckedGet
+#endif
+
+static bool is_of_main_interpreter(void)
+{
+    PyThreadState *tstate = RUNNING();
+    return tstate == NULL || PyThreadState_GetInterpreter(tstate) == PyInterpreterState_Main();
+}
 
 static size_t mixed(uintptr_t address)
 {
@@ -109,7 +122,7 @@ static bool know(uintptr_t object, uint64_t number)
 static void forget(uintptr_t object)
 {
     uint8_t *count = filter_of(object);
-    if (*count == 0) {
+    if (*count == 0 || !is_of_main_interpreter()) {
         return;
     }
     Entry *entry = entry_of(object);
@@ -123,6 +136,9 @@ static void forget(uintptr_t object)
 static Py_hash_t by_number(PyObject *object)
 {
     uintptr_t address = (uintptr_t)object;
+    if (!is_of_main_interpreter()) {
+        return by_address(object);
+    }
     Entry *entry = *filter_of(address) != 0 ? entry_of(address) : NULL;
     uint64_t number;
     if (entry != NULL) {

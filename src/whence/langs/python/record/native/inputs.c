@@ -52,12 +52,18 @@ static bool ends_room(Thread *thread, size_t count)
     return true;
 }
 
+static inline bool is_borrowed(const Frame *frame, const Input *input)
+{
+    return input->kind == INPUT_PLAIN && slot_is_borrowed(frame, input->slot);
+}
+
 /* Encodes an input that is more than a byte, and watches it if it has identity or can change. In
  * the page itself it is refused (false, with recording going on) if code would have to run. */
-static bool encode_input(Thread *thread, Buffer *out, PyObject *value, const Input *input,
+static bool encode_input(Thread *thread, Buffer *out, const Frame *frame, const Input *input,
                          uint32_t index, size_t first_watch, const Bound *bound,
                          InputEncoding *encoding)
 {
+    PyObject *value = input_value(frame, input);
     bool container = is_container(value);
     const Watch *same = container ? same_input(thread, first_watch, value) : NULL;
     size_t start = out->length;
@@ -70,7 +76,7 @@ static bool encode_input(Thread *thread, Buffer *out, PyObject *value, const Inp
     }
     Snapshot snapshot;
     /* Asked now: meanwhile another thread may rebind a closure's variable, and free its object. */
-    bool sole = value != NULL && Py_REFCNT(value) == 1;
+    bool sole = value != NULL && Py_REFCNT(value) == 1 && !is_borrowed(frame, input);
     snapshot.held_count = 0;
     snapshot.foreign_opaque = false;
     snapshot.in_place = out == &recorder.page;
@@ -120,7 +126,7 @@ static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *c
             put_byte(&thread->scratch, byte);
             thread->ends[i] = (InputEncoding){.end = thread->scratch.length};
         }
-        else if (!encode_input(thread, &thread->scratch, value, input, i, first_watch, bound,
+        else if (!encode_input(thread, &thread->scratch, frame, input, i, first_watch, bound,
                                &thread->ends[i])) {
             return false;
         }

@@ -10,7 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <patchlevel.h>
 
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030F0000
 #define WHENCE_UNSUPPORTED "this version of Python is not known to it"
 #endif
 
@@ -34,14 +34,19 @@
 #include "internal/pycore_dict.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
+#if PY_VERSION_HEX >= 0x030E0000
+#include "internal/pycore_interpframe.h"
+#endif
 #include "internal/pycore_long.h"
 #include "internal/pycore_object.h"
 #include "internal/pycore_pystate.h"
 #include <opcode.h>
 #pragma GCC diagnostic pop
+#include "garbage.h"
 
 #define PYTHON_312 (PY_VERSION_HEX >= 0x030C0000)
 #define PYTHON_313 (PY_VERSION_HEX >= 0x030D0000)
+#define PYTHON_314 (PY_VERSION_HEX >= 0x030E0000)
 
 typedef struct _PyInterpreterFrame Frame;
 
@@ -52,7 +57,9 @@ static inline bool unlikely(bool condition) { return __builtin_expect(condition,
 
 static inline PyCodeObject *frame_code(const Frame *frame)
 {
-#if PYTHON_313
+#if PYTHON_314
+    return (PyCodeObject *)PyStackRef_AsPyObjectBorrow(frame->f_executable);
+#elif PYTHON_313
     return (PyCodeObject *)frame->f_executable;
 #else
     return frame->f_code;
@@ -115,14 +122,73 @@ static inline void frame_begins_again(const BegunFrame *begun)
 /* The function whose call it is. */
 static inline PyObject *frame_function(const Frame *frame)
 {
-#if PYTHON_312
+#if PYTHON_314
+    return PyStackRef_AsPyObjectBorrow(frame->f_funcobj);
+#elif PYTHON_312
     return frame->f_funcobj;
 #else
     return (PyObject *)frame->f_func;
 #endif
 }
 
+/* What stands in the slot of a variable: its value, a cell that has it, or NULL. */
+static inline PyObject *frame_slot(const Frame *frame, int slot)
+{
+#if PYTHON_314
+    return PyStackRef_AsPyObjectBorrow(frame->localsplus[slot]);
+#else
+    return frame->localsplus[slot];
+#endif
+}
+
+/* Whether the value in a slot is borrowed from the frame's caller, which keeps it for as long and is
+ * the one who counts as holding it (3.14). */
+static inline bool slot_is_borrowed(const Frame *frame, int slot)
+{
+#if PYTHON_314
+    return !PyStackRef_RefcountOnObject(frame->localsplus[slot]);
+#else
+    (void)frame;
+    (void)slot;
+    return false;
+#endif
+}
+
+static inline ptrdiff_t frame_stack_depth(const Frame *frame)
+{
+#if PYTHON_314
+    return frame->stackpointer - frame->localsplus - frame_code(frame)->co_nlocalsplus;
+#else
+    return frame->stacktop - frame_code(frame)->co_nlocalsplus;
+#endif
+}
+
+/* A value on the stack of a frame, 1 is the topmost one; NULL if there are not as many. */
+static inline PyObject *frame_stacked(const Frame *frame, int from_top)
+{
+    if (frame_stack_depth(frame) < from_top) {
+        return NULL;
+    }
+#if PYTHON_314
+    _PyStackRef found = frame->stackpointer[-from_top];
+    return PyStackRef_IsNullOrInt(found) ? NULL : PyStackRef_AsPyObjectBorrow(found);
+#else
+    return frame->localsplus[frame->stacktop - from_top];
+#endif
+}
+
 #if PYTHON_312
+/* From 3.14 on a constant is put on the stack first. */
+static inline bool returns_constant(uint8_t operation)
+{
+#if PYTHON_314
+    (void)operation;
+    return false;
+#else
+    return operation == RETURN_CONST;
+#endif
+}
+
 /* A unit of the code that returns what is on the stack; or else one that returns a constant, this one
  * if there is one; or -1. */
 static inline Py_ssize_t returning_unit(PyCodeObject *code, PyObject *value, bool *from_stack,
@@ -139,7 +205,7 @@ static inline Py_ssize_t returning_unit(PyCodeObject *code, PyObject *value, boo
             found = at / 2;
             *from_stack = true;
         }
-        else if (units[at] == RETURN_CONST && !is_extended && !is_this) {
+        else if (returns_constant(units[at]) && !is_extended && !is_this) {
             found = at / 2;
             *constant = units[at + 1];
             is_this = PyTuple_GET_ITEM(code->co_consts, *constant) == value;
@@ -177,7 +243,11 @@ static inline void frame_gives(Frame *frame, PyObject *value)
         return;
     }
     if (from_stack) {
+#if PYTHON_314
+        *frame->stackpointer++ = PyStackRef_FromPyObjectNew(value);
+#else
         frame->localsplus[frame->stacktop++] = Py_NewRef(value);
+#endif
     }
     else if (PyTuple_GET_ITEM(code->co_consts, constant) != value) {
         exchanged.place = &PyTuple_GET_ITEM(code->co_consts, constant);
@@ -233,7 +303,7 @@ static inline uint64_t raised_place(const Frame *frame, PyObject *traceback)
  */
 static inline PyObject *shared_variable(const Frame *frame, int slot, bool is_free)
 {
-    PyObject *value = frame->localsplus[slot];
+    PyObject *value = frame_slot(frame, slot);
 #if !PYTHON_312
     const PyCodeObject *code = frame->f_code;
     if (frame->prev_instr < _PyCode_CODE(code)) {
@@ -251,7 +321,7 @@ static inline PyObject *shared_variable(const Frame *frame, int slot, bool is_fr
 
 static inline Frame *generator_frame(PyObject *generator)
 {
-    return (Frame *)((PyGenObject *)generator)->gi_iframe;
+    return (Frame *)&((PyGenObject *)generator)->gi_iframe;
 }
 
 static inline PyGenObject *frame_generator(Frame *frame)
@@ -313,22 +383,24 @@ static inline int resumed_after(const Frame *frame, int further)
  * it does; NULL if it yields by itself. */
 static inline PyObject *waits_for_when_yielding(Frame *frame)
 {
-#if PYTHON_313
+#if PYTHON_314 /* it has not yielded yet: the value is still on the stack, above the other one */
+    bool waits = resumed_after(frame, 1) >= 2;
+    int from_top = 2;
+#elif PYTHON_313
     bool waits = owned_by_generator(frame) &&
                  frame_generator(frame)->gi_frame_state == FRAME_SUSPENDED_YIELD_FROM;
+    int from_top = 1;
 #else
     bool waits = resumed_after(frame, 1) >= 2;
+    int from_top = 1;
 #endif
-    waits = waits && frame->stacktop > frame_code(frame)->co_nlocalsplus;
-    return waits ? frame->localsplus[frame->stacktop - 1] : NULL;
+    return waits ? frame_stacked(frame, from_top) : NULL;
 }
 
 /* The same for one that goes on: below what it goes on with, which is for the other one. */
 static inline PyObject *waits_for_when_resumed(const Frame *frame)
 {
-    bool waits =
-        resumed_after(frame, 0) >= 2 && frame->stacktop > frame_code(frame)->co_nlocalsplus + 1;
-    return waits ? frame->localsplus[frame->stacktop - 2] : NULL;
+    return resumed_after(frame, 0) >= 2 ? frame_stacked(frame, 2) : NULL;
 }
 
 /* What a generator goes on with, while the interpreter tells that it does: it stands at the RESUME
@@ -337,8 +409,7 @@ static inline PyObject *waits_for_when_resumed(const Frame *frame)
 static inline PyObject *sent_value(const Frame *frame)
 {
     int after = resumed_after(frame, 0);
-    bool is_sent = (after == 1 || after == 2) && frame->stacktop > frame_code(frame)->co_nlocalsplus;
-    return is_sent ? frame->localsplus[frame->stacktop - 1] : NULL;
+    return after == 1 || after == 2 ? frame_stacked(frame, 1) : NULL;
 }
 
 #if !PYTHON_312
@@ -356,13 +427,13 @@ static inline bool is_thrown_into(const Frame *frame)
 /* Whether the program lets garbage be collected by itself. */
 static inline bool collector_is_on(const PyThreadState *tstate)
 {
-    return tstate->interp->gc.enabled && tstate->interp->gc.generations[0].threshold != 0;
+    return tstate->interp->gc.enabled && youngest_generation(&tstate->interp->gc)->threshold != 0;
 }
 
 /* How many objects were made since the last collection: by it the next one comes. */
 static inline int *young_objects(PyThreadState *tstate)
 {
-    return &tstate->interp->gc.generations[0].count;
+    return &youngest_generation(&tstate->interp->gc)->count;
 }
 
 /* ---- exceptions ---- */
@@ -377,12 +448,23 @@ static inline PyObject *unmade_class(PyObject *type, PyObject *value)
 
 /* ---- recursion ---- */
 
+/* From 3.14 on it is the C stack itself that has a limit: nobody can lend of that. */
+static inline void lend_c_recursion(PyThreadState *tstate, int frames)
+{
+#if PYTHON_312 && !PYTHON_314
+    tstate->c_recursion_remaining += frames;
+#else
+    (void)tstate;
+    (void)frames;
+#endif
+}
+
 /* Lets the thread go deeper by this many frames, whatever the limit: whence's own do not count. */
 static inline void lend_recursion(PyThreadState *tstate, int frames)
 {
 #if PYTHON_312
     tstate->py_recursion_remaining += frames;
-    tstate->c_recursion_remaining += frames;
+    lend_c_recursion(tstate, frames);
 #else
     tstate->recursion_remaining += frames;
 #endif

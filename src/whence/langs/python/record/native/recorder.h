@@ -337,7 +337,7 @@ static inline CodeEntry *code_entry(PyCodeObject *code, PyObject *namespace, Thr
 static inline PyObject *input_value(const Frame *frame, const Input *input)
 {
     return likely(input->kind == INPUT_PLAIN)
-               ? frame->localsplus[input->slot]
+               ? frame_slot(frame, input->slot)
                : shared_variable(frame, input->slot, input->kind == INPUT_FREE);
 }
 

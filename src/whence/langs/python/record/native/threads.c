@@ -111,7 +111,8 @@ static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_U
         page_flush(); /* this process is about to become another program */
         tail_close();
     }
-    if (unlikely(recorder.on && strncmp(event, "_thread.start_", 14) == 0)) {
+    if (unlikely(recorder.on && strncmp(event, "_thread.start_", 14) == 0) &&
+        passage_is_watched()) {
         thread_starts();
     }
     return 0;

@@ -50,11 +50,19 @@ static uint8_t builtin_of(PyTypeObject *type)
     return 0;
 }
 
-/* Slots, and the one thing that a class in C adds to a builtin and that everybody uses. */
+/* Whether it is that of `t"..."`, or of what that holds besides texts (3.14). */
+static bool is_template(PyTypeObject *type)
+{
+    static const char module[] = "string.templatelib.";
+    return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+           strncmp(type->tp_name, module, sizeof module - 1) == 0;
+}
+
+/* Slots, and what the few classes in C hold that everybody uses. */
 static bool is_slot(PyTypeObject *type, const PyMemberDef *member)
 {
     if (member->type == T_OBJECT_EX) {
-        return type->tp_flags & Py_TPFLAGS_HEAPTYPE;
+        return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) || is_template(type);
     }
     return member->type == T_OBJECT && strcmp(type->tp_name, "collections.defaultdict") == 0;
 }

@@ -8,6 +8,7 @@ import functools
 import itertools
 import random
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +97,8 @@ PAIRS: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
     "partials": (lambda: functools.partial(int, "1"), lambda: functools.partial(int, "2")),
     "classes": (lambda: Point, lambda: Slotted),
 }
+if sys.version_info >= (3, 14):
+    PAIRS["templates"] = (lambda: eval('t"a{[1]}"'), lambda: eval('t"a{[2]}"'))
 
 
 @pytest.mark.parametrize("name", PAIRS)

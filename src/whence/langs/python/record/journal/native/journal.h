@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <structmember.h>
 
+#include "../../native/garbage.h"
+
 typedef struct {
     uint8_t *bytes;
     size_t length, capacity;

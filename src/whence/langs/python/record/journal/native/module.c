@@ -9,7 +9,7 @@ static void collector_from_start(void)
 {
     struct _gc_runtime_state *collector = &PyInterpreterState_Get()->gc;
     for (int i = 0; i < NUM_GENERATIONS; i++) {
-        collector->generations[i].count = 0;
+        youngest_generation(collector)[i].count = 0;
     }
     collector->long_lived_total = ALIVE_AT_START;
     collector->long_lived_pending = 0;

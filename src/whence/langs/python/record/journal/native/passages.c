@@ -15,7 +15,7 @@
 PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t count)
 {
     PyThreadState *thread = PyThreadState_Get();
-    int *young = &PyInterpreterState_Get()->gc.generations[0].count;
+    int *young = &youngest_generation(&PyInterpreterState_Get()->gc)->count;
     int before = *young;
     int collects = PyGC_Disable();
     PyThreadState_EnterTracing(thread);
