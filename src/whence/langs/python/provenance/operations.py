@@ -307,10 +307,10 @@ def _shape_of(thing: Any) -> Tag:
     shadow = RUN.shadows.get(id(thing))
     shape: Tag = None
     if shadow is not None:
-        shape = (WHOLE, 0, None, 0, RUN.time, shadow.address, shadow.shape)
+        shape = (WHOLE, 0, None, RUN.time, shadow.address, shadow.shape)
     elif type(thing) in _SIZED:
         RUN.kept[id(thing)] = thing
-        shape = (WHOLE, 0, None, 0, RUN.time, id(thing), None)
+        shape = (WHOLE, 0, None, RUN.time, id(thing), None)
     run = RUN.run_of(thing)
     if run is not None and (run.dropped or run.position):
         return (OP, 0, RUN.root.control, run.position, *run.dropped)

@@ -435,10 +435,10 @@ def whole(shadow: Shadow) -> Tag:
     """The tag of having read all that an object holds, now."""
     tags = tuple(each for each in shadow.tags() if each is not None)
     read, now = shadow.read, RUN.time
-    if read is None or not _same(tags, read[6:]):
-        shadow.read = shadow.again = (WHOLE, 0, None, 0, now, shadow.address, *tags)
-    elif shadow.again[4] != now:
-        shadow.again = (WHOLE, 0, None, 0, now, shadow.address, read)
+    if read is None or not _same(tags, read[5:]):
+        shadow.read = shadow.again = (WHOLE, 0, None, now, shadow.address, *tags)
+    elif shadow.again[3] != now:
+        shadow.again = (WHOLE, 0, None, now, shadow.address, read)
     return shadow.again
 
 
@@ -477,7 +477,7 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
             known = RUN.hiding.get(id(type(value)))  # plain values are not in it
             if known is not None and known[2]:
                 RUN.kept[id(value)] = value
-                found.append((WHOLE, 0, None, 0, RUN.time, id(value)))
+                found.append((WHOLE, 0, None, RUN.time, id(value)))
 
 
 def space_of(thing: Any) -> Shadow | None:

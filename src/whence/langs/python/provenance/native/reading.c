@@ -67,7 +67,7 @@ typedef struct {
     bool same;
 } Walk;
 
-enum { WHOLE_HEAD = 6 };
+enum { WHOLE_HEAD = 5 };
 
 static inline void walk_tag(Walk *walk, PyObject *tag)
 {
@@ -120,10 +120,9 @@ static PyObject *read_anew(PyObject *shadow, Py_ssize_t count)
     }
     Walk walk = {.made = rest};
     walk_tags(&walk, shadow);
-    rest[0] = zero;
-    rest[1] = now();
-    rest[2] = SLOT(shadow, Shadow_address);
-    made = tag_with(WHOLE, zero, Py_None, rest, 3 + count);
+    rest[0] = now();
+    rest[1] = SLOT(shadow, Shadow_address);
+    made = tag_with(WHOLE, zero, Py_None, rest, 2 + count);
     if (rest != few) {
         PyMem_Free(rest);
     }
@@ -143,12 +142,11 @@ static PyObject *whole_of(PyObject *shadow)
     if (walk.known == NULL || !walk.same || WHOLE_HEAD + walk.count != fields_of(read)) {
         return read_anew(shadow, walk.count);
     }
-    PyObject *again = SLOT(shadow, Shadow_again), *then = field(again, 4);
+    PyObject *again = SLOT(shadow, Shadow_again), *then = field(again, 3);
     if (then == now() || PyLong_AsLongLong(then) == PyLong_AsLongLong(now())) {
         return again;
     }
-    PyObject *made = TAG_WITH(WHOLE, zero, Py_None, field(read, 3), now(),
-                              SLOT(shadow, Shadow_address), read);
+    PyObject *made = TAG_WITH(WHOLE, zero, Py_None, now(), SLOT(shadow, Shadow_address), read);
     if (made != NULL) {
         put_new(&SLOT(shadow, Shadow_again), made);
     }
@@ -265,7 +263,7 @@ static bool collect_space(PyObject *value, PyObject *found, Seen *seen, int dept
         return hiding >= 0 && !PyErr_Occurred();
     }
     PyObject *address = keep_alive(value) ? PyLong_FromVoidPtr(value) : NULL;
-    PyObject *tag = address ? TAG_WITH(WHOLE, zero, Py_None, zero, now(), address) : NULL;
+    PyObject *tag = address ? TAG_WITH(WHOLE, zero, Py_None, now(), address) : NULL;
     bool good = tag != NULL && PyList_Append(found, tag) == 0;
     Py_XDECREF(address);
     Py_XDECREF(tag);

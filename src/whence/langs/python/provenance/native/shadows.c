@@ -13,7 +13,7 @@ static bool keep_alive(PyObject *thing)
 /* Having read which places an object has, now; a new reference. */
 static PyObject *read_shape(PyObject *address, PyObject *shaped)
 {
-    return TAG_WITH(WHOLE, zero, Py_None, zero, now(), address, shaped);
+    return TAG_WITH(WHOLE, zero, Py_None, now(), address, shaped);
 }
 
 /* operations._shape_of, of what is no generator and goes over nothing; a new reference. */
