@@ -153,6 +153,7 @@ def visible(frame: FrameType) -> list[Tag]:
     return found if module is None else [*found, *module.tags()]
 
 
+@twin
 def told(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
     """The tag of what an operation gave: what its last callback gave, or of its own making."""
     site, control, callbacks = operation.site, operation.control, operation.callbacks

@@ -168,16 +168,8 @@ static PyObject *is_instance(PyObject *const *given, PyObject *value, PyObject *
     if (!end(&running, answer < 0)) {
         return NULL;
     }
-    PyObject *truth = PyBool_FromLong(answer), *tag;
-    if (was_told(&running)) {
-        PyObject *tags = PyTuple_Pack(2, TAG(value), TAG(kind));
-        PyObject *arguments[] = {running.operation, truth, tags};
-        tag = tags != NULL ? PyObject_Vectorcall(rests[R_told], arguments, 3, NULL) : NULL;
-        Py_XDECREF(tags);
-    }
-    else {
-        tag = TAG_WITH(OP, given[0], given[1], TAG(value), TAG(kind));
-    }
+    PyObject *truth = PyBool_FromLong(answer), *needs[] = {TAG(value), TAG(kind)};
+    PyObject *tag = told_tag(running.operation, truth, needs, 2);
     Py_DECREF(running.operation);
     return pair_of(truth, tag);
 }

@@ -97,17 +97,8 @@ static PyObject *looked_for(binaryfunc apply, PyObject *const *given)
     shaped = shape(VALUE(right));
     PyObject *rest[] = {TAG(left), TAG(right), shaped}, *tag = NULL;
     int first = TAG(left) == Py_None; /* of what nothing is known there is nothing to be said */
-    if (shaped != NULL && was_told(&running)) {
-        PyObject *needs = PyTuple_New(3 - first);
-        for (int i = first; needs != NULL && i < 3; i++) {
-            PyTuple_SET_ITEM(needs, i - first, Py_NewRef(rest[i]));
-        }
-        PyObject *arguments[] = {running.operation, value, needs};
-        tag = needs != NULL ? PyObject_Vectorcall(rests[R_told], arguments, 3, NULL) : NULL;
-        Py_XDECREF(needs);
-    }
-    else if (shaped != NULL) {
-        tag = tag_with(OP, given[0], given[1], rest + first, 3 - first);
+    if (shaped != NULL) {
+        tag = told_tag(running.operation, value, rest + first, 3 - first);
     }
     Py_XDECREF(shaped);
     Py_DECREF(running.operation);
@@ -278,7 +269,7 @@ static PyObject *tested(PyObject *const *given, Py_ssize_t count)
     int truth = why != NULL ? PyObject_IsTrue(value) : -1;
     PyObject *made = NULL;
     if (truth >= 0) {
-        made = test_tag(site, control, why, truth);
+        made = test_tag(site, control, why, truth, NULL);
     }
     Py_XDECREF(why);
     return made;

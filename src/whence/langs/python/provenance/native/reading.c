@@ -240,10 +240,7 @@ static bool collect_space(PyObject *value, PyObject *found, Seen *seen, int dept
 {
     PyObject *run = by_address(SLOT(the_RUN, Run_runs), value);
     if (run != NULL) {
-        PyObject *position = PyObject_GetAttr(PyTuple_GET_ITEM(run, 1), name_position);
-        bool good = position != NULL && PyList_Append(found, position) == 0;
-        Py_XDECREF(position);
-        return good;
+        return PyList_Append(found, SLOT(PyTuple_GET_ITEM(run, 1), Going_position)) == 0;
     }
     if (PyErr_Occurred() || is_shared(value)) {
         return !PyErr_Occurred();

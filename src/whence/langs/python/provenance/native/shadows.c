@@ -2,6 +2,38 @@
 
 #include "tagging.h"
 
+/* A blank shadow, in place of any other; borrowed, from the run. */
+static PyObject *new_shadow(PyObject *thing)
+{
+    PyTypeObject *type = (PyTypeObject *)the_Shadow;
+    PyObject *made = type->tp_alloc(type, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    SLOT(made, Shadow_object) = Py_NewRef(thing);
+    SLOT(made, Shadow_items) = Py_NewRef(Py_None);
+    SLOT(made, Shadow_values) = Py_NewRef(Py_None);
+    SLOT(made, Shadow_keys) = PyDict_New();
+    SLOT(made, Shadow_attributes) = PyDict_New();
+    SLOT(made, Shadow_attribute_values) = PyDict_New();
+    SLOT(made, Shadow_shape) = Py_NewRef(Py_None);
+    SLOT(made, Shadow_address) = PyLong_FromVoidPtr(thing);
+    SLOT(made, Shadow_read) = Py_NewRef(Py_None);
+    SLOT(made, Shadow_again) = Py_NewRef(empty_tuple);
+    bool good = SLOT(made, Shadow_keys) && SLOT(made, Shadow_attributes) &&
+                SLOT(made, Shadow_attribute_values) && SLOT(made, Shadow_address) &&
+                PyDict_SetItem(SLOT(the_RUN, Run_shadows), SLOT(made, Shadow_address), made) == 0;
+    Py_DECREF(made);
+    return good ? made : NULL;
+}
+
+/* The shadow of an object, made if it has none; borrowed. */
+static PyObject *shadow_for(PyObject *thing)
+{
+    PyObject *known = shadow_of(thing);
+    return known != NULL || PyErr_Occurred() ? known : new_shadow(thing);
+}
+
 static bool keep_alive(PyObject *thing)
 {
     PyObject *address = PyLong_FromVoidPtr(thing);

@@ -10,9 +10,13 @@
 
 #include "hiding.c"
 
+#include "running.c"
+
 #include "operators.c"
 
 #include "places.c"
+
+#include "iterators.c"
 
 #include "loops.c"
 
@@ -146,6 +150,12 @@ static PyMethodDef FUNCTIONS[] = {
     FAST("set_attribute", set_attribute),
     FAST("place_tag", place_tag),
     FAST("natively", natively),
+    FAST("told", told),
+    FAST("next_pair", next_pair),
+    FAST("advanced", advanced),
+    FAST("pairs_of", pairs_of),
+    FAST("stepped", stepped),
+    FAST("nested", nested),
     FAST("shape_of", shape_of),
     FAST("everything", everything),
     FAST("by_identity", by_identity),
@@ -214,8 +224,8 @@ PyMODINIT_FUNC PyInit__tagging(void)
     word_item = PyUnicode_InternFromString("item");
     no_text = PyUnicode_InternFromString("");
     name_dict = PyUnicode_InternFromString("__dict__");
-    name_position = PyUnicode_InternFromString("position");
     name_note_maker = PyUnicode_InternFromString("note_maker");
+    name_note_dropped = PyUnicode_InternFromString("note_dropped");
     name_append = PyUnicode_InternFromString("append");
     if (PyErr_Occurred() || PyType_Ready(&OperatorType) < 0 || PyType_Ready(&TagType) < 0 ||
         PyType_Ready(&RoundsType) < 0 || !find_builtins()) {
