@@ -414,6 +414,7 @@ def enter(
     return (activation, control, *tags)
 
 
+@twin
 def identified(operation: Operation, control: Control, values: tuple[Any, ...]) -> list[Tag]:
     """The tags of arguments that code out of sight passes on: what it was given and told."""
     known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))

@@ -249,7 +249,7 @@ def binary_with(
             of_sequence(value, tags, shape)
             return value, made
     if value is a:
-        synchronise(value, site, control, (left, right), selects=True)
+        synchronise(value, site, control, (left, right), True)
         return value, left[1]
     if is_container(value):
         candidates = Candidates(site, control, (left, right))

@@ -192,8 +192,8 @@ def _described(
     descriptor, needs = described
     if type(descriptor) in _HELD_BY:
         return part_of(site, control, owner, ("attribute", name), value, tuple(needs))
-    candidates = Candidates(site, control, (owner,), (*everything((owner,)), *needs))
-    return candidates.tag(value)
+    made = (OP, site, control, *everything((owner,)), *needs)
+    return Candidates(site, control, (owner,), made).tag(value)
 
 
 def named(site: int, control: Control, owner: Pair, name: Pair) -> None:
@@ -419,7 +419,7 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     if operation.callbacks:
         if not issubclass(type(thing), (dict, list, deque)):
             return
-        synchronise(thing, site, control, (owner, key, given), selects=True)
+        synchronise(thing, site, control, (owner, key, given), True)
     if issubclass(type(thing), dict):
         note_entry(site, control, owner, key, given)
         shadow = shadow_for(thing)

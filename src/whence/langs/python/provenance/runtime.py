@@ -21,7 +21,9 @@ from whence.langs.python.provenance import (
     methods,
     models,
     operations,
+    outside,
     places,
+    shadows,
     stepping,
     twins,
 )
@@ -166,7 +168,8 @@ twins.bind({
     "read_item": places.read_item,
     "wrote_attribute": places.wrote_attribute, "store_attribute": places.store_attribute,
     "item_tag": places.item_tag, "finish_function": calls.finish_function,
-    "identified": calls.identified, "nearest": calls.nearest, "roots": calls.roots,
+    "given_outside": outside.given_outside, "synchronise": shadows.synchronise,
+    "nearest": calls.nearest, "roots": calls.roots,
 })  # fmt: skip
 SWITCH = Switch()
 _LOADED = models  # it registers itself

@@ -213,6 +213,7 @@ def part_of(
     return (LOAD, site, control, part, RUN.time, id(thing), step[1], tag, *needs)
 
 
+@twin
 def held_out_of_sight(thing: Any) -> None:
     """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
 
@@ -373,12 +374,10 @@ def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
 class Candidates:
     """Where a value may come from that code out of sight gave back."""
 
-    def __init__(self, site: int, control: Control, operands: Iterable[Pair],
-                 needs: tuple[Tag, ...] | None = None):  # fmt: skip
+    def __init__(self, site: int, control: Control, operands: Iterable[Pair], made: Tag = None):
         self.site, self.control = site, control
         self.operands = tuple(operands)
-        needs = needs if needs is not None else everything(self.operands)
-        self.made = (OP, site, control, *needs)
+        self.made = made or (OP, site, control, *everything(self.operands))
         """The tag of what they had a say in; one for all, since they may be many."""
         self._found: dict[int, list[Tag]] | None = None
 
@@ -559,9 +558,8 @@ def _same(left: Iterable[Any], right: Iterable[Any]) -> bool:
 
 
 def synchronise(
-    thing: Any, site: int, control: Control, operands: Iterable[Pair] = (), *,
-    selects: bool = False,
-) -> None:  # fmt: skip
+    thing: Any, site: int, control: Control, operands: Iterable[Pair] = (), selects: bool = False
+) -> None:
     """Read an object anew if it no longer holds what its shadow says."""
     shadow = shadow_of(thing)
     if shadow is None or in_step(shadow):
@@ -571,9 +569,10 @@ def synchronise(
     old = list(shadow.parts())
     operands = tuple(operands)
     needs = everything((*operands, (thing, None)))
-    candidates = Candidates(site, control, (*old, *operands), needs)
+    made: Tag = (OP, site, control, *needs)
     if not operands:  # changed out of sight, by something that was given it before
-        candidates.made = (LOST, site, control, *needs, RUN.passed, RUN.loose)
+        made = (LOST, site, control, *needs, RUN.passed, RUN.loose)
+    candidates = Candidates(site, control, (*old, *operands), made)
     adopt(thing, candidates, selects=selects, depth=0)
     fresh = shadow_for(thing)
     if not operands:

@@ -229,8 +229,7 @@ static bool bind_call(const Beginning *how, PyObject *info, PyObject *activation
         control = TAG_WITH(FRAME, SLOT(operation, Operation_site),
                            SLOT(operation, Operation_control), Py_None, activation);
         PyObject *given[] = {operation, control, values};
-        PyObject *list =
-            control ? PyObject_Vectorcall(rests[R_identified], given, 3, NULL) : NULL;
+        PyObject *list = control != NULL ? identified(NULL, given, 3) : NULL;
         tags = list != NULL ? PyList_AsTuple(list) : NULL;
         Py_XDECREF(list);
     }

@@ -95,12 +95,6 @@ static void note_last(Rounds *rounds)
     }
 }
 
-static bool has_places(PyObject *thing)
-{
-    return PyList_Check(thing) || PyTuple_Check(thing) || PyDict_Check(thing) ||
-           PyAnySet_Check(thing) || PyObject_TypeCheck(thing, (PyTypeObject *)the_deque);
-}
-
 /* The next value with its tag, and the control of its round. */
 static PyObject *rounds_next(PyObject *self)
 {

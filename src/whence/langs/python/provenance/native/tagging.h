@@ -9,6 +9,8 @@
  *   tags.c       a tag in little memory
  *   shadows.c    what objects hold
  *   reading.c    all that operands hold
+ *   identity.c   what operands hold, by identity
+ *   outside.c    what code out of sight gave, and may have changed
  *   hiding.c     what objects may have kept, and what was there before
  *   running.c    what is out of sight and runs
  *   operators.c  operators, tests and choices
@@ -40,12 +42,13 @@ enum {
     X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select) X(attribute)             \
     X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack) X(natively) X(shape_of)           \
     X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan) X(told)    \
-    X(next_pair) X(advanced) X(pairs_of) X(stepped) X(nested)                                      \
+    X(next_pair) X(advanced) X(pairs_of) X(stepped) X(nested) X(outside_tag) X(reread)             \
+    X(held_out_of_sight) X(identified)                                                             \
     X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
 #define GOES_ON(X)                                                                                 \
     X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute)           \
-    X(item_tag) X(finish_function) X(identified) X(nearest) X(roots) X(note_end) X(given_tag)      \
-    X(iterator_of)
+    X(item_tag) X(finish_function) X(nearest) X(roots) X(note_end) X(given_tag) X(iterator_of)     \
+    X(given_outside) X(synchronise)
 
 #define AS_TWIN(name) T_##name,
 #define AS_REST(name) R_##name,
@@ -98,6 +101,12 @@ static PyCFunction list_append;         /* the C function behind `[].append` */
 static PyTypeObject *method_wrapper;    /* the type of `[].__len__` */
 static bool enabled;
 
+static inline bool has_places(PyObject *thing) /* what holds items */
+{
+    return PyList_Check(thing) || PyTuple_Check(thing) || PyDict_Check(thing) ||
+           PyAnySet_Check(thing) || PyObject_TypeCheck(thing, (PyTypeObject *)the_deque);
+}
+
 static inline void put(PyObject **slot, PyObject *value) /* keeps a reference of its own */
 {
     PyObject *before = *slot;
@@ -128,6 +137,13 @@ static inline bool is_scalar(PyObject *value) /* tags.SCALARS */
 static inline bool is_pair(PyObject *given)
 {
     return PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) == 2;
+}
+
+/* Functions, classes and modules: the same wherever they come from. */
+static inline bool is_shared(PyObject *value) /* shadows._SHARED */
+{
+    return PyType_Check(value) || PyFunction_Check(value) || PyModule_Check(value) ||
+           PyCFunction_Check(value);
 }
 
 #define VALUE(pair) PyTuple_GET_ITEM(pair, 0)

@@ -8,11 +8,15 @@
 
 #include "reading.c"
 
+#include "identity.c"
+
 #include "hiding.c"
 
 #include "running.c"
 
 #include "operators.c"
+
+#include "outside.c"
 
 #include "places.c"
 
@@ -151,6 +155,10 @@ static PyMethodDef FUNCTIONS[] = {
     FAST("place_tag", place_tag),
     FAST("natively", natively),
     FAST("told", told),
+    FAST("outside_tag", outside_tag),
+    FAST("reread", reread),
+    FAST("held_out_of_sight", held_out_of_sight),
+    FAST("identified", identified),
     FAST("next_pair", next_pair),
     FAST("advanced", advanced),
     FAST("pairs_of", pairs_of),
