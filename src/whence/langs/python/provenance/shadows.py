@@ -306,6 +306,7 @@ def _slots_of(kind: type) -> Slots:
 # --- making shadows ------------------------------------------------------------------------------
 
 
+@twin
 def of_sequence(thing: Any, tags: list[Tag], shape: Tag) -> Shadow:
     """The shadow of a sequence whose items have these tags."""
     made = new_shadow(thing)

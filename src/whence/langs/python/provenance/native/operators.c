@@ -181,6 +181,19 @@ static PyObject *augment(PyObject *self, PyObject *const *given, Py_ssize_t coun
 
 /* --- variables of modules ------------------------------------------------------------------------ */
 
+/* Whether a variable of some module that has tags is this one, imported from there. */
+static bool is_imported(PyObject *name, PyObject *value)
+{
+    Py_ssize_t place = 0;
+    PyObject *number, *shadow;
+    while (PyDict_Next(SLOT(the_RUN, Run_modules), &place, &number, &shadow)) {
+        if (PyDict_GetItemWithError(SLOT(shadow, Shadow_attribute_values), name) == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static PyObject *load_global(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -193,8 +206,8 @@ static PyObject *load_global(PyObject *self, PyObject *const *given, Py_ssize_t 
     if (shadow != NULL) {
         tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), name);
     }
-    if (tag == NULL && !PyErr_Occurred() && is_shared(value)) {
-        return pair_of(Py_NewRef(value), Py_NewRef(Py_None)); /* imported: nothing is known */
+    if (tag == NULL && !PyErr_Occurred() && (is_shared(value) || !is_imported(name, value))) {
+        return PyErr_Occurred() ? NULL : pair_of(Py_NewRef(value), Py_NewRef(Py_None));
     }
     if (tag == NULL ||
         PyDict_GetItemWithError(SLOT(shadow, Shadow_attribute_values), name) != value) {

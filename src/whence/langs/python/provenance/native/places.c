@@ -28,6 +28,40 @@ static PyObject *known_attribute(PyObject *site, PyObject *control, PyObject *ow
     return tag_with(LOAD, site, control, rest, shaped == Py_None ? 5 : 6);
 }
 
+/* The tag of what a module has, or an object in its dictionary, of which nothing is known yet; NULL
+ * without an exception: it may stand elsewhere. */
+static PyObject *fresh_attribute(PyObject *site, PyObject *control, PyObject *owner, PyObject *name,
+                                 PyObject *value)
+{
+    PyObject *thing = VALUE(owner), *shadow = shadow_of(thing), *dict, *made = NULL;
+    if (PyTuple_Check(thing) || PyType_Check(thing) || PyErr_Occurred() ||
+        (shadow != NULL && PyDict_Contains(SLOT(shadow, Shadow_attributes), name) != 0) ||
+        (dict = dict_of(thing)) == NULL) {
+        return NULL;
+    }
+    if (shadow_of(dict) != NULL || PyErr_Occurred()) {
+        Py_DECREF(dict); /* the program had the dictionary in its hands */
+        return NULL;
+    }
+    if (PyModule_Check(thing)) {
+        PyObject *number = by_address(SLOT(the_RUN, Run_namespaces), dict);
+        PyObject *given[] = {site, control, number != NULL ? number : minus_one, name, value};
+        PyObject *pair = PyErr_Occurred() ? NULL : load_global(NULL, given, 5);
+        made = pair != NULL ? Py_NewRef(TAG(pair)) : NULL;
+        Py_XDECREF(pair);
+    }
+    else if (PyDict_CheckExact(dict) && PyDict_GetItemWithError(dict, name) == value) {
+        PyObject *shaped = shape(thing), *step = PyTuple_Pack(2, word_attribute, name);
+        if (shaped != NULL && step != NULL) {
+            made = part(site, control, owner, step, value, &shaped, 1);
+        }
+        Py_XDECREF(shaped);
+        Py_XDECREF(step);
+    }
+    Py_DECREF(dict);
+    return made;
+}
+
 /* Whether the methods of an object are those of its type, whoever does what. */
 static bool has_fixed_methods(PyObject *thing) /* places._PLAIN */
 {
@@ -84,6 +118,9 @@ static PyObject *attribute(PyObject *self, PyObject *const *given, Py_ssize_t co
         }
         else {
             tag = known_attribute(site, control, owner, name, value);
+            if (tag == NULL && !PyErr_Occurred()) {
+                tag = fresh_attribute(site, control, owner, name, value);
+            }
         }
     }
     if (tag == NULL && !PyErr_Occurred()) {

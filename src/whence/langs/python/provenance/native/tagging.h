@@ -11,6 +11,7 @@
  *   reading.c    all that operands hold
  *   identity.c   what operands hold, by identity
  *   outside.c    what code out of sight gave, and may have changed
+ *   making.c     lists and tuples
  *   hiding.c     what objects may have kept, and what was there before
  *   running.c    what is out of sight and runs
  *   operators.c  operators, tests and choices
@@ -43,7 +44,7 @@ enum {
     X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack) X(natively) X(shape_of)           \
     X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan) X(told)    \
     X(next_pair) X(advanced) X(pairs_of) X(stepped) X(nested) X(outside_tag) X(reread)             \
-    X(held_out_of_sight) X(identified)                                                             \
+    X(held_out_of_sight) X(identified) X(of_sequence) X(make_list) X(make_tuple)                   \
     X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
 #define GOES_ON(X)                                                                                 \
     X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute)           \
@@ -61,7 +62,7 @@ enum { GOES_ON(AS_REST) REST_COUNT };
     X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, passed)          \
     X(Run, on_outside) X(Run, on_enter) X(Run, on_leave) X(Run, activations) X(Run, root)          \
     X(Run, modules) X(Run, kept) X(Run, behind) X(Run, has_hidden) X(Run, is_scanned)              \
-    X(Run, slots) X(Run, heard) X(Going, activation) X(Going, position)                            \
+    X(Run, slots) X(Run, heard) X(Run, namespaces) X(Going, activation) X(Going, position)                            \
     X(SequenceSource, owner) X(SequenceSource, is_backwards) X(Activation, arguments) X(Activation, calls) X(Activation, control)             \
     X(Activation, end) X(Activation, failure) X(Activation, function) X(Activation, guarded)       \
     X(Activation, made) X(Activation, number) X(Activation, operation) X(Activation, outs)         \
@@ -95,7 +96,7 @@ static PyObject *rests[REST_COUNT];
 static PyObject *kinds[KINDS];
 static PyObject *empty_tuple, *zero, *minus_one;
 static PyObject *name_operation, *name_pending, *name_behind, *name_append, *name_frombytes;
-static PyObject *word_item, *no_text, *name_dict, *name_note_maker, *name_note_dropped;
+static PyObject *word_item, *word_attribute, *no_text, *name_dict, *name_note_maker, *name_note_dropped;
 static PyObject *builtin_len, *builtin_isinstance;
 static PyCFunction list_append;         /* the C function behind `[].append` */
 static PyTypeObject *method_wrapper;    /* the type of `[].__len__` */

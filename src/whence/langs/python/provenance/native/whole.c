@@ -10,6 +10,8 @@
 
 #include "identity.c"
 
+#include "making.c"
+
 #include "hiding.c"
 
 #include "running.c"
@@ -155,6 +157,9 @@ static PyMethodDef FUNCTIONS[] = {
     FAST("place_tag", place_tag),
     FAST("natively", natively),
     FAST("told", told),
+    FAST("of_sequence", of_sequence),
+    FAST("make_list", make_list),
+    FAST("make_tuple", make_tuple),
     FAST("outside_tag", outside_tag),
     FAST("reread", reread),
     FAST("held_out_of_sight", held_out_of_sight),
@@ -230,6 +235,7 @@ PyMODINIT_FUNC PyInit__tagging(void)
     name_behind = PyUnicode_InternFromString("behind");
     name_frombytes = PyUnicode_InternFromString("frombytes");
     word_item = PyUnicode_InternFromString("item");
+    word_attribute = PyUnicode_InternFromString("attribute");
     no_text = PyUnicode_InternFromString("");
     name_dict = PyUnicode_InternFromString("__dict__");
     name_note_maker = PyUnicode_InternFromString("note_maker");
