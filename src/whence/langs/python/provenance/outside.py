@@ -125,7 +125,7 @@ def counts(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
 
 def note_passed(operation: Operation) -> None:
     """Code out of sight may call the program later, from nowhere, with what it was given."""
-    tags = tuple(tag for _, tag in operation.operands)
+    tags = [tag for _, tag in operation.operands]
     RUN.passed = (OP, operation.site, operation.control, *tags, RUN.passed)
 
 

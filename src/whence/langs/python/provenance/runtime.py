@@ -16,6 +16,7 @@ from whence.langs.python.provenance import (
     calls,
     collecting,
     control,
+    finding,
     iteration,
     making,
     methods,
@@ -168,7 +169,8 @@ twins.bind({
     "read_item": places.read_item,
     "wrote_attribute": places.wrote_attribute, "store_attribute": places.store_attribute,
     "item_tag": places.item_tag, "finish_function": calls.finish_function,
-    "given_outside": outside.given_outside, "synchronise": shadows.synchronise,
+    "MODELS": finding.FUNCTIONS, "METHOD_MODELS": finding.METHODS,
+    "finish_outside": outside.finish_outside, "given_outside": outside.given_outside, "synchronise": shadows.synchronise,
     "nearest": calls.nearest, "roots": calls.roots,
 })  # fmt: skip
 SWITCH = Switch()

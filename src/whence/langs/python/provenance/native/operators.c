@@ -232,11 +232,22 @@ static bool is_plainly_tested(PyObject *value)
            (type->tp_as_sequence == NULL || type->tp_as_sequence->sq_length == NULL);
 }
 
+static bool is_number(PyObject *value) /* operations._NUMBERS */
+{
+    return PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value);
+}
+
 static PyObject *unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    if (!enabled || count != 4 || !is_pair(given[3]) ||
-        PyUnicode_CompareWithASCIIString(given[0], "Not") != 0) {
+    if (!enabled || count != 4 || !is_pair(given[3])) {
+        return twin_does(T_unary, given, count);
+    }
+    if (PyUnicode_CompareWithASCIIString(given[0], "USub") == 0 && is_number(VALUE(given[3]))) {
+        return pair_of(PyNumber_Negative(VALUE(given[3])),
+                       TAG_WITH(OP, given[1], given[2], TAG(given[3])));
+    }
+    if (PyUnicode_CompareWithASCIIString(given[0], "Not") != 0) {
         return twin_does(T_unary, given, count);
     }
     PyObject *value = VALUE(given[3]), *thread = here(), *shaped, *tag;

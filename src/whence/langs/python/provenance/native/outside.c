@@ -1,6 +1,126 @@
-/* What code out of sight gave, and may have changed: outside.py, shadows.held_out_of_sight. */
+/* Calls of code out of sight, what they gave and may have changed: outside.py,
+ * shadows.held_out_of_sight. */
 
 #include "tagging.h"
+
+/* --- before a call ------------------------------------------------------------------------------- */
+
+/* Whether something may be known of a call: finding.model_for, calls._is_simple. */
+static bool may_have_model(PyObject *function)
+{
+    if (by_address(the_MODELS, function) != NULL || PyErr_Occurred()) {
+        return true;
+    }
+    PyObject *owner = PyCFunction_CheckExact(function) ? PyCFunction_GET_SELF(function) : NULL;
+    if (owner == NULL || is_scalar(owner) || PyModule_Check(owner) || PyType_Check(owner)) {
+        return owner != NULL && owner != Py_None && is_scalar(owner);
+    }
+    PyObject *name = PyUnicode_FromString(((PyCFunctionObject *)function)->m_ml->ml_name);
+    PyObject *order = Py_TYPE(owner)->tp_mro;
+    int found = name != NULL ? 0 : -1;
+    for (Py_ssize_t i = 0; found == 0 && i < PyTuple_GET_SIZE(order); i++) {
+        PyObject *address = PyLong_FromVoidPtr(PyTuple_GET_ITEM(order, i));
+        PyObject *key = address != NULL ? PyTuple_Pack(2, address, name) : NULL;
+        found = key != NULL ? PyDict_Contains(the_METHOD_MODELS, key) : -1;
+        Py_XDECREF(address);
+        Py_XDECREF(key);
+    }
+    Py_XDECREF(name);
+    return found != 0;
+}
+
+/* What a call is given, its receiver first. */
+static PyObject *operands_of(PyObject *called, PyObject *arguments)
+{
+    PyObject *owner = PyCFunction_CheckExact(VALUE(called)) ? PyCFunction_GET_SELF(VALUE(called))
+                                                            : NULL;
+    if (owner == NULL || owner == Py_None) {
+        return Py_NewRef(arguments);
+    }
+    PyObject *receiver = PyTuple_Pack(2, owner, receiver_tag(TAG(called)));
+    PyObject *first = receiver != NULL ? PyTuple_Pack(1, receiver) : NULL;
+    PyObject *all = first != NULL ? PySequence_Concat(first, arguments) : NULL;
+    Py_XDECREF(receiver);
+    Py_XDECREF(first);
+    return all;
+}
+
+/* outside.note_passed */
+static bool note_passed(PyObject *const *given, PyObject *operands)
+{
+    PyObject *few[16];
+    Py_ssize_t count = PyTuple_GET_SIZE(operands);
+    PyObject **tags = count < 16 ? few : PyMem_New(PyObject *, count);
+    if (tags == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        tags[i] = TAG(PyTuple_GET_ITEM(operands, i));
+    }
+    Parts parts[] = {{tags, count}, {&SLOT(the_RUN, Run_passed), 1}};
+    PyObject *passed = tag_of_parts(OP, given[0], given[1], parts, 2);
+    if (tags != few) {
+        PyMem_Free(tags);
+    }
+    if (passed != NULL) {
+        put_new(&SLOT(the_RUN, Run_passed), passed);
+    }
+    return passed != NULL;
+}
+
+/* outside.prepare_outside, of an operation, which is taken. */
+static PyObject *prepared_outside(PyObject *const *given, PyObject *operation)
+{
+    PyTypeObject *type = (PyTypeObject *)the_Prepared;
+    PyObject *thread = here(), *arguments = given[3];
+    Py_ssize_t count = PyTuple_GET_SIZE(arguments);
+    PyObject *values = PyList_New(count), *keywords = PyDict_New();
+    PyObject *made = values && keywords && thread ? type->tp_alloc(type, 0) : NULL;
+    if (made == NULL) {
+        Py_XDECREF(values);
+        Py_XDECREF(keywords);
+        Py_DECREF(operation);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyList_SET_ITEM(values, i, Py_NewRef(VALUE(PyTuple_GET_ITEM(arguments, i))));
+    }
+    SLOT(made, Prepared_function) = Py_NewRef(VALUE(given[2]));
+    SLOT(made, Prepared_arguments) = values;
+    SLOT(made, Prepared_keywords) = keywords;
+    SLOT(made, Prepared_finish) = Py_NewRef(rests[R_finish_outside]);
+    SLOT(made, Prepared_before) = Py_NewRef(of_thread(thread, name_operation));
+    SLOT(made, Prepared_operation) = operation;
+    SLOT(made, Prepared_called) = Py_NewRef(given[2]);
+    SLOT(made, Prepared_tag) = Py_NewRef(Py_None);
+    SLOT(made, Prepared_in_sight) = Py_NewRef(Py_False);
+    if (PyDict_SetItem(thread, name_operation, operation) < 0 || !forget_pending(thread)) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+/* A call of a function out of sight that has no model. NULL without an exception: the twin does it. */
+static PyObject *call_outside(PyObject *const *given)
+{
+    PyObject *function = VALUE(given[2]);
+    if ((!PyCFunction_CheckExact(function) && !PyFunction_Check(function)) ||
+        function == builtin_print || may_have_model(function)) {
+        return NULL;
+    }
+    PyObject *operands = operands_of(given[2], given[3]);
+    PyObject *operation = operands ? new_operation(given[0], given[1], operands) : NULL;
+    bool good = operation != NULL && note_passed(given, operands);
+    Py_XDECREF(operands);
+    if (!good) {
+        Py_XDECREF(operation);
+        return NULL;
+    }
+    return prepared_outside(given, operation);
+}
+
+/* --- what it gave -------------------------------------------------------------------------------- */
 
 static PyObject *outside_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {

@@ -330,11 +330,14 @@ static PyObject *letters_of(PyObject *const *given)
     return pair_of(value, TAG_WITH(OP, given[0], given[1], TAG(given[2]), TAG(given[3])));
 }
 
-/* The tag of what a dict has for a plain key, if its shadow knows it. */
+/* The tag of what a dict has for a plain key, if its shadow knows it or there is none. */
 static PyObject *known_entry(PyObject *const *given, PyObject *value)
 {
     PyObject *owner = given[2], *key = given[3];
     PyObject *shadow = is_scalar(VALUE(key)) ? shadow_of(VALUE(owner)) : NULL;
+    if (shadow == NULL && is_scalar(VALUE(key)) && !PyErr_Occurred()) {
+        return item_part(given[0], given[1], owner, VALUE(key), &TAG(key), 1, value);
+    }
     if (shadow == NULL || !PyDict_CheckExact(SLOT(shadow, Shadow_values)) ||
         PyDict_GetItemWithError(SLOT(shadow, Shadow_values), VALUE(key)) != value) {
         return NULL;

@@ -10,11 +10,11 @@
  *   shadows.c    what objects hold
  *   reading.c    all that operands hold
  *   identity.c   what operands hold, by identity
- *   outside.c    what code out of sight gave, and may have changed
  *   making.c     lists and tuples
  *   hiding.c     what objects may have kept, and what was there before
  *   running.c    what is out of sight and runs
  *   operators.c  operators, tests and choices
+ *   outside.c    calls of code out of sight, what they gave and may have changed
  *   places.c     attributes and items
  *   iterators.c  what iterators give
  *   loops.c      loops and unpacking
@@ -49,7 +49,7 @@ enum {
 #define GOES_ON(X)                                                                                 \
     X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute)           \
     X(item_tag) X(finish_function) X(nearest) X(roots) X(note_end) X(given_tag) X(iterator_of)     \
-    X(given_outside) X(synchronise)
+    X(given_outside) X(synchronise) X(finish_outside)
 
 #define AS_TWIN(name) T_##name,
 #define AS_REST(name) R_##name,
@@ -73,8 +73,10 @@ enum { GOES_ON(AS_REST) REST_COUNT };
     X(Pending, arguments) X(Pending, before) X(Pending, code) X(Pending, control)                  \
     X(Pending, defined) X(Pending, function) X(Pending, keyword_tags) X(Pending, keywords)         \
     X(Pending, run) X(Pending, site) X(Pending, starred) X(Pending, tag) X(Pending, tags)          \
-    X(Pending, values) X(Modelled, arguments) X(Modelled, before) X(Prepared, before)              \
-    X(Prepared, finish) X(Shadow, address) X(Shadow, again) X(Shadow, attribute_values)            \
+    X(Pending, values) X(Modelled, arguments) X(Modelled, before) X(Prepared, arguments)           \
+    X(Prepared, before) X(Prepared, called) X(Prepared, finish) X(Prepared, function)              \
+    X(Prepared, in_sight) X(Prepared, keywords) X(Prepared, operation) X(Prepared, tag)            \
+    X(Shadow, address) X(Shadow, again) X(Shadow, attribute_values)            \
     X(Shadow, attributes) X(Shadow, items) X(Shadow, keys) X(Shadow, object) X(Shadow, read)       \
     X(Shadow, shape) X(Shadow, values) X(FunctionInfo, free_names) X(FunctionInfo, global_names)   \
     X(FunctionInfo, is_stepped) X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest)          \
@@ -87,7 +89,8 @@ SLOTS(AS_OFFSET)
 /* What `bind` is given: the run, the state of the threads, classes, tables. */
 #define BOUND_NAMES(X)                                                                             \
     X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow) X(Run)  \
-    X(Going) X(SequenceSource) X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS) X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS)
+    X(Going) X(SequenceSource) X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS) X(SITES) X(CODES) X(DEFAULTS)          \
+    X(NO_KEYWORDS) X(MODELS) X(METHOD_MODELS)
 #define AS_GLOBAL(name) static PyObject *the_##name;
 BOUND_NAMES(AS_GLOBAL)
 
@@ -97,7 +100,7 @@ static PyObject *kinds[KINDS];
 static PyObject *empty_tuple, *zero, *minus_one;
 static PyObject *name_operation, *name_pending, *name_behind, *name_append, *name_frombytes;
 static PyObject *word_item, *word_attribute, *no_text, *name_dict, *name_note_maker, *name_note_dropped;
-static PyObject *builtin_len, *builtin_isinstance;
+static PyObject *builtin_len, *builtin_isinstance, *builtin_print;
 static PyCFunction list_append;         /* the C function behind `[].append` */
 static PyTypeObject *method_wrapper;    /* the type of `[].__len__` */
 static bool enabled;

@@ -116,6 +116,22 @@ static PyObject *nested(PyObject *self, PyObject *const *given, Py_ssize_t count
     return made;
 }
 
+/* The tag of the object that a method is bound to; borrowed. */
+static PyObject *receiver_tag(PyObject *tag)
+{
+    while (tag != Py_None) {
+        int kind = kind_of(tag);
+        if (kind == BOUND) {
+            return field(tag, 4);
+        }
+        if (kind == AMBIG || kind < ARG) {
+            return Py_None;
+        }
+        tag = field(tag, 3);
+    }
+    return Py_None;
+}
+
 /* A long chain of tags is freed one after the other, not one within the other. */
 static void tag_free(PyObject *self)
 {

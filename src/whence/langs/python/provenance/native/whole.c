@@ -211,10 +211,12 @@ static bool find_builtins(void)
     PyObject *builtins = PyEval_GetBuiltins();
     builtin_len = builtins != NULL ? PyDict_GetItemString(builtins, "len") : NULL;
     builtin_isinstance = builtins != NULL ? PyDict_GetItemString(builtins, "isinstance") : NULL;
+    builtin_print = builtins != NULL ? PyDict_GetItemString(builtins, "print") : NULL;
     Py_XINCREF(builtin_len);
     Py_XINCREF(builtin_isinstance);
+    Py_XINCREF(builtin_print);
     return list_append != NULL && method_wrapper != NULL && builtin_len != NULL &&
-           builtin_isinstance != NULL;
+           builtin_isinstance != NULL && builtin_print != NULL;
 }
 
 PyMODINIT_FUNC PyInit__tagging(void)
