@@ -46,7 +46,7 @@ def left_behind(code: CodeType) -> list[str]:
         written.note("shadow", written.address(shadow.address), *shadow.tags())
     written.note("variables", *(tag for each in RUN.modules.values() for tag in each.tags()))
     written.note("run", RUN.time, RUN.number, RUN.lost, len(RUN.kept), RUN.passed, RUN.loose,
-                 RUN.has_hidden, len(RUN.holders), len(RUN.heard), len(RUN.ends))  # fmt: skip
+                 RUN.has_hidden, len(RUN.heard), len(RUN.ends))  # fmt: skip
     namespace.clear()
     return written.lines
 

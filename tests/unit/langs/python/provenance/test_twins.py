@@ -209,6 +209,18 @@ def test_both_twins_leave_the_same_tags(name: str, twin: str) -> None:
     assert len(native) > 10
 
 
+def test_both_twins_note_as_much_of_what_holds_what(twin: str) -> None:
+    if twin == "python" or not twins.HAS_NATIVE:
+        pytest.skip("both twins run at once")
+    for name in ("objects", "out of sight"):
+        noted = []
+        for is_native in (True, True, False):  # what the first puts into caches is there for all
+            twins.use_native(is_native)
+            run_source(textwrap.dedent(PROGRAMS[name]), "program.py")
+            noted.append(len(RUN.holders))
+        assert noted[1] == noted[2] > 10
+
+
 def test_a_function_that_is_defined_anew_elsewhere_belongs_there() -> None:
     SWITCH.install()
     code = Modules(dual=False).code("def f():\n    def g(): return 1\n    return g\n", "program.py")
