@@ -294,9 +294,8 @@ def advanced(operation: Operation, iterator: Any, tag: Tag) -> Tag:
     run = RUN.run_of(iterator)
     shadow = None if run is not None else shadow_for(iterator)
     position = run.position if run is not None else shadow.shape if shadow is not None else None
-    if position is None or position[0] != STORE or (
-        position[1] != site or position[2] is not control
-    ):
+    stays = position is not None and position[:2] == (STORE, site) and position[2] is control
+    if not stays:
         moved = (STORE, site, control, position, RUN.time)
         if run is not None:
             run.position = moved

@@ -163,7 +163,9 @@ def outside_tag(operation: Operation, value: Any, callee: Tag = None, selects: b
     needs = (*everything(operands), *(each for each in (callee, RUN.loose) if each is not None))
     made = (OP, site, control, *needs)
     RUN.passed = (OP, site, control, made, RUN.passed)
-    return given_outside(operation, value, made, selects) if selects or is_container(value) else made
+    if selects or is_container(value):
+        return given_outside(operation, value, made, selects)
+    return made
 
 
 def given_outside(operation: Operation, value: Any, made: Tag, selects: bool) -> Tag:

@@ -170,8 +170,8 @@ twins.bind({
     "wrote_attribute": places.wrote_attribute, "store_attribute": places.store_attribute,
     "item_tag": places.item_tag, "finish_function": calls.finish_function,
     "MODELS": finding.FUNCTIONS, "METHOD_MODELS": finding.METHODS,
-    "finish_outside": outside.finish_outside, "given_outside": outside.given_outside, "synchronise": shadows.synchronise,
-    "nearest": calls.nearest, "roots": calls.roots,
+    "finish_outside": outside.finish_outside, "given_outside": outside.given_outside,
+    "synchronise": shadows.synchronise, "nearest": calls.nearest, "roots": calls.roots,
 })  # fmt: skip
 SWITCH = Switch()
 _LOADED = models  # it registers itself

@@ -71,13 +71,14 @@ static PyObject *parent_of(PyFrameObject *frame)
     PyFrameObject *back = PyFrame_GetBack(frame);
     while (back != NULL) {
         PyObject *found = by_address(SLOT(the_RUN, Run_frames), back);
-        PyFrameObject *next = found == NULL ? PyFrame_GetBack(back) : NULL;
+        bool may_be = found == NULL && by_address(SLOT(the_RUN, Run_expressions), back) != NULL;
+        PyFrameObject *next = found == NULL && !may_be ? PyFrame_GetBack(back) : NULL;
         Py_DECREF(back);
         if (found != NULL || PyErr_Occurred()) {
             Py_XDECREF(next);
             return Py_XNewRef(found);
         }
-        back = next;
+        back = next; /* none after a generator expression, which its twin looks at */
     }
     return PyObject_CallOneArg(rests[R_nearest], (PyObject *)frame);
 }

@@ -128,7 +128,7 @@ static PyObject *hits_among(PyObject *operands, PyObject *value)
     return hits;
 }
 
-/* Candidates.tag: where a value may come from; `made`: the tag of what all operands had a say in. */
+/* Candidates.tag: where a value may come from; `made`: what all operands had a say in. */
 static PyObject *candidate_tag(PyObject *site, PyObject *control, PyObject *operands,
                                PyObject *made, PyObject *value)
 {

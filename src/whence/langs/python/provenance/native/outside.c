@@ -101,7 +101,8 @@ static PyObject *prepared_outside(PyObject *const *given, PyObject *operation)
     return made;
 }
 
-/* A call of a function out of sight that has no model. NULL without an exception: the twin does it. */
+/* A call of a function out of sight that has no model. NULL without an exception: the twin does
+ * it. */
 static PyObject *call_outside(PyObject *const *given)
 {
     PyObject *function = VALUE(given[2]);
@@ -157,7 +158,7 @@ static PyObject *outside_tag(PyObject *self, PyObject *const *given, Py_ssize_t 
     return tag;
 }
 
-/* --- what an object holds that does not tell it --------------------------------------------------- */
+/* --- what an object holds that does not tell it -------------------------------------------------- */
 
 typedef struct {
     PyObject *holder;
@@ -211,7 +212,7 @@ static PyObject *held_out_of_sight(PyObject *self, PyObject *const *given, Py_ss
     return hold_out_of_sight(given[0]) ? Py_NewRef(Py_None) : NULL;
 }
 
-/* --- what an operation may have changed ------------------------------------------------------------ */
+/* --- what an operation may have changed ---------------------------------------------------------- */
 
 typedef struct {
     PyObject *operation, *operands;

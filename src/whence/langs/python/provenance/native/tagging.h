@@ -44,8 +44,8 @@ enum {
     X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack) X(natively) X(shape_of)           \
     X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan) X(told)    \
     X(next_pair) X(advanced) X(pairs_of) X(stepped) X(nested) X(outside_tag) X(reread)             \
-    X(held_out_of_sight) X(identified) X(of_sequence) X(make_list) X(make_tuple)                   \
-    X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
+    X(held_out_of_sight) X(identified) X(of_sequence) X(make_list) X(make_tuple) X(prepare)        \
+    X(bind_arguments) X(result) X(enter) X(returned) X(leave)
 #define GOES_ON(X)                                                                                 \
     X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute)           \
     X(item_tag) X(finish_function) X(nearest) X(roots) X(note_end) X(given_tag) X(iterator_of)     \
@@ -62,25 +62,26 @@ enum { GOES_ON(AS_REST) REST_COUNT };
     X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, passed)          \
     X(Run, on_outside) X(Run, on_enter) X(Run, on_leave) X(Run, activations) X(Run, root)          \
     X(Run, modules) X(Run, kept) X(Run, behind) X(Run, has_hidden) X(Run, is_scanned)              \
-    X(Run, slots) X(Run, heard) X(Run, namespaces) X(Going, activation) X(Going, position)                            \
-    X(SequenceSource, owner) X(SequenceSource, is_backwards) X(Activation, arguments) X(Activation, calls) X(Activation, control)             \
-    X(Activation, end) X(Activation, failure) X(Activation, function) X(Activation, guarded)       \
-    X(Activation, made) X(Activation, number) X(Activation, operation) X(Activation, outs)         \
-    X(Activation, parent) X(Activation, result) X(Activation, roots) X(Activation, sent)           \
-    X(Activation, start) X(Activation, tests) X(Activation, value) X(Activation, values)           \
-    X(Operation, activation) X(Operation, callbacks) X(Operation, control) X(Operation, expected)  \
-    X(Operation, operands) X(Operation, site) X(Operation, text) X(Pending, activation)            \
-    X(Pending, arguments) X(Pending, before) X(Pending, code) X(Pending, control)                  \
-    X(Pending, defined) X(Pending, function) X(Pending, keyword_tags) X(Pending, keywords)         \
-    X(Pending, run) X(Pending, site) X(Pending, starred) X(Pending, tag) X(Pending, tags)          \
-    X(Pending, values) X(Modelled, arguments) X(Modelled, before) X(Prepared, arguments)           \
-    X(Prepared, before) X(Prepared, called) X(Prepared, finish) X(Prepared, function)              \
-    X(Prepared, in_sight) X(Prepared, keywords) X(Prepared, operation) X(Prepared, tag)            \
-    X(Shadow, address) X(Shadow, again) X(Shadow, attribute_values)            \
-    X(Shadow, attributes) X(Shadow, items) X(Shadow, keys) X(Shadow, object) X(Shadow, read)       \
-    X(Shadow, shape) X(Shadow, values) X(FunctionInfo, free_names) X(FunctionInfo, global_names)   \
-    X(FunctionInfo, is_stepped) X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest)          \
-    X(FunctionInfo, keyword_only) X(FunctionInfo, positional) X(Site, is_guarded)
+    X(Run, slots) X(Run, heard) X(Run, namespaces) X(Run, expressions) X(Going, activation)        \
+    X(Going, position) X(SequenceSource, owner) X(SequenceSource, is_backwards)                    \
+    X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
+    X(Activation, failure) X(Activation, function) X(Activation, guarded) X(Activation, made)      \
+    X(Activation, number) X(Activation, operation) X(Activation, outs) X(Activation, parent)       \
+    X(Activation, result) X(Activation, roots) X(Activation, sent) X(Activation, start)            \
+    X(Activation, tests) X(Activation, value) X(Activation, values) X(Operation, activation)       \
+    X(Operation, callbacks) X(Operation, control) X(Operation, expected) X(Operation, operands)    \
+    X(Operation, site) X(Operation, text) X(Pending, activation) X(Pending, arguments)             \
+    X(Pending, before) X(Pending, code) X(Pending, control) X(Pending, defined)                    \
+    X(Pending, function) X(Pending, keyword_tags) X(Pending, keywords) X(Pending, run)             \
+    X(Pending, site) X(Pending, starred) X(Pending, tag) X(Pending, tags) X(Pending, values)       \
+    X(Modelled, arguments) X(Modelled, before) X(Prepared, arguments) X(Prepared, before)          \
+    X(Prepared, called) X(Prepared, finish) X(Prepared, function) X(Prepared, in_sight)            \
+    X(Prepared, keywords) X(Prepared, operation) X(Prepared, tag) X(Shadow, address)               \
+    X(Shadow, again) X(Shadow, attribute_values) X(Shadow, attributes) X(Shadow, items)            \
+    X(Shadow, keys) X(Shadow, object) X(Shadow, read) X(Shadow, shape) X(Shadow, values)           \
+    X(FunctionInfo, free_names) X(FunctionInfo, global_names) X(FunctionInfo, is_stepped)          \
+    X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest) X(FunctionInfo, keyword_only)        \
+    X(FunctionInfo, positional) X(Site, is_guarded)
 
 #define AS_OFFSET(class, slot) static Py_ssize_t class##_##slot;
 SLOTS(AS_OFFSET)
@@ -88,9 +89,9 @@ SLOTS(AS_OFFSET)
 
 /* What `bind` is given: the run, the state of the threads, classes, tables. */
 #define BOUND_NAMES(X)                                                                             \
-    X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow) X(Run)  \
-    X(Going) X(SequenceSource) X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS) X(SITES) X(CODES) X(DEFAULTS)          \
-    X(NO_KEYWORDS) X(MODELS) X(METHOD_MODELS)
+    X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow)         \
+    X(Run) X(Going) X(SequenceSource) X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS)      \
+    X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS) X(MODELS) X(METHOD_MODELS)
 #define AS_GLOBAL(name) static PyObject *the_##name;
 BOUND_NAMES(AS_GLOBAL)
 
