@@ -270,21 +270,19 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
         raise
     finally:
         HERE.operation = before
-    _note_going(operation, thing)
     tag = given_tag(operation, thing, value, owner)
     return value, tag if thing is not owner[0] else advanced(operation, thing, tag)
 
 
-def _note_going(operation: Operation, iterator: Any, *ended: Tag) -> None:
+def _note_going(operation: Operation, source: Source, *ended: Tag) -> None:
     """Of an iterator that makes others go on, or calls functions, note what decides how far: what
     these do on their way they might have done more often, or less. Once, and when it has ended."""
-    source = source_of(iterator)
-    if not isinstance(source, Source) or len(source.behind) < 2 or (source.is_aimed and not ended):
+    if len(source.behind) < 2 or (source.is_aimed and not ended):
         return
     source.is_aimed = True
     if any(has(type(each), "__next__") or callable(each) for each, _ in source.behind):
         tags = (tag for _, tag in (*operation.operands, *source.behind))
-        note_stop(iterator, (OP, operation.site, operation.control, *tags, *ended))
+        note_stop(source.iterator, (OP, operation.site, operation.control, *tags, *ended))
 
 
 @twin
@@ -312,7 +310,8 @@ def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterati
     heard = None
     if not isinstance(source, Source) or source.is_told:
         heard = _heard(operation, iterator)
-    _note_going(operation, iterator, heard)
+    if isinstance(source, Source):
+        _note_going(operation, source, heard)
     if shadow is not None and heard is not None:
         shadow.shape = (OP, operation.site, operation.control, shadow.shape, heard)
     elif heard is not None:
@@ -322,12 +321,12 @@ def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterati
         RUN.ends[id(thing)] = (thing, shadow.shape)
 
 
-_GROUP = type(next(groupby([0]))[1])
+GROUP = type(next(groupby([0]))[1])
 
 
 def _heard(operation: Operation, iterator: Any) -> Tag:
     """What the program's own code told an iterator up to now; a group of `groupby` goes by it."""
-    if type(iterator) is _GROUP:
+    if type(iterator) is GROUP:
         iterator = next(each for each in gc.get_referents(iterator) if type(each) is groupby)
     before = RUN.heard.get(id(iterator))
     earlier = before[1] if before is not None else None
@@ -344,6 +343,7 @@ def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> T
     site, control = operation.site, operation.control
     source = source_of(iterator)
     if isinstance(source, Source):
+        _note_going(operation, source)
         if not source.is_told:
             return source.tag(site, control, value)
         source.told = operation.callbacks
@@ -369,15 +369,16 @@ def _is_expression(iterator: Any) -> bool:
 
 def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
     """The tag of what an object gave of which only its own tag is known."""
-    needs = (*everything(operation.operands), RUN.loose)
-    candidates = Candidates(operation.site, operation.control, operation.operands, needs)
+    site, control = operation.site, operation.control
+    made = (OP, site, control, *everything(operation.operands), RUN.loose)
+    candidates = Candidates(site, control, operation.operands, made)
     if hides(value) and hides(owner[0]):  # a change of the part is one of the whole
         note_behind(value, owner[0])
     tag = candidates.tag(value)
     if tag is None or tag[0] != OP:
         return tag
     note_window(value, operation.operands)
-    return part_of(operation.site, operation.control, owner, step, value, (tag,))
+    return part_of(site, control, owner, step, value, (tag,))
 
 
 @twin

@@ -204,8 +204,8 @@ class OpaqueSource(Source):
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
         operands = (*self.behind, *self.told)
-        needs = (*everything(operands), RUN.loose)
-        candidates = Candidates(site, control, operands, needs)
+        made = (OP, site, control, *everything(operands), RUN.loose)
+        candidates = Candidates(site, control, operands, made)
         if is_container(value) and shadow_of(value) is None:
             adopt(value, candidates)
         return candidates.tag(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import os
 from collections import deque
 from collections.abc import Callable
 from types import ModuleType
@@ -17,6 +18,7 @@ from whence.langs.python.provenance import (
     collecting,
     control,
     finding,
+    frames,
     iteration,
     making,
     methods,
@@ -163,6 +165,8 @@ twins.bind({
     "Modelled": calls.Modelled, "Prepared": Prepared, "Shadow": Shadow,
     "FunctionInfo": FunctionInfo, "Site": Site, "deque": deque,
     "FAILED": calls.FAILED, "Going": Run, "SequenceSource": iteration.SequenceSource,
+    "GROUP": iteration.GROUP, "getenv": os.getenv, "PROXY": frames.PROXY,
+    "changed_in_frame": frames.changed_in_frame,
     "note_end": iteration.note_end, "given_tag": iteration.given_tag,
     "iterator_of": iteration.iterator_of,
     "note_failure": operations.note_failure, "read_attribute": places.read_attribute,

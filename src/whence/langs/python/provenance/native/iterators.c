@@ -156,8 +156,11 @@ static PyObject *advanced(PyObject *self, PyObject *const *given, Py_ssize_t cou
 static void note_end(PyObject *operation, PyObject *iterator, PyObject *thing)
 {
     if (!PyErr_Occurred()) {
+        PyObject *source = source_of(iterator);
         bool told = PyList_GET_SIZE(SLOT(operation, Operation_callbacks)) > 0 ||
-                    by_address(SLOT(the_RUN, Run_heard), iterator) != NULL;
+                    by_address(SLOT(the_RUN, Run_heard), iterator) != NULL ||
+                    (source != NULL && !Py_IS_TYPE(source, (PyTypeObject *)the_SequenceSource)) ||
+                    Py_IS_TYPE(iterator, (PyTypeObject *)the_GROUP);
         if (!PyErr_Occurred()) {
             PyErr_SetNone(PyExc_StopIteration);
         }

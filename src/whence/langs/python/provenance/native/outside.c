@@ -107,7 +107,7 @@ static PyObject *call_outside(PyObject *const *given)
 {
     PyObject *function = VALUE(given[2]);
     if ((!PyCFunction_CheckExact(function) && !PyFunction_Check(function)) ||
-        function == builtin_print || may_have_model(function)) {
+        function == builtin_print || function == the_getenv || may_have_model(function)) {
         return NULL;
     }
     PyObject *operands = operands_of(given[2], given[3]);
@@ -256,6 +256,18 @@ static bool reread_part(PyObject *part, PyObject *tag, void *with)
     return good && !PyErr_Occurred();
 }
 
+/* The variables of a frame may have been set. */
+static bool reread_frame(PyObject *thing, PyObject *site, PyObject *control)
+{
+    if ((PyObject *)Py_TYPE(thing) != the_PROXY) {
+        return true;
+    }
+    PyObject *given[] = {site, control, thing};
+    PyObject *done = PyObject_Vectorcall(rests[R_changed_in_frame], given, 3, NULL);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
 static bool reread_operand(PyObject *pair, PyObject *operation, PyObject *operands,
                            PyObject *selects)
 {
@@ -269,7 +281,9 @@ static bool reread_operand(PyObject *pair, PyObject *operation, PyObject *operan
         hiding = done != NULL ? 1 : -1;
         how.depth = 2;
     }
-    if (hiding < 0 || !reread_thing(value, &how, selects) || !hold_out_of_sight(value)) {
+    if (hiding < 0 || !reread_thing(value, &how, selects) ||
+        !reread_frame(value, SLOT(operation, Operation_site), control) ||
+        !hold_out_of_sight(value)) {
         return false;
     }
     shadow = shadow_of(value);

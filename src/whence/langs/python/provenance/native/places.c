@@ -28,6 +28,15 @@ static PyObject *known_attribute(PyObject *site, PyObject *control, PyObject *ow
     return tag_with(LOAD, site, control, rest, shaped == Py_None ? 5 : 6);
 }
 
+/* Whether an object shows what another has: iteration._WINDOWS. */
+static bool is_window(PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    return type == &PyDictProxy_Type || type == &PyMemoryView_Type || type == &PyDictKeys_Type ||
+           type == &PyDictValues_Type || type == &PyDictItems_Type || type == &PyODictKeys_Type ||
+           type == &PyODictValues_Type || type == &PyODictItems_Type;
+}
+
 /* The tag of what a module has, or an object in its dictionary, of which nothing is known yet; NULL
  * without an exception: it may stand elsewhere. */
 static PyObject *fresh_attribute(PyObject *site, PyObject *control, PyObject *owner, PyObject *name,
@@ -116,7 +125,7 @@ static PyObject *attribute(PyObject *self, PyObject *const *given, Py_ssize_t co
             tag = TAG_WITH(BOUND, site, control, has_fixed_methods(thing) ? no_text : name,
                            TAG(owner));
         }
-        else {
+        else if (!is_window(value)) {
             tag = known_attribute(site, control, owner, name, value);
             if (tag == NULL && !PyErr_Occurred()) {
                 tag = fresh_attribute(site, control, owner, name, value);

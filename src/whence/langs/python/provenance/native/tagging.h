@@ -49,7 +49,7 @@ enum {
 #define GOES_ON(X)                                                                                 \
     X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute)           \
     X(item_tag) X(finish_function) X(nearest) X(roots) X(note_end) X(given_tag) X(iterator_of)     \
-    X(given_outside) X(synchronise) X(finish_outside)
+    X(given_outside) X(synchronise) X(changed_in_frame) X(finish_outside)
 
 #define AS_TWIN(name) T_##name,
 #define AS_REST(name) R_##name,
@@ -91,7 +91,8 @@ SLOTS(AS_OFFSET)
 #define BOUND_NAMES(X)                                                                             \
     X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow)         \
     X(Run) X(Going) X(SequenceSource) X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS)      \
-    X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS) X(MODELS) X(METHOD_MODELS)
+    X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS) X(GROUP) X(getenv) X(PROXY) X(MODELS)             \
+    X(METHOD_MODELS)
 #define AS_GLOBAL(name) static PyObject *the_##name;
 BOUND_NAMES(AS_GLOBAL)
 
