@@ -50,6 +50,7 @@ from whence.langs.python.provenance.shadows import (
     Shadow,
     adopt,
     attributes_of,
+    dict_of,
     everything,
     held,
     hide,
@@ -177,10 +178,7 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
 
 def _own_attribute(thing: Any, name: str) -> Any:
     """What an object's dictionary has under a name."""
-    try:
-        found = object.__getattribute__(thing, "__dict__")
-    except (AttributeError, TypeError):
-        return _NONE
+    found = dict_of(thing)
     return found.get(name, _NONE) if type(found) is dict else _NONE
 
 

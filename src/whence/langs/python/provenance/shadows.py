@@ -27,7 +27,7 @@ from types import (
 )
 from typing import Any
 
-from whence.langs.python.provenance.kinds import Kinds, order_of, size, space_of_class
+from whence.langs.python.provenance.kinds import Kinds, found_in, order_of, size, space_of_class
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
     AMBIG,
@@ -274,12 +274,20 @@ def elements(thing: Any) -> list[Any]:
     return list((set if issubclass(type(thing), set) else frozenset).__iter__(thing))
 
 
+def dict_of(thing: Any) -> Any:
+    """The dictionary of an object; None if it has none, which is found out without an exception,
+    where that can be."""
+    if found_in(type(thing), "__dict__") is None:
+        return None
+    try:
+        return object.__getattribute__(thing, "__dict__")
+    except (AttributeError, TypeError):
+        return None
+
+
 def attributes_of(thing: Any) -> dict[str, Any]:
     """What an instance holds in its dictionary and its slots."""
-    try:
-        found = object.__getattribute__(thing, "__dict__")
-    except (AttributeError, TypeError):
-        found = {}
+    found = dict_of(thing)
     held_here = dict(found) if type(found) is dict else {}
     for name, slot in _slots_of(type(thing)):
         try:
@@ -482,12 +490,8 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
 
 def space_of(thing: Any) -> Shadow | None:
     """What is known of an instance's dictionary, if the program had it in its hands."""
-    if type(thing) in SCALARS:
-        return None
-    try:
-        return RUN.shadows.get(id(object.__getattribute__(thing, "__dict__")))
-    except (AttributeError, TypeError):
-        return None
+    found = dict_of(thing) if type(thing) not in SCALARS else None
+    return RUN.shadows.get(id(found)) if found is not None else None
 
 
 def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: int = 2) -> bool:
@@ -501,6 +505,7 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
     if issubclass(type(thing), _SHARED):
         return False
     RUN.time += 1
+    held_here = attributes_of(thing)
     if issubclass(type(thing), _SEQUENCES):
         of_sequence(thing, [stored(each) for each in contents(thing)], candidates.made)
     elif issubclass(type(thing), dict):
@@ -509,13 +514,12 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
     elif issubclass(type(thing), _SETS):
         values = elements(thing)
         of_set(thing, [(each, stored(each)) for each in values], candidates.made)
-    else:
-        held_here = attributes_of(thing)
-        if not held_here:
-            return False
+    elif held_here:
         new_shadow(thing)
+    else:
+        return False
     shadow = shadow_for(thing)
-    for name, value in attributes_of(thing).items():
+    for name, value in held_here.items():
         shadow.attributes[name] = stored(value)
         shadow.attribute_values[name] = value
         held(thing, value)

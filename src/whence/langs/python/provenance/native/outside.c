@@ -32,8 +32,7 @@ static bool may_have_model(PyObject *function)
 /* What a call is given, its receiver first. */
 static PyObject *operands_of(PyObject *called, PyObject *arguments)
 {
-    PyObject *owner = PyCFunction_CheckExact(VALUE(called)) ? PyCFunction_GET_SELF(VALUE(called))
-                                                            : NULL;
+    PyObject *owner = PyCFunction_Check(VALUE(called)) ? PyCFunction_GET_SELF(VALUE(called)) : NULL;
     if (owner == NULL || owner == Py_None) {
         return Py_NewRef(arguments);
     }
@@ -106,7 +105,7 @@ static PyObject *prepared_outside(PyObject *const *given, PyObject *operation)
 static PyObject *call_outside(PyObject *const *given)
 {
     PyObject *function = VALUE(given[2]);
-    if ((!PyCFunction_CheckExact(function) && !PyFunction_Check(function)) ||
+    if ((!PyCFunction_Check(function) && !PyFunction_Check(function)) ||
         function == builtin_print || function == the_getenv || may_have_model(function)) {
         return NULL;
     }

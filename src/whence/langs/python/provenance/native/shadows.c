@@ -42,11 +42,22 @@ static bool keep_alive(PyObject *thing)
     return good;
 }
 
+/* kinds.found_in: what a class or one of its bases defines under a name. */
+static PyObject *found_in(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count < 2 || count > 3 || !PyType_Check(given[0]) ||
+        !PyUnicode_CheckExact(given[1])) {
+        return twin_does(T_found_in, given, count);
+    }
+    PyObject *found = _PyType_Lookup((PyTypeObject *)given[0], given[1]);
+    return Py_NewRef(found != NULL ? found : count == 3 ? given[2] : Py_None);
+}
+
 /* The dictionary of an object; a new reference. NULL without an exception: it has none. */
 static PyObject *dict_of(PyObject *thing)
 {
-    PyTypeObject *type = Py_TYPE(thing);
-    if (type->tp_dictoffset == 0 && _PyType_Lookup(type, name_dict) == NULL) {
+    if (_PyType_Lookup(Py_TYPE(thing), name_dict) == NULL) {
         return NULL; /* found out without an exception, which takes its time to be made */
     }
     PyObject *dict = PyObject_GenericGetAttr(thing, name_dict);

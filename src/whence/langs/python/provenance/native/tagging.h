@@ -44,8 +44,8 @@ enum {
     X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack) X(natively) X(shape_of)           \
     X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan) X(told)    \
     X(next_pair) X(advanced) X(pairs_of) X(stepped) X(nested) X(outside_tag) X(reread)             \
-    X(held_out_of_sight) X(identified) X(of_sequence) X(make_list) X(make_tuple) X(prepare)        \
-    X(bind_arguments) X(result) X(enter) X(returned) X(leave)
+    X(held_out_of_sight) X(identified) X(of_sequence) X(make_list) X(make_tuple) X(found_in)       \
+    X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
 #define GOES_ON(X)                                                                                 \
     X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute)           \
     X(item_tag) X(finish_function) X(nearest) X(roots) X(note_end) X(given_tag) X(iterator_of)     \

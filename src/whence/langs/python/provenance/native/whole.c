@@ -157,6 +157,7 @@ static PyMethodDef FUNCTIONS[] = {
     FAST("place_tag", place_tag),
     FAST("natively", natively),
     FAST("told", told),
+    FAST("found_in", found_in),
     FAST("of_sequence", of_sequence),
     FAST("make_list", make_list),
     FAST("make_tuple", make_tuple),
