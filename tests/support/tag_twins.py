@@ -12,6 +12,9 @@ from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import LOAD, SCALARS, WHOLE, Activation, Run
 from whence.langs.python.provenance.texts import Text
 
+_ADDRESS = {LOAD: 5, WHOLE: 4}
+"""Where in a tag the address of an object stands."""
+
 
 def left_by_both(source: str, file: str = "program.py") -> tuple[list[str], list[str]]:
     """What a program leaves behind that is run with the twins in C, and with those in Python."""
@@ -43,7 +46,7 @@ def left_behind(code: CodeType) -> list[str]:
         written.note("shadow", written.address(shadow.address), *shadow.tags())
     written.note("variables", *(tag for each in RUN.modules.values() for tag in each.tags()))
     written.note("run", RUN.time, RUN.number, RUN.lost, len(RUN.kept), RUN.passed, RUN.loose,
-                 RUN.has_hidden)  # fmt: skip
+                 RUN.has_hidden, len(RUN.heard), len(RUN.ends))  # fmt: skip
     namespace.clear()
     return written.lines
 
@@ -97,8 +100,9 @@ class _Written:
 
     def _tag(self, tag: Any) -> None:
         fields = [self._field(each) for each in tag]
-        if tag[0] in (LOAD, WHOLE) and type(tag[5]) is int:
-            fields[5] = self.address(tag[5])
+        place = _ADDRESS.get(tag[0])
+        if place is not None and type(tag[place]) is int:
+            fields[place] = self.address(tag[place])
         self.lines.append(f"tag {self._numbers[id(tag)]}: {fields}")
 
     def _field(self, each: Any) -> str:

@@ -88,7 +88,7 @@ def is_rewritten(function: Any) -> bool:
 class _Definition:
     """Collects the tags of a function's defaults, which are evaluated before there is one."""
 
-    def __init__(self, number: int, site: int, control: Control | None):
+    def __init__(self, number: int):
         self.number = number
         self.tags: list[Tag] = []
         HERE.defining.append(self)
@@ -109,16 +109,40 @@ class _Definition:
             forget = weakref.ref(function, lambda _: known.pop(address, None))
             tags = dict(zip(named, self.tags[count:], strict=False))
             DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags, _defaults_of(function))
+        if not count and not function.__kwdefaults__:
+            _AGAIN[self.number] = _DefinedAgain(self.number)
         return function
+
+
+class _DefinedAgain:
+    """A function without defaults that was defined before: as a rule, all is known of it.
+
+    A function inside another is defined at each call of that, whether anything is shadowed or not.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int):
+        self.number = number
+
+    def __call__(self, function: Any) -> Any:
+        is_known = id(function.__code__) in CODES
+        if is_known and FUNCTIONS[self.number].namespace is function.__globals__:
+            return function
+        return _Definition(self.number)(function)
+
+
+_AGAIN: dict[int, _DefinedAgain] = {}
+"""By the number of the function."""
 
 
 def _defaults_of(function: Any) -> tuple[Any, ...]:
     return (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
 
 
-def define(number: int, site: int, control: Control | None) -> _Definition:
+def define(number: int) -> _Definition | _DefinedAgain:
     """The innermost decorator of every function."""
-    return _Definition(number, site, control)
+    return _AGAIN.get(number) or _Definition(number)
 
 
 def default(given: Pair) -> Any:
@@ -414,6 +438,7 @@ def enter(
     return (activation, control, *tags)
 
 
+@twin
 def identified(operation: Operation, control: Control, values: tuple[Any, ...]) -> list[Tag]:
     """The tags of arguments that code out of sight passes on: what it was given and told."""
     known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))

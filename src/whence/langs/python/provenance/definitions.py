@@ -75,7 +75,7 @@ class Definitions(Comprehensions):
     def function(self, node: _Function, *, quiet: bool) -> ast.stmt:
         """A function; `quiet` if what it is defined by runs as it is."""
         number = self._describe(node, node.name, node.body)
-        define = call("define", constant(number), self.site(node), self._now(quiet))
+        define = call("define", constant(number))
         arguments = self._arguments(node.args, quiet=quiet)
         scope = function_scope(node, self.scope)
         dual = self.dual and (quiet or self.scope.kind == "module")
@@ -86,9 +86,6 @@ class Definitions(Comprehensions):
         made.args, made.body = arguments, body
         made.decorator_list = [*decorators, define]
         return made
-
-    def _now(self, quiet: bool) -> ast.expr:
-        return constant(None) if quiet else self.control
 
     def _function_body(
         self, node: _Function, scope: Scope, number: int, dual: bool
@@ -215,7 +212,7 @@ class Definitions(Comprehensions):
         made = call("run_lambda", constant(number), site, values, body)
         if dual:
             made = ast.IfExp(self._idle(number), ordinary, made)
-        define = call("define", constant(number), site, self._now(quiet))
+        define = call("define", constant(number))
         function = ast.Lambda(arguments, made)
         return located(ast.Call(define, [function], []), node)
 

@@ -18,15 +18,15 @@ Arguments = tuple[Pair, ...]
 Keywords = dict[str, Pair]
 Model = Callable[[int, Control, Pair, Arguments, Keywords], Any]
 
-_FUNCTIONS: dict[int, tuple[Any, Model]] = {}
-_METHODS: dict[tuple[int, str], Model] = {}
+FUNCTIONS: dict[int, tuple[Any, Model]] = {}
+METHODS: dict[tuple[int, str], Model] = {}
 
 
 def models(function: Any) -> Callable[[Model], Model]:
     """Register the model of a builtin function or type."""
 
     def register(model: Model) -> Model:
-        _FUNCTIONS[id(function)] = (function, model)
+        FUNCTIONS[id(function)] = (function, model)
         return model
 
     return register
@@ -37,7 +37,7 @@ def models_method(kind: type, *names: str) -> Callable[[Model], Model]:
 
     def register(model: Model) -> Model:
         for name in names:
-            _METHODS[id(kind), name] = model
+            METHODS[id(kind), name] = model
         return model
 
     return register
@@ -45,7 +45,7 @@ def models_method(kind: type, *names: str) -> Callable[[Model], Model]:
 
 def model_for(function: Any) -> Model | None:
     """The model of something that is about to be called."""
-    found = _FUNCTIONS.get(id(function))
+    found = FUNCTIONS.get(id(function))
     if found is not None:
         return found[1]
     if type(function) is not BuiltinFunctionType:
@@ -56,5 +56,5 @@ def model_for(function: Any) -> Model | None:
     name = function.__name__
     for kind in order_of(type(receiver)):
         if name in space_of_class(kind):
-            return _METHODS.get((id(kind), name))
+            return METHODS.get((id(kind), name))
     return None

@@ -21,7 +21,7 @@ def _variables() -> Any:
     return sys._getframe().f_locals
 
 
-_PROXY = type(_variables()) if sys.version_info >= (3, 13) else None
+PROXY = type(_variables()) if sys.version_info >= (3, 13) else None
 """What writes to the variables of a function; before 3.13 nothing does."""
 
 
@@ -80,7 +80,7 @@ def set_cell(site: int, control: Control, given: Pair, owner: Pair) -> None:
 def set_in_frame(site: int, control: Control, given: Pair, owner: Pair, key: Any) -> bool:
     """Note what a variable was set to by its frame, if that is what was done."""
     thing = owner[0]
-    if type(thing) is not _PROXY or type(key) is not str or shadow(key) not in thing:
+    if type(thing) is not PROXY or type(key) is not str or shadow(key) not in thing:
         return False
     thing[shadow(key)] = (STORE, site, control, given[1], RUN.time, owner[1])
     return True
@@ -88,6 +88,6 @@ def set_in_frame(site: int, control: Control, given: Pair, owner: Pair, key: Any
 
 def changed_in_frame(site: int, control: Control, thing: Any) -> None:
     """Code out of sight was given all variables of a frame, and may have set any of them."""
-    if type(thing) is _PROXY:
+    if type(thing) is PROXY:
         for name in [each for each in thing if each.startswith(shadow(""))]:
             thing[name] = (LOST, site, control, thing[name], RUN.passed)

@@ -76,6 +76,8 @@ Step = tuple[str, Any]
 class Source:
     """Knows the tag of what an iterator gave last."""
 
+    __slots__ = ("behind", "is_aimed", "iterator", "told")
+
     is_told = False
     """Whether what the program's own code tells the iterator decides what it gives, and when it
     ends; if so, what it tells counts for all that comes later."""
@@ -108,15 +110,17 @@ def source_of(iterator: Any) -> Any:
 class SequenceSource(Source):
     """Of an iterator over a list or tuple, from either end."""
 
+    __slots__ = ("is_backwards", "owner")
+
     def __init__(self, iterator: Any, owner: Pair, *, backwards: bool = False):
         super().__init__(iterator, owner)
-        self._owner = owner
-        self._backwards = backwards
+        self.owner = owner
+        self.is_backwards = backwards
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
         left = length_hint(self.iterator)
-        index = left if self._backwards else size(self._owner[0]) - left - 1
-        return place_tag(site, control, self._owner, index, value)
+        index = left if self.is_backwards else size(self.owner[0]) - left - 1
+        return place_tag(site, control, self.owner, index, value)
 
 
 class KeySource(Source):
@@ -256,6 +260,7 @@ def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
     return iterator, made
 
 
+@twin
 def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
     """What an iterator over `owner` gives next; `StopIteration` as always."""
     thing = iterator[0]
@@ -264,37 +269,37 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
     try:
         value = next(thing)
     except StopIteration as error:
-        _note_end(operation, thing, owner[0], error)
+        note_end(operation, thing, owner[0], error)
         raise
     except BaseException as error:
         note_failure(operation, error)
         raise
     finally:
         HERE.operation = before
-    _note_going(operation, thing)
     tag = given_tag(operation, thing, value, owner)
     return value, tag if thing is not owner[0] else advanced(operation, thing, tag)
 
 
-def _note_going(operation: Operation, iterator: Any, *ended: Tag) -> None:
+def _note_going(operation: Operation, source: Source, *ended: Tag) -> None:
     """Of an iterator that makes others go on, or calls functions, note what decides how far: what
     these do on their way they might have done more often, or less. Once, and when it has ended."""
-    source = source_of(iterator)
-    if not isinstance(source, Source) or len(source.behind) < 2 or (source.is_aimed and not ended):
+    if len(source.behind) < 2 or (source.is_aimed and not ended):
         return
     source.is_aimed = True
     if any(has(type(each), "__next__") or callable(each) for each, _ in source.behind):
         tags = (tag for _, tag in (*operation.operands, *source.behind))
-        note_stop(iterator, (OP, operation.site, operation.control, *tags, *ended))
+        note_stop(source.iterator, (OP, operation.site, operation.control, *tags, *ended))
 
 
+@twin
 def advanced(operation: Operation, iterator: Any, tag: Tag) -> Tag:
     """The tag of what an iterator gave that others may have: who made it go on decides what."""
     site, control = operation.site, operation.control
     run = RUN.run_of(iterator)
     shadow = None if run is not None else shadow_for(iterator)
     position = run.position if run is not None else shadow.shape if shadow is not None else None
-    if position is None or position[0] != STORE or position[1:3] != (site, control):
+    stays = position is not None and position[:2] == (STORE, site) and position[2] is control
+    if not stays:
         moved = (STORE, site, control, position, RUN.time)
         if run is not None:
             run.position = moved
@@ -304,14 +309,15 @@ def advanced(operation: Operation, iterator: Any, tag: Tag) -> Tag:
     return (SEL, site, control, tag, read)
 
 
-def _note_end(operation: Operation, iterator: Any, thing: Any, error: StopIteration) -> None:
+def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIteration) -> None:
     """The program's own code had a say in that there is no more: that may be too early."""
     shadow = shadow_of(error)
     source = source_of(iterator)
     heard = None
     if not isinstance(source, Source) or source.is_told:
         heard = _heard(operation, iterator)
-    _note_going(operation, iterator, heard)
+    if isinstance(source, Source):
+        _note_going(operation, source, heard)
     if shadow is not None and heard is not None:
         shadow.shape = (OP, operation.site, operation.control, shadow.shape, heard)
     elif heard is not None:
@@ -321,12 +327,12 @@ def _note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterat
         RUN.ends[id(thing)] = (thing, shadow.shape)
 
 
-_GROUP = type(next(groupby([0]))[1])
+GROUP = type(next(groupby([0]))[1])
 
 
 def _heard(operation: Operation, iterator: Any) -> Tag:
     """What the program's own code told an iterator up to now; a group of `groupby` goes by it."""
-    if type(iterator) is _GROUP:
+    if type(iterator) is GROUP:
         iterator = next(each for each in gc.get_referents(iterator) if type(each) is groupby)
     before = RUN.heard.get(id(iterator))
     earlier = before[1] if before is not None else None
@@ -343,13 +349,14 @@ def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> T
     site, control = operation.site, operation.control
     source = source_of(iterator)
     if isinstance(source, Source):
+        _note_going(operation, source)
         if not source.is_told:
             return source.tag(site, control, value)
         source.told = operation.callbacks
         tag = source.tag(site, control, value)
     elif operation.callbacks:
         tag = told(operation, value, (owner[1],))
-        if _gave_out(operation, iterator):
+        if _is_expression(iterator):
             return tag
     elif type(owner[0]) in SCALARS:
         return (OP, site, control, owner[1])
@@ -359,42 +366,42 @@ def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> T
     return tag if heard is None else (SEL, site, control, tag, heard)
 
 
-def _gave_out(operation: Operation, iterator: Any) -> bool:
-    """Whether what was told is what a generator of the program's own yields."""
+def _is_expression(iterator: Any) -> bool:
+    """Whether it is a generator expression: which of its values this is, its tests tell. Of other
+    generators it is told by what they yielded before."""
     run = RUN.run_of(iterator) if type(iterator) is GeneratorType else None
-    if run is None:
-        return False
-    if run.activation is None:  # a generator expression
-        return True
-    outs = run.activation.outs
-    return bool(outs) and outs[-1] is operation.callbacks[-1][1]
+    return run is not None and run.activation is None
 
 
 def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
     """The tag of what an object gave of which only its own tag is known."""
-    needs = (*everything(operation.operands), RUN.loose)
-    candidates = Candidates(operation.site, operation.control, operation.operands, needs)
+    site, control = operation.site, operation.control
+    made = (OP, site, control, *everything(operation.operands), RUN.loose)
+    candidates = Candidates(site, control, operation.operands, made)
     if hides(value) and hides(owner[0]):  # a change of the part is one of the whole
         note_behind(value, owner[0])
     tag = candidates.tag(value)
     if tag is None or tag[0] != OP:
         return tag
     note_window(value, operation.operands)
-    return part_of(operation.site, operation.control, owner, step, value, (tag,))
+    return part_of(site, control, owner, step, value, (tag,))
 
 
+@twin
 def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
-    """All that an iterable gives, one by one."""
+    """All that an iterable gives, one by one; it is asked for an iterator at once."""
+    if type(owner[0]) in {list, tuple}:
+        return _places(site, control, owner)
+    return stepped(site, control, iterator_of(site, control, owner), owner)
+
+
+def _places(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
     thing = owner[0]
-    kind = type(thing)
-    if kind is list or kind is tuple:
-        index = 0
-        while index < len(thing):
-            value = thing[index]
-            yield value, place_tag(site, control, owner, index, value)
-            index += 1
-        return
-    yield from stepped(site, control, iterator_of(site, control, owner), owner)
+    index = 0
+    while index < len(thing):
+        value = thing[index]
+        yield value, place_tag(site, control, owner, index, value)
+        index += 1
 
 
 def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
@@ -441,13 +448,10 @@ def each(
     site: int, control: Control, owner: Pair, dropped: list[Tag] | None
 ) -> Iterator[tuple[Pair, Control]]:
     """What a loop goes over, each with the control of its round."""
-    if dropped is not None:
-        # A comprehension asks for the iterator at once, and begins when it likes.
-        iterator = iterator_of(site, control, owner)
-        return _rounds(site, control, owner, stepped(site, control, iterator, owner), dropped)
-    return _rounds(site, control, owner, pairs_of(site, control, owner), None)
+    return _rounds(site, control, owner, pairs_of(site, control, owner), dropped)
 
 
+@twin
 def stepped(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
     """All that an iterator over `owner` still gives."""
     while True:
@@ -473,6 +477,7 @@ def _rounds(
         RUN.note_dropped(dropped, ended[1])
 
 
+@twin
 def nested(inner: Control, outer: Control) -> Control:
     """A round of a loop that depends on how the rounds before went."""
     return (*inner[:2], outer, *inner[3:])

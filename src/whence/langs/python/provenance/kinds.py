@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from whence.langs.python.provenance.twins import twin
+
 order_of = type.__dict__["__mro__"].__get__
 """The bases of a class, itself first, in the order in which they are looked through."""
 space_of_class = type.__dict__["__dict__"].__get__
@@ -37,6 +39,7 @@ class Kinds:
         return Kinds(*self._kinds, *others._kinds)
 
 
+@twin
 def found_in(kind: type, name: str, default: Any = None) -> Any:
     """What a class or one of its bases defines under a name, as it stands there."""
     for each in order_of(kind):

@@ -26,6 +26,7 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+from whence.langs.python.provenance.twins import twin
 
 
 class Spread(tuple[Pair, ...]):
@@ -48,6 +49,7 @@ def starred(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[Tag
     return (*found, keywords.shape) if type(keywords) is SpreadNames else found
 
 
+@twin
 def make_list(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
     """`[…]`."""
     shape = pairs.shape if type(pairs) is Spread else shape
@@ -55,6 +57,7 @@ def make_list(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = N
     return _sequence(site, control, [each for each, _ in pairs], pairs, shape)
 
 
+@twin
 def make_tuple(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
     """`(…)`."""
     shape = pairs.shape if type(pairs) is Spread else shape

@@ -153,6 +153,7 @@ def visible(frame: FrameType) -> list[Tag]:
     return found if module is None else [*found, *module.tags()]
 
 
+@twin
 def told(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
     """The tag of what an operation gave: what its last callback gave, or of its own making."""
     site, control, callbacks = operation.site, operation.control, operation.callbacks
@@ -248,7 +249,7 @@ def binary_with(
             of_sequence(value, tags, shape)
             return value, made
     if value is a:
-        synchronise(value, site, control, (left, right), selects=True)
+        synchronise(value, site, control, (left, right), True)
         return value, left[1]
     if is_container(value):
         candidates = Candidates(site, control, (left, right))
@@ -307,10 +308,10 @@ def _shape_of(thing: Any) -> Tag:
     shadow = RUN.shadows.get(id(thing))
     shape: Tag = None
     if shadow is not None:
-        shape = (WHOLE, 0, None, 0, RUN.time, shadow.address, shadow.shape)
+        shape = (WHOLE, 0, None, RUN.time, shadow.address, shadow.shape)
     elif type(thing) in _SIZED:
         RUN.kept[id(thing)] = thing
-        shape = (WHOLE, 0, None, 0, RUN.time, id(thing), None)
+        shape = (WHOLE, 0, None, RUN.time, id(thing), None)
     run = RUN.run_of(thing)
     if run is not None and (run.dropped or run.position):
         return (OP, 0, RUN.root.control, run.position, *run.dropped)

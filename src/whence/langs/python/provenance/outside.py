@@ -38,6 +38,7 @@ from whence.langs.python.provenance.shadows import (
 from whence.langs.python.provenance.state import HERE, RUN, Operation
 from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, Pair, Tag
 from whence.langs.python.provenance.texts import printed
+from whence.langs.python.provenance.twins import twin
 
 Finish = Callable[["Prepared", Any], Pair]
 
@@ -126,7 +127,7 @@ def counts(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
 
 def note_passed(operation: Operation) -> None:
     """Code out of sight may call the program later, from nowhere, with what it was given."""
-    tags = tuple(tag for _, tag in operation.operands)
+    tags = [tag for _, tag in operation.operands]
     RUN.passed = (OP, operation.site, operation.control, *tags, RUN.passed)
 
 
@@ -135,8 +136,8 @@ def finish_outside(prepared: Prepared, value: Any) -> Pair:
     operation = prepared.operation
     assert operation is not None
     selects = id(prepared.called[0]) in _SELECTING
-    tag = outside_tag(operation, value, prepared.called[1], selects=selects)
-    reread(operation, selects=selects)
+    tag = outside_tag(operation, value, prepared.called[1], selects)
+    reread(operation, selects)
     function = prepared.called[0]
     if type(function) in _METHODS and function.__name__ in _CHANGING:
         _reshape(operation)
@@ -157,17 +158,26 @@ def _may_remember(function: Any, operation: Operation) -> bool:
     return type(function) is BuiltinFunctionType and function.__module__ in _WORLD
 
 
-def outside_tag(
-    operation: Operation, value: Any, callee: Tag = None, *, selects: bool = False
-) -> Tag:
+@twin
+def outside_tag(operation: Operation, value: Any, callee: Tag = None, selects: bool = False) -> Tag:
     """The tag of what something out of sight gave."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
     needs = (*everything(operands), *(each for each in (callee, RUN.loose) if each is not None))
-    candidates = Candidates(site, control, operands, needs)
-    RUN.passed = (OP, site, control, candidates.made, RUN.passed)
+    made = (OP, site, control, *needs)
+    RUN.passed = (OP, site, control, made, RUN.passed)
+    if selects or is_container(value):
+        return given_outside(operation, value, made, selects)
+    return made
+
+
+def given_outside(operation: Operation, value: Any, made: Tag, selects: bool) -> Tag:
+    """The same of what may be one of the operands, or something that they hold."""
+    site, control = operation.site, operation.control
+    operands = (*operation.operands, *operation.callbacks)
+    candidates = Candidates(site, control, operands, made)
     if not is_container(value):
-        return candidates.tag(value, selects=True) if selects else candidates.made
+        return candidates.tag(value, selects=selects)
     if hides(value):
         for each, _ in operands:
             held(value, each)
@@ -175,7 +185,7 @@ def outside_tag(
                 note_behind(value, each)
     tag = candidates.tag(value)
     if tag is not None and tag[0] == OP:
-        tag = (NEW, site, control, None, candidates.made)
+        tag = (NEW, site, control, None, made)
         held_out_of_sight(value)
         note_window(value, operands)
         if (
@@ -197,14 +207,15 @@ class OpaqueSource(Source):
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
         operands = (*self.behind, *self.told)
-        needs = (*everything(operands), RUN.loose)
-        candidates = Candidates(site, control, operands, needs)
+        made = (OP, site, control, *everything(operands), RUN.loose)
+        candidates = Candidates(site, control, operands, made)
         if is_container(value) and shadow_of(value) is None:
             adopt(value, candidates)
         return candidates.tag(value)
 
 
-def reread(operation: Operation, *, selects: bool = False) -> None:
+@twin
+def reread(operation: Operation, selects: bool = False) -> None:
     """Read anew what an operation may have changed: its operands and what they hold."""
     operands = (*operation.operands, *operation.callbacks)
     for value, tag in operation.operands:
@@ -213,7 +224,7 @@ def reread(operation: Operation, *, selects: bool = False) -> None:
         aimed(operation.control, tag)
         if hides(value):
             hide(value, operation.site, operation.control, operands)
-        synchronise(value, operation.site, operation.control, operands, selects=selects)
+        synchronise(value, operation.site, operation.control, operands, selects)
         changed_in_frame(operation.site, operation.control, value)
         held_out_of_sight(value)
         shadow = shadow_of(value)

@@ -50,6 +50,7 @@ from whence.langs.python.provenance.shadows import (
     Shadow,
     adopt,
     attributes_of,
+    dict_of,
     everything,
     held,
     hide,
@@ -185,10 +186,7 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
 
 def _own_attribute(thing: Any, name: str) -> Any:
     """What an object's dictionary has under a name."""
-    try:
-        found = object.__getattribute__(thing, "__dict__")
-    except (AttributeError, TypeError):
-        return _NONE
+    found = dict_of(thing)
     return found.get(name, _NONE) if type(found) is dict else _NONE
 
 
@@ -202,8 +200,8 @@ def _described(
         return all_values(site, control, owner, value)
     if type(descriptor) in _HELD_BY:
         return part_of(site, control, owner, ("attribute", name), value, tuple(needs))
-    candidates = Candidates(site, control, (owner,), (*everything((owner,)), *needs))
-    return candidates.tag(value)
+    made = (OP, site, control, *everything((owner,)), *needs)
+    return Candidates(site, control, (owner,), made).tag(value)
 
 
 def named(site: int, control: Control, owner: Pair, name: Pair) -> None:
@@ -429,7 +427,7 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     if operation.callbacks:
         if not issubclass(type(thing), (dict, list, deque)):
             return
-        synchronise(thing, site, control, (owner, key, given), selects=True)
+        synchronise(thing, site, control, (owner, key, given), True)
     if issubclass(type(thing), dict):
         note_entry(site, control, owner, key, given)
         shadow = shadow_for(thing)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import os
 from collections import deque
 from collections.abc import Callable
 from types import ModuleType
@@ -16,12 +17,16 @@ from whence.langs.python.provenance import (
     calls,
     collecting,
     control,
+    finding,
+    frames,
     iteration,
     making,
     methods,
     models,
     operations,
+    outside,
     places,
+    shadows,
     stepping,
     templates,
     twins,
@@ -30,7 +35,14 @@ from whence.langs.python.provenance.outside import Prepared
 from whence.langs.python.provenance.shadows import Shadow
 from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending, ShadowRun
 from whence.langs.python.provenance.syntax import RUNTIME
-from whence.langs.python.provenance.tags import FUNCTIONS, SITES, Activation, FunctionInfo, Site
+from whence.langs.python.provenance.tags import (
+    FUNCTIONS,
+    SITES,
+    Activation,
+    FunctionInfo,
+    Run,
+    Site,
+)
 
 _PARTS = {
     operations: (
@@ -154,12 +166,18 @@ twins.bind({
     "Activation": Activation, "Operation": Operation, "Pending": Pending,
     "Modelled": calls.Modelled, "Prepared": Prepared, "Shadow": Shadow,
     "FunctionInfo": FunctionInfo, "Site": Site, "deque": deque,
-    "FAILED": calls.FAILED,
-    "note_failure": operations.note_failure, "told": operations.told,
-    "read_attribute": places.read_attribute, "read_item": places.read_item,
+    "FAILED": calls.FAILED, "Going": Run, "SequenceSource": iteration.SequenceSource,
+    "GROUP": iteration.GROUP, "getenv": os.getenv, "PROXY": frames.PROXY,
+    "changed_in_frame": frames.changed_in_frame,
+    "note_end": iteration.note_end, "given_tag": iteration.given_tag,
+    "iterator_of": iteration.iterator_of,
+    "note_failure": operations.note_failure, "read_attribute": places.read_attribute,
+    "read_item": places.read_item,
     "wrote_attribute": places.wrote_attribute, "store_attribute": places.store_attribute,
     "item_tag": places.item_tag, "finish_function": calls.finish_function,
-    "identified": calls.identified, "nearest": calls.nearest, "roots": calls.roots,
+    "MODELS": finding.FUNCTIONS, "METHOD_MODELS": finding.METHODS,
+    "finish_outside": outside.finish_outside, "given_outside": outside.given_outside,
+    "synchronise": shadows.synchronise, "nearest": calls.nearest, "roots": calls.roots,
 })  # fmt: skip
 SWITCH = Switch()
 _LOADED = models  # it registers itself

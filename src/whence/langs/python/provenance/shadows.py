@@ -27,7 +27,7 @@ from types import (
 )
 from typing import Any
 
-from whence.langs.python.provenance.kinds import Kinds, order_of, size, space_of_class
+from whence.langs.python.provenance.kinds import Kinds, found_in, order_of, size, space_of_class
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
     AMBIG,
@@ -214,6 +214,7 @@ def part_of(
     return (LOAD, site, control, part, RUN.time, id(thing), step[1], tag, *needs)
 
 
+@twin
 def held_out_of_sight(thing: Any) -> None:
     """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
 
@@ -274,12 +275,20 @@ def elements(thing: Any) -> list[Any]:
     return list((set if issubclass(type(thing), set) else frozenset).__iter__(thing))
 
 
+def dict_of(thing: Any) -> Any:
+    """The dictionary of an object; None if it has none, which is found out without an exception,
+    where that can be."""
+    if found_in(type(thing), "__dict__") is None:
+        return None
+    try:
+        return object.__getattribute__(thing, "__dict__")
+    except (AttributeError, TypeError):
+        return None
+
+
 def attributes_of(thing: Any) -> dict[str, Any]:
     """What an instance holds in its dictionary and its slots."""
-    try:
-        found = object.__getattribute__(thing, "__dict__")
-    except (AttributeError, TypeError):
-        found = {}
+    found = dict_of(thing)
     held_here = dict(found) if type(found) is dict else {}
     for name, slot in _slots_of(type(thing)):
         try:
@@ -306,6 +315,7 @@ def _slots_of(kind: type) -> Slots:
 # --- making shadows ------------------------------------------------------------------------------
 
 
+@twin
 def of_sequence(thing: Any, tags: list[Tag], shape: Tag) -> Shadow:
     """The shadow of a sequence whose items have these tags."""
     made = new_shadow(thing)
@@ -374,12 +384,10 @@ def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
 class Candidates:
     """Where a value may come from that code out of sight gave back."""
 
-    def __init__(self, site: int, control: Control, operands: Iterable[Pair],
-                 needs: tuple[Tag, ...] | None = None):  # fmt: skip
+    def __init__(self, site: int, control: Control, operands: Iterable[Pair], made: Tag = None):
         self.site, self.control = site, control
         self.operands = tuple(operands)
-        needs = needs if needs is not None else everything(self.operands)
-        self.made = (OP, site, control, *needs)
+        self.made = made or (OP, site, control, *everything(self.operands))
         """The tag of what they had a say in; one for all, since they may be many."""
         self._found: dict[int, list[Tag]] | None = None
 
@@ -436,10 +444,10 @@ def whole(shadow: Shadow) -> Tag:
     """The tag of having read all that an object holds, now."""
     tags = tuple(each for each in shadow.tags() if each is not None)
     read, now = shadow.read, RUN.time
-    if read is None or not _same(tags, read[6:]):
-        shadow.read = shadow.again = (WHOLE, 0, None, 0, now, shadow.address, *tags)
-    elif shadow.again[4] != now:
-        shadow.again = (WHOLE, 0, None, 0, now, shadow.address, read)
+    if read is None or not _same(tags, read[5:]):
+        shadow.read = shadow.again = (WHOLE, 0, None, now, shadow.address, *tags)
+    elif shadow.again[3] != now:
+        shadow.again = (WHOLE, 0, None, now, shadow.address, read)
     return shadow.again
 
 
@@ -478,17 +486,13 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
             known = RUN.hiding.get(id(type(value)))  # plain values are not in it
             if known is not None and known[2]:
                 RUN.kept[id(value)] = value
-                found.append((WHOLE, 0, None, 0, RUN.time, id(value)))
+                found.append((WHOLE, 0, None, RUN.time, id(value)))
 
 
 def space_of(thing: Any) -> Shadow | None:
     """What is known of an instance's dictionary, if the program had it in its hands."""
-    if type(thing) in SCALARS:
-        return None
-    try:
-        return RUN.shadows.get(id(object.__getattribute__(thing, "__dict__")))
-    except (AttributeError, TypeError):
-        return None
+    found = dict_of(thing) if type(thing) not in SCALARS else None
+    return RUN.shadows.get(id(found)) if found is not None else None
 
 
 def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: int = 2) -> bool:
@@ -502,6 +506,7 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
     if issubclass(type(thing), _SHARED):
         return False
     RUN.time += 1
+    held_here = attributes_of(thing)
     if issubclass(type(thing), _SEQUENCES):
         of_sequence(thing, [stored(each) for each in contents(thing)], candidates.made)
     elif issubclass(type(thing), dict):
@@ -510,13 +515,12 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
     elif issubclass(type(thing), _SETS):
         values = elements(thing)
         of_set(thing, [(each, stored(each)) for each in values], candidates.made)
-    else:
-        held_here = attributes_of(thing)
-        if not held_here:
-            return False
+    elif held_here:
         new_shadow(thing)
+    else:
+        return False
     shadow = shadow_for(thing)
-    for name, value in attributes_of(thing).items():
+    for name, value in held_here.items():
         shadow.attributes[name] = stored(value)
         shadow.attribute_values[name] = value
         held(thing, value)
@@ -560,9 +564,8 @@ def _same(left: Iterable[Any], right: Iterable[Any]) -> bool:
 
 
 def synchronise(
-    thing: Any, site: int, control: Control, operands: Iterable[Pair] = (), *,
-    selects: bool = False,
-) -> None:  # fmt: skip
+    thing: Any, site: int, control: Control, operands: Iterable[Pair] = (), selects: bool = False
+) -> None:
     """Read an object anew if it no longer holds what its shadow says."""
     shadow = shadow_of(thing)
     if shadow is None or in_step(shadow):
@@ -572,9 +575,10 @@ def synchronise(
     old = list(shadow.parts())
     operands = tuple(operands)
     needs = everything((*operands, (thing, None)))
-    candidates = Candidates(site, control, (*old, *operands), needs)
+    made: Tag = (OP, site, control, *needs)
     if not operands:  # changed out of sight, by something that was given it before
-        candidates.made = (LOST, site, control, *needs, RUN.passed, RUN.loose)
+        made = (LOST, site, control, *needs, RUN.passed, RUN.loose)
+    candidates = Candidates(site, control, (*old, *operands), made)
     adopt(thing, candidates, selects=selects, depth=0)
     fresh = shadow_for(thing)
     if not operands:

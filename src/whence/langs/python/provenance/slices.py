@@ -152,7 +152,7 @@ class _Slice:
             elif tag[0] == BOUND and tag[3]:
                 self.read.add((0, self._until, _METHOD, tag[3]))
             elif tag[0] == WHOLE:
-                self.read.add((*tag[3:6], None))
+                self.read.add((0, *tag[3:5], None))
 
     def _add_decisions(self) -> None:
         """What a call in the slice made, or was given back, it could have changed and did not."""

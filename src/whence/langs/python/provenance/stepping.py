@@ -110,8 +110,8 @@ def _run_tag(site: int, control: Control, given: Pair, value: Any) -> Tag:
         return (RET, site, control, run.activation.result, run.activation, given[1])
     if value is None and RUN.loose is None:
         return (CONST, site, control)
-    needs = (*everything((given,)), RUN.loose)
-    return Candidates(site, control, (given,), needs).tag(value)
+    made = (OP, site, control, *everything((given,)), RUN.loose)
+    return Candidates(site, control, (given,), made).tag(value)
 
 
 def waiting(given: Pair) -> Any:

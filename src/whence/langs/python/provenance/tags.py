@@ -13,7 +13,7 @@ the tags of all that had a say; what stands before them depends on the kind:
 | NEW | a `Run`, or None | a new object; of a generator or coroutine, what it becomes |
 | INPUT | the name | what the shadowed call was given |
 | EXC | the source, or None | an exception |
-| WHOLE | 0, time, object | all that an object held was read, or which places it has |
+| WHOLE | time, object | all that an object held was read, or which places it has |
 | ARG, PHI, SEL | the source | copies: the tag of the same value, a step earlier |
 | RET | the source, the call | the same; the activation that returned it, or None |
 | STORE | the source, time | the same |
@@ -46,7 +46,7 @@ CTL, FRAME = 17, 18
 COPIES = frozenset({ARG, RET, LOAD, STORE, PHI, SEL})
 CONTROLS = frozenset({CTL, FRAME})
 _FIRST_NEED = {
-    CONST: 3, OP: 3, LOST: 3, BOUND: 4, TEXT: 4, NEW: 4, INPUT: 4, EXC: 4, WHOLE: 6, ARG: 4, RET: 5,
+    CONST: 3, OP: 3, LOST: 3, BOUND: 4, TEXT: 4, NEW: 4, INPUT: 4, EXC: 4, WHOLE: 5, ARG: 4, RET: 5,
     LOAD: 7, STORE: 5, PHI: 4, SEL: 4, PART: 5, AMBIG: 4,
 }  # fmt: skip
 

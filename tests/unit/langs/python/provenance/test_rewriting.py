@@ -241,6 +241,21 @@ def test_a_generator_belongs_to_who_asked_a_property_or_an_iterable_for_it() -> 
     assert callers["Tree.__iter__"] == "gone_through"
 
 
+def test_what_has_no_iterator_after_all_ends_no_loop() -> None:
+    source = """
+        class Odd:
+            def __iter__(self): raise StopIteration("none")
+        def loop():
+            for each in Odd(): pass
+        def collected(): return [each for each in Odd()]
+        def spread(): return [*Odd()]
+        for attempt in (loop, collected, spread):
+            try: print(attempt())
+            except Exception as error: print(repr(error))
+    """
+    assert output_of(source) == "StopIteration('none')\n" * 3
+
+
 def test_what_is_no_python_is_told_of_as_always() -> None:
     with pytest.raises(SyntaxError):
         run_source("def f(:\n", "program.py")

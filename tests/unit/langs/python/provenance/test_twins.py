@@ -12,7 +12,8 @@ from shadowed import CLEANED
 from tag_twins import left_by_both
 
 from whence.langs.python.provenance import twins
-from whence.langs.python.provenance.importing import run_source
+from whence.langs.python.provenance.importing import Modules, run_source
+from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import CTL, FRAME, OP, RET
 
@@ -47,6 +48,82 @@ PROGRAMS = {
             a += x * y - z
         for x in xs: xs.append(x) if len(xs) < 9 else None
         print(item(xs, -1), item(xs, 99), item("text", 2), "text"[1:3], [x for x in xs if x > a])
+        """,
+    "iterators": """
+        import collections
+        class Down:
+            def __init__(self, n): self.n = n
+            def __iter__(self): return self
+            def __next__(self):
+                if not self.n: raise StopIteration(self.n)
+                self.n -= 1
+                return self.n
+        class Odd:
+            def __iter__(self): raise StopIteration
+        def count(n, bad=None):
+            for i in range(n):
+                if i == bad: raise ValueError(i)
+                sent = yield [i]
+                if sent: yield sent
+            return n
+        def both(n):
+            got = yield from count(n)
+            yield from "ab"
+            return got
+        def whole(things): return [each for each in things if each]
+        def first(things):
+            for each in things:
+                for inner in things:
+                    if inner: break
+                    else: continue
+                return each
+        def failing(things):
+            try: return list(things) and [x for x in things]
+            except Exception as error: return type(error).__name__
+        tables = [{"a": 1, "b": (2,)}, {3, 4}, frozenset([5]), collections.deque([6, 7]), "text"]
+        for table in tables:
+            print(whole(table), first(table), [*table], list(reversed(list(table))))
+        print(whole(Down(3)), first(Down(2)), whole(count(3)), first(count(2)), whole(both(2)))
+        print([(i, x) for i, x in enumerate(Down(3))], list(zip(count(2), [8, 9], (1, 2, 3))))
+        print(list(map(lambda x: x + 1, [1, 2])), list(filter(None, [0, 1])))
+        steps = count(3)
+        print(next(steps), steps.send(5), next(iter([7])), next(iter(()), 8), list(steps))
+        print(failing(count(3, 1)), failing(Odd()), failing(Down(1)), failing(3))
+        it = iter([1, 2, 3, 4])
+        print([(a, b) for a, b in zip(it, it)], max(x * 2 for x in Down(3)), list(it))
+        print({k: v for k, v in tables[0].items()}, list(tables[0].values()))
+        print(sum(x for x in [1, 2]), [-x for x in [1, 2.5]])
+        """,
+    "out of sight": """
+        import bisect, functools, heapq, itertools, json, math, operator, re, types
+        class Slotted:
+            __slots__ = ("a", "b", "__dict__")
+            def __init__(self): self.a = [1]; self.c = {"x": self.a}
+            def __lt__(self, other): return id(self) < id(other)
+            def __contains__(self, item): return item in self.a
+        class Words(str): pass
+        class Names(dict): pass
+        def change(thing):
+            operator.setitem(thing.c, "y", 2)
+            vars(thing)["d"] = thing.a
+            operator.attrgetter("a.append")(thing)(3)
+            return thing.c, thing.d, thing.a, 1 in thing, 9 in thing
+        def texts(text):
+            found = re.compile("(?P<n>[a-z]+) ?").match(text, 0)
+            again = re.search("c", text)
+            return found.group(1), found["n"], found.lastgroup, found.end(), again, found.re.pattern
+        things = [Slotted(), Slotted()]
+        heap = [(3, things[0]), (1, things[1])]
+        heapq.heapify(heap)
+        print([change(each)[2:] for each in things], heapq.heappop(heap)[0], texts("ab cd"))
+        print(functools.partial(change, things[0])()[0], json.dumps({"a": [1, {"b": 2}]}), math.pi)
+        row = []
+        for n in (3, 1, 2): bisect.insort(row, n)
+        print(row, list(itertools.islice(itertools.chain(row, things), 2)))
+        print(operator.add(*row[:2]), max(*row), math.hypot(*range(40)), str.__new__(Words, "w"))
+        print(types.SimpleNamespace(a=row).a, Names(a=1).get("a"), copied := Names({"k": things}))
+        print(sorted(things, key=lambda each: len(each.a))[0] in things, copied["k"] is things)
+        print(math.fsum(range(20)), max([1, 2], key=lambda x: -x), operator.itemgetter(0, 1)(row))
         """,
     "objects": """
         import re, collections
@@ -132,6 +209,27 @@ def test_both_twins_leave_the_same_tags(name: str, twin: str) -> None:
         assert ours == theirs
     assert len(native) == len(python)
     assert len(native) > 10
+
+
+def test_both_twins_note_as_much_of_what_holds_what(twin: str) -> None:
+    if twin == "python" or not twins.HAS_NATIVE:
+        pytest.skip("both twins run at once")
+    for name in ("objects", "out of sight"):
+        noted = []
+        for is_native in (True, True, False):  # what the first puts into caches is there for all
+            twins.use_native(is_native)
+            run_source(textwrap.dedent(PROGRAMS[name]), "program.py")
+            noted.append(len(RUN.holders))
+        assert noted[1] == noted[2] > 10
+
+
+def test_a_function_that_is_defined_anew_elsewhere_belongs_there() -> None:
+    SWITCH.install()
+    code = Modules(dual=False).code("def f():\n    def g(): return 1\n    return g\n", "program.py")
+    for _ in range(2):
+        namespace = run_source(code)
+        assert id(namespace["f"].__globals__) in RUN.namespaces
+        assert id(namespace["f"]().__globals__) in RUN.namespaces
 
 
 def test_a_tag_reads_as_a_tuple() -> None:

@@ -8,22 +8,6 @@ static bool is_rewritten(PyObject *function)
            by_address(the_CODES, PyFunction_GET_CODE(function)) != NULL;
 }
 
-/* The tag of the object that a method is bound to; borrowed. */
-static PyObject *receiver_tag(PyObject *tag)
-{
-    while (tag != Py_None) {
-        int kind = kind_of(tag);
-        if (kind == BOUND) {
-            return field(tag, 4);
-        }
-        if (kind == AMBIG || kind < ARG) {
-            return Py_None;
-        }
-        tag = field(tag, 3);
-    }
-    return Py_None;
-}
-
 /* The values of arguments by name go into a dict; gives a dict of their tags. */
 static PyObject *split_keywords(PyObject *given, PyObject *values)
 {
@@ -168,16 +152,8 @@ static PyObject *is_instance(PyObject *const *given, PyObject *value, PyObject *
     if (!end(&running, answer < 0)) {
         return NULL;
     }
-    PyObject *truth = PyBool_FromLong(answer), *tag;
-    if (was_told(&running)) {
-        PyObject *tags = PyTuple_Pack(2, TAG(value), TAG(kind));
-        PyObject *arguments[] = {running.operation, truth, tags};
-        tag = tags != NULL ? PyObject_Vectorcall(rests[R_told], arguments, 3, NULL) : NULL;
-        Py_XDECREF(tags);
-    }
-    else {
-        tag = TAG_WITH(OP, given[0], given[1], TAG(value), TAG(kind));
-    }
+    PyObject *truth = PyBool_FromLong(answer), *needs[] = {TAG(value), TAG(kind)};
+    PyObject *tag = told_tag(running.operation, truth, needs, 2);
     Py_DECREF(running.operation);
     return pair_of(truth, tag);
 }
@@ -337,7 +313,8 @@ static PyObject *prepare(PyObject *self, PyObject *const *given, Py_ssize_t coun
             return made != NULL ? modelled(made) : NULL;
         }
     }
-    return twin_does(T_prepare, given, count);
+    PyObject *made = given[4] == the_NO_KEYWORDS ? call_outside(given) : NULL;
+    return made != NULL || PyErr_Occurred() ? made : twin_does(T_prepare, given, count);
 }
 
 static PyObject *result(PyObject *self, PyObject *const *given, Py_ssize_t count)

@@ -65,16 +65,36 @@ static PyObject *new_activation(PyObject *info, PyObject *parent)
     return made;
 }
 
-/* The call that this one came from; a new reference. */
+/* The call that this one came from, the nearest on the interpreter's stack; a new reference. */
 static PyObject *parent_of(PyFrameObject *frame)
 {
     PyFrameObject *back = PyFrame_GetBack(frame);
-    PyObject *found = back ? by_address(SLOT(the_RUN, Run_frames), back) : NULL;
-    Py_XDECREF(back);
-    if (found != NULL || PyErr_Occurred()) {
-        return Py_XNewRef(found);
+    while (back != NULL) {
+        PyObject *found = by_address(SLOT(the_RUN, Run_frames), back);
+        bool may_be = found == NULL && by_address(SLOT(the_RUN, Run_expressions), back) != NULL;
+        PyFrameObject *next = found == NULL && !may_be ? PyFrame_GetBack(back) : NULL;
+        Py_DECREF(back);
+        if (found != NULL || PyErr_Occurred()) {
+            Py_XDECREF(next);
+            return Py_XNewRef(found);
+        }
+        back = next; /* none after a generator expression, which its twin looks at */
     }
     return PyObject_CallOneArg(rests[R_nearest], (PyObject *)frame);
+}
+
+/* What module variables of these names are, by the globals of a frame; a new tuple. */
+static PyObject *variables_of(PyFrameObject *frame, PyObject *names)
+{
+    PyObject *globals = PyFrame_GetGlobals(frame), *all = PySequence_Tuple(names);
+    PyObject *made = all != NULL ? PyTuple_New(PyTuple_GET_SIZE(all)) : NULL;
+    for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(all); i++) {
+        PyObject *value = PyDict_GetItemWithError(globals, PyTuple_GET_ITEM(all, i));
+        PyTuple_SET_ITEM(made, i, Py_NewRef(value != NULL ? value : Py_None));
+    }
+    Py_XDECREF(globals);
+    Py_XDECREF(all);
+    return made;
 }
 
 /* What the function reaches without being given it; a new reference. */
@@ -83,6 +103,9 @@ static PyObject *roots_of(PyObject *info, PyFrameObject *frame)
     if (PySet_GET_SIZE(SLOT(info, FunctionInfo_global_names)) == 0 &&
         PySet_GET_SIZE(SLOT(info, FunctionInfo_free_names)) == 0) {
         return Py_NewRef(empty_tuple);
+    }
+    if (PySet_GET_SIZE(SLOT(info, FunctionInfo_free_names)) == 0) {
+        return variables_of(frame, SLOT(info, FunctionInfo_global_names));
     }
     PyObject *given[] = {info, (PyObject *)frame};
     return PyObject_Vectorcall(rests[R_roots], given, 2, NULL);
@@ -229,8 +252,7 @@ static bool bind_call(const Beginning *how, PyObject *info, PyObject *activation
         control = TAG_WITH(FRAME, SLOT(operation, Operation_site),
                            SLOT(operation, Operation_control), Py_None, activation);
         PyObject *given[] = {operation, control, values};
-        PyObject *list =
-            control ? PyObject_Vectorcall(rests[R_identified], given, 3, NULL) : NULL;
+        PyObject *list = control != NULL ? identified(NULL, given, 3) : NULL;
         tags = list != NULL ? PyList_AsTuple(list) : NULL;
         Py_XDECREF(list);
     }

@@ -43,18 +43,10 @@ static bool note_behind(PyObject *thing, PyObject *other)
 /* A new shape for an object that may have kept what `all` is of. */
 static int reshape_hiding(PyObject *thing, PyObject *const *given, PyObject *all)
 {
-    PyObject *shadow = shadow_of(thing), *made;
-    if (shadow == NULL) {
-        PyObject *fresh = PyErr_Occurred() ? NULL : PyObject_CallOneArg(the_Shadow, thing);
-        bool good = fresh != NULL && PyDict_SetItem(SLOT(the_RUN, Run_shadows),
-                                                    SLOT(fresh, Shadow_address), fresh) == 0;
-        Py_XDECREF(fresh);
-        if (!good) {
-            return -1;
-        }
-        shadow = fresh; /* the run has it */
+    PyObject *shadow = shadow_for(thing), *made = NULL;
+    if (shadow != NULL) {
+        made = TAG_WITH(OP, given[1], given[2], SLOT(shadow, Shadow_shape), all);
     }
-    made = TAG_WITH(OP, given[1], given[2], SLOT(shadow, Shadow_shape), all);
     if (made == NULL) {
         return -1;
     }

@@ -1,4 +1,4 @@
-/* Loops and unpacking: iteration.py, over lists and tuples. */
+/* Loops and unpacking: iteration.py. */
 
 #include "tagging.h"
 
@@ -32,7 +32,10 @@ static inline bool is_sequence(PyObject *thing)
 typedef struct {
     PyObject_HEAD
     PyObject *site, *control, *owner;
+    PyObject *iterator; /* with its tag; NULL: the owner is a sequence, and read by its places */
+    PyObject *dropped;  /* of a comprehension; else NULL */
     Py_ssize_t next;
+    bool is_bare; /* it gives no controls of rounds */
 } Rounds;
 
 static int rounds_visit(PyObject *self, visitproc visit, void *arg)
@@ -40,6 +43,8 @@ static int rounds_visit(PyObject *self, visitproc visit, void *arg)
     Rounds *rounds = (Rounds *)self;
     Py_VISIT(rounds->control);
     Py_VISIT(rounds->owner);
+    Py_VISIT(rounds->iterator);
+    Py_VISIT(rounds->dropped);
     return 0;
 }
 
@@ -49,6 +54,8 @@ static int rounds_clear(PyObject *self)
     Py_CLEAR(rounds->site);
     Py_CLEAR(rounds->control);
     Py_CLEAR(rounds->owner);
+    Py_CLEAR(rounds->iterator);
+    Py_CLEAR(rounds->dropped);
     return 0;
 }
 
@@ -59,21 +66,57 @@ static void rounds_free(PyObject *self)
     PyObject_GC_Del(self);
 }
 
+/* The next value with its tag; NULL without an exception: there is no more. */
+static PyObject *next_given(Rounds *rounds)
+{
+    PyObject *owner = rounds->owner, *made;
+    if (rounds->iterator == NULL) {
+        if (rounds->next >= Py_SIZE(VALUE(owner))) {
+            return NULL;
+        }
+        Py_ssize_t place = rounds->next++;
+        return item_pair(rounds->site, rounds->control, owner, PyLong_FromSsize_t(place),
+                         item_at(VALUE(owner), place));
+    }
+    made = next_of(rounds->site, rounds->control, rounds->iterator, owner);
+    if (made == NULL && PyErr_ExceptionMatches(PyExc_StopIteration)) {
+        PyErr_Clear();
+    }
+    return made;
+}
+
+/* What ended a comprehension is among the tests that left something out. */
+static void note_last(Rounds *rounds)
+{
+    PyObject *ended = by_address(SLOT(the_RUN, Run_ends), VALUE(rounds->owner));
+    if (ended != NULL) {
+        PyObject *given[] = {the_RUN, rounds->dropped, PyTuple_GET_ITEM(ended, 1)};
+        Py_XDECREF(PyObject_VectorcallMethod(name_note_dropped, given, 3, NULL));
+    }
+}
+
 /* The next value with its tag, and the control of its round. */
 static PyObject *rounds_next(PyObject *self)
 {
     Rounds *rounds = (Rounds *)self;
-    PyObject *owner = rounds->owner, *site = rounds->site, *control = rounds->control;
-    if (owner == NULL || rounds->next >= Py_SIZE(VALUE(owner))) {
+    if (rounds->owner == NULL) {
+        return NULL;
+    }
+    PyObject *given = next_given(rounds);
+    if (given == NULL) {
+        if (!PyErr_Occurred() && rounds->dropped != NULL) {
+            note_last(rounds);
+        }
         rounds_clear(self); /* as an iterator that has ended: what is appended later is not seen */
         return NULL;
     }
-    Py_ssize_t place = rounds->next++;
-    PyObject *given = item_pair(site, control, owner, PyLong_FromSsize_t(place),
-                                item_at(VALUE(owner), place));
-    PyObject *shaped = given != NULL ? shape(VALUE(owner)) : NULL;
+    if (rounds->is_bare) {
+        return given;
+    }
+    PyObject *owner = rounds->owner, *site = rounds->site, *control = rounds->control;
+    PyObject *shaped = has_places(VALUE(owner)) ? shape(VALUE(owner)) : Py_NewRef(TAG(given));
     PyObject *why = shaped ? TAG_WITH(OP, site, control, TAG(owner), shaped) : NULL;
-    PyObject *round = why != NULL ? test_tag(site, control, why, true) : NULL;
+    PyObject *round = why != NULL ? test_tag(site, control, why, true, rounds->dropped) : NULL;
     Py_XDECREF(shaped);
     Py_XDECREF(why);
     return pair_of(given, round);
@@ -90,22 +133,65 @@ static PyTypeObject RoundsType = {
     .tp_iternext = rounds_next,
 };
 
+/* All that is given: by an iterator, or by a sequence if that is NULL. */
+static Rounds *rounds_of(PyObject *const *where, PyObject *iterator, PyObject *owner)
+{
+    Rounds *made = PyObject_GC_New(Rounds, &RoundsType);
+    if (made != NULL) {
+        made->site = Py_NewRef(where[0]);
+        made->control = Py_NewRef(where[1]);
+        made->owner = Py_NewRef(owner);
+        made->iterator = Py_XNewRef(iterator);
+        made->dropped = NULL;
+        made->next = 0;
+        made->is_bare = true;
+        PyObject_GC_Track(made);
+    }
+    return made;
+}
+
+/* The same of what can be gone through: a site, a control, and its owner. */
+static Rounds *rounds_over(PyObject *const *given)
+{
+    if (is_sequence(VALUE(given[2]))) {
+        return rounds_of(given, NULL, given[2]);
+    }
+    PyObject *iterator = PyObject_Vectorcall(rests[R_iterator_of], given, 3, NULL);
+    Rounds *made = iterator != NULL ? rounds_of(given, iterator, given[2]) : NULL;
+    Py_XDECREF(iterator);
+    return made;
+}
+
+static PyObject *pairs_of(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 3 || !is_control(given[1]) || !is_pair(given[2])) {
+        return twin_does(T_pairs_of, given, count);
+    }
+    return (PyObject *)rounds_over(given);
+}
+
+static PyObject *stepped(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 4 || !is_control(given[1]) || !is_pair(given[2]) ||
+        !is_pair(given[3])) {
+        return twin_does(T_stepped, given, count);
+    }
+    return (PyObject *)rounds_of(given, given[2], given[3]);
+}
+
 static PyObject *each(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    if (!enabled || count != 4 || given[3] != Py_None || !is_control(given[1]) ||
-        !is_pair(given[2]) || !is_sequence(VALUE(given[2]))) {
+    if (!enabled || count != 4 || !is_control(given[1]) || !is_pair(given[2])) {
         return twin_does(T_each, given, count);
     }
-    Rounds *made = PyObject_GC_New(Rounds, &RoundsType);
-    if (made == NULL) {
-        return NULL;
+    Rounds *made = rounds_over(given);
+    if (made != NULL) {
+        made->is_bare = false;
+        made->dropped = given[3] != Py_None ? Py_NewRef(given[3]) : NULL;
     }
-    made->site = Py_NewRef(given[0]);
-    made->control = Py_NewRef(given[1]);
-    made->owner = Py_NewRef(given[2]);
-    made->next = 0;
-    PyObject_GC_Track(made);
     return (PyObject *)made;
 }
 

@@ -97,17 +97,8 @@ static PyObject *looked_for(binaryfunc apply, PyObject *const *given)
     shaped = shape(VALUE(right));
     PyObject *rest[] = {TAG(left), TAG(right), shaped}, *tag = NULL;
     int first = TAG(left) == Py_None; /* of what nothing is known there is nothing to be said */
-    if (shaped != NULL && was_told(&running)) {
-        PyObject *needs = PyTuple_New(3 - first);
-        for (int i = first; needs != NULL && i < 3; i++) {
-            PyTuple_SET_ITEM(needs, i - first, Py_NewRef(rest[i]));
-        }
-        PyObject *arguments[] = {running.operation, value, needs};
-        tag = needs != NULL ? PyObject_Vectorcall(rests[R_told], arguments, 3, NULL) : NULL;
-        Py_XDECREF(needs);
-    }
-    else if (shaped != NULL) {
-        tag = tag_with(OP, given[0], given[1], rest + first, 3 - first);
+    if (shaped != NULL) {
+        tag = told_tag(running.operation, value, rest + first, 3 - first);
     }
     Py_XDECREF(shaped);
     Py_DECREF(running.operation);
@@ -190,6 +181,19 @@ static PyObject *augment(PyObject *self, PyObject *const *given, Py_ssize_t coun
 
 /* --- variables of modules ------------------------------------------------------------------------ */
 
+/* Whether a variable of some module that has tags is this one, imported from there. */
+static bool is_imported(PyObject *name, PyObject *value)
+{
+    Py_ssize_t place = 0;
+    PyObject *number, *shadow;
+    while (PyDict_Next(SLOT(the_RUN, Run_modules), &place, &number, &shadow)) {
+        if (PyDict_GetItemWithError(SLOT(shadow, Shadow_attribute_values), name) == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static PyObject *load_global(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -202,8 +206,8 @@ static PyObject *load_global(PyObject *self, PyObject *const *given, Py_ssize_t 
     if (shadow != NULL) {
         tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), name);
     }
-    if (tag == NULL && !PyErr_Occurred() && is_shared(value)) {
-        return pair_of(Py_NewRef(value), Py_NewRef(Py_None)); /* imported: nothing is known */
+    if (tag == NULL && !PyErr_Occurred() && (is_shared(value) || !is_imported(name, value))) {
+        return PyErr_Occurred() ? NULL : pair_of(Py_NewRef(value), Py_NewRef(Py_None));
     }
     if (tag == NULL ||
         PyDict_GetItemWithError(SLOT(shadow, Shadow_attribute_values), name) != value) {
@@ -228,11 +232,22 @@ static bool is_plainly_tested(PyObject *value)
            (type->tp_as_sequence == NULL || type->tp_as_sequence->sq_length == NULL);
 }
 
+static bool is_number(PyObject *value) /* operations._NUMBERS */
+{
+    return PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value);
+}
+
 static PyObject *unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    if (!enabled || count != 4 || !is_pair(given[3]) ||
-        PyUnicode_CompareWithASCIIString(given[0], "Not") != 0) {
+    if (!enabled || count != 4 || !is_pair(given[3])) {
+        return twin_does(T_unary, given, count);
+    }
+    if (PyUnicode_CompareWithASCIIString(given[0], "USub") == 0 && is_number(VALUE(given[3]))) {
+        return pair_of(PyNumber_Negative(VALUE(given[3])),
+                       TAG_WITH(OP, given[1], given[2], TAG(given[3])));
+    }
+    if (PyUnicode_CompareWithASCIIString(given[0], "Not") != 0) {
         return twin_does(T_unary, given, count);
     }
     PyObject *value = VALUE(given[3]), *thread = here(), *shaped, *tag;
@@ -278,7 +293,7 @@ static PyObject *tested(PyObject *const *given, Py_ssize_t count)
     int truth = why != NULL ? PyObject_IsTrue(value) : -1;
     PyObject *made = NULL;
     if (truth >= 0) {
-        made = test_tag(site, control, why, truth);
+        made = test_tag(site, control, why, truth, NULL);
     }
     Py_XDECREF(why);
     return made;

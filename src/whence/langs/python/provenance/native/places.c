@@ -1,102 +1,6 @@
-/* Attributes and items: places.py, and what is out of sight: operations.natively. */
+/* Attributes and items: places.py. */
 
 #include "tagging.h"
-
-/* --- what is out of sight and runs ------------------------------------------------------------ */
-
-static PyObject *new_operation(PyObject *site, PyObject *control, PyObject *operands)
-{
-    PyTypeObject *type = (PyTypeObject *)the_Operation;
-    PyObject *callbacks = PyList_New(0);
-    PyObject *made = callbacks != NULL ? type->tp_alloc(type, 0) : NULL;
-    if (made == NULL) {
-        Py_XDECREF(callbacks);
-        return NULL;
-    }
-    SLOT(made, Operation_site) = Py_NewRef(site);
-    SLOT(made, Operation_control) = Py_NewRef(control);
-    SLOT(made, Operation_operands) = Py_NewRef(operands);
-    SLOT(made, Operation_callbacks) = callbacks;
-    SLOT(made, Operation_activation) = Py_NewRef(field(control, 4));
-    SLOT(made, Operation_expected) = Py_NewRef(Py_None);
-    SLOT(made, Operation_text) = Py_NewRef(Py_None);
-    return made;
-}
-
-static bool begin(Running *running, PyObject *site, PyObject *control, PyObject *operands)
-{
-    running->thread = here();
-    running->operation = running->thread ? new_operation(site, control, operands) : NULL;
-    if (running->operation == NULL) {
-        return false;
-    }
-    running->before = Py_NewRef(of_thread(running->thread, name_operation));
-    if (PyDict_SetItem(running->thread, name_operation, running->operation) < 0 ||
-        !forget_pending(running->thread)) {
-        end(running, false);
-        return false;
-    }
-    return true;
-}
-
-/* The exception that is on its way comes from the operation. */
-static void note_failed(PyObject *operation)
-{
-    PyObject *kind, *error, *traceback;
-    PyErr_Fetch(&kind, &error, &traceback);
-    PyErr_NormalizeException(&kind, &error, &traceback);
-    if (traceback != NULL) {
-        PyException_SetTraceback(error, traceback);
-    }
-    PyObject *given[] = {operation, error};
-    PyObject *done = PyObject_Vectorcall(rests[R_note_failure], given, 2, NULL);
-    if (done == NULL) {
-        Py_XDECREF(kind);
-        Py_XDECREF(error);
-        Py_XDECREF(traceback);
-        return;
-    }
-    Py_DECREF(done);
-    PyErr_Restore(kind, error, traceback);
-}
-
-/* After it: back to what ran before. The operation is given back with what it was told. */
-static bool end(Running *running, bool failed)
-{
-    if (failed) {
-        note_failed(running->operation);
-    }
-    PyObject *kind, *error, *traceback;
-    PyErr_Fetch(&kind, &error, &traceback);
-    bool good = PyDict_SetItem(running->thread, name_operation, running->before) == 0;
-    Py_DECREF(running->before);
-    if (failed || !good || kind != NULL) {
-        Py_CLEAR(running->operation);
-    }
-    if (kind != NULL) {
-        PyErr_Restore(kind, error, traceback);
-        good = false;
-    }
-    return good && !failed;
-}
-
-static PyObject *natively(PyObject *self, PyObject *const *given, Py_ssize_t count)
-{
-    (void)self;
-    Running running;
-    if (!enabled || count < 4 || !is_control(given[1])) {
-        return twin_does(T_natively, given, count);
-    }
-    if (!begin(&running, given[0], given[1], given[2])) {
-        return NULL;
-    }
-    PyObject *value = PyObject_Vectorcall(given[3], given + 4, (size_t)(count - 4), NULL);
-    if (!end(&running, value == NULL)) {
-        Py_XDECREF(value);
-        return NULL;
-    }
-    return pair_of(value, running.operation);
-}
 
 /* --- attributes ---------------------------------------------------------------------------------- */
 
@@ -122,6 +26,49 @@ static PyObject *known_attribute(PyObject *site, PyObject *control, PyObject *ow
     PyObject *shaped = SLOT(shadow, Shadow_shape);
     PyObject *rest[] = {tag, now(), SLOT(shadow, Shadow_address), name, TAG(owner), shaped};
     return tag_with(LOAD, site, control, rest, shaped == Py_None ? 5 : 6);
+}
+
+/* Whether an object shows what another has: iteration._WINDOWS. */
+static bool is_window(PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    return type == &PyDictProxy_Type || type == &PyMemoryView_Type || type == &PyDictKeys_Type ||
+           type == &PyDictValues_Type || type == &PyDictItems_Type || type == &PyODictKeys_Type ||
+           type == &PyODictValues_Type || type == &PyODictItems_Type;
+}
+
+/* The tag of what a module has, or an object in its dictionary, of which nothing is known yet; NULL
+ * without an exception: it may stand elsewhere. */
+static PyObject *fresh_attribute(PyObject *site, PyObject *control, PyObject *owner, PyObject *name,
+                                 PyObject *value)
+{
+    PyObject *thing = VALUE(owner), *shadow = shadow_of(thing), *dict, *made = NULL;
+    if (PyTuple_Check(thing) || PyType_Check(thing) || PyErr_Occurred() ||
+        (shadow != NULL && PyDict_Contains(SLOT(shadow, Shadow_attributes), name) != 0) ||
+        (dict = dict_of(thing)) == NULL) {
+        return NULL;
+    }
+    if (shadow_of(dict) != NULL || PyErr_Occurred()) {
+        Py_DECREF(dict); /* the program had the dictionary in its hands */
+        return NULL;
+    }
+    if (PyModule_Check(thing)) {
+        PyObject *number = by_address(SLOT(the_RUN, Run_namespaces), dict);
+        PyObject *given[] = {site, control, number != NULL ? number : minus_one, name, value};
+        PyObject *pair = PyErr_Occurred() ? NULL : load_global(NULL, given, 5);
+        made = pair != NULL ? Py_NewRef(TAG(pair)) : NULL;
+        Py_XDECREF(pair);
+    }
+    else if (PyDict_CheckExact(dict) && PyDict_GetItemWithError(dict, name) == value) {
+        PyObject *shaped = shape(thing), *step = PyTuple_Pack(2, word_attribute, name);
+        if (shaped != NULL && step != NULL) {
+            made = part(site, control, owner, step, value, &shaped, 1);
+        }
+        Py_XDECREF(shaped);
+        Py_XDECREF(step);
+    }
+    Py_DECREF(dict);
+    return made;
 }
 
 /* Whether the methods of an object are those of its type, whoever does what. */
@@ -178,8 +125,11 @@ static PyObject *attribute(PyObject *self, PyObject *const *given, Py_ssize_t co
             tag = TAG_WITH(BOUND, site, control, has_fixed_methods(thing) ? no_text : name,
                            TAG(owner));
         }
-        else {
+        else if (!is_window(value)) {
             tag = known_attribute(site, control, owner, name, value);
+            if (tag == NULL && !PyErr_Occurred()) {
+                tag = fresh_attribute(site, control, owner, name, value);
+            }
         }
     }
     if (tag == NULL && !PyErr_Occurred()) {
@@ -389,11 +339,14 @@ static PyObject *letters_of(PyObject *const *given)
     return pair_of(value, TAG_WITH(OP, given[0], given[1], TAG(given[2]), TAG(given[3])));
 }
 
-/* The tag of what a dict has for a plain key, if its shadow knows it. */
+/* The tag of what a dict has for a plain key, if its shadow knows it or there is none. */
 static PyObject *known_entry(PyObject *const *given, PyObject *value)
 {
     PyObject *owner = given[2], *key = given[3];
     PyObject *shadow = is_scalar(VALUE(key)) ? shadow_of(VALUE(owner)) : NULL;
+    if (shadow == NULL && is_scalar(VALUE(key)) && !PyErr_Occurred()) {
+        return item_part(given[0], given[1], owner, VALUE(key), &TAG(key), 1, value);
+    }
     if (shadow == NULL || !PyDict_CheckExact(SLOT(shadow, Shadow_values)) ||
         PyDict_GetItemWithError(SLOT(shadow, Shadow_values), VALUE(key)) != value) {
         return NULL;

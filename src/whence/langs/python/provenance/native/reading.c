@@ -67,7 +67,7 @@ typedef struct {
     bool same;
 } Walk;
 
-enum { WHOLE_HEAD = 6 };
+enum { WHOLE_HEAD = 5 };
 
 static inline void walk_tag(Walk *walk, PyObject *tag)
 {
@@ -120,10 +120,9 @@ static PyObject *read_anew(PyObject *shadow, Py_ssize_t count)
     }
     Walk walk = {.made = rest};
     walk_tags(&walk, shadow);
-    rest[0] = zero;
-    rest[1] = now();
-    rest[2] = SLOT(shadow, Shadow_address);
-    made = tag_with(WHOLE, zero, Py_None, rest, 3 + count);
+    rest[0] = now();
+    rest[1] = SLOT(shadow, Shadow_address);
+    made = tag_with(WHOLE, zero, Py_None, rest, 2 + count);
     if (rest != few) {
         PyMem_Free(rest);
     }
@@ -143,48 +142,30 @@ static PyObject *whole_of(PyObject *shadow)
     if (walk.known == NULL || !walk.same || WHOLE_HEAD + walk.count != fields_of(read)) {
         return read_anew(shadow, walk.count);
     }
-    PyObject *again = SLOT(shadow, Shadow_again), *then = field(again, 4);
+    PyObject *again = SLOT(shadow, Shadow_again), *then = field(again, 3);
     if (then == now() || PyLong_AsLongLong(then) == PyLong_AsLongLong(now())) {
         return again;
     }
-    PyObject *made = TAG_WITH(WHOLE, zero, Py_None, field(read, 3), now(),
-                              SLOT(shadow, Shadow_address), read);
+    PyObject *made = TAG_WITH(WHOLE, zero, Py_None, now(), SLOT(shadow, Shadow_address), read);
     if (made != NULL) {
         put_new(&SLOT(shadow, Shadow_again), made);
     }
     return made;
 }
 
-static bool is_shared(PyObject *value)
-{
-    return PyType_Check(value) || PyFunction_Check(value) || PyModule_Check(value) ||
-           PyCFunction_Check(value);
-}
-
 static bool collect(PyObject *value, PyObject *found, Seen *seen, int depth);
 
-static bool collect_parts(PyObject *shadow, PyObject *found, Seen *seen, int depth)
+typedef struct {
+    PyObject *found;
+    Seen *seen;
+    int depth;
+} Reading;
+
+static bool collect_part(PyObject *part, PyObject *tag, void *with)
 {
-    PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
-    PyObject *named = SLOT(shadow, Shadow_attribute_values), *key, *part;
-    Py_ssize_t place = 0;
-    bool good = true;
-    if (PyList_CheckExact(items) && PyList_CheckExact(values)) {
-        for (; good && place < PyList_GET_SIZE(values) && place < PyList_GET_SIZE(items); place++) {
-            part = PyList_GET_ITEM(values, place);
-            good = is_scalar(part) || collect(part, found, seen, depth);
-        }
-    }
-    else if (PyDict_CheckExact(items) && PyDict_CheckExact(values)) {
-        while (good && PyDict_Next(values, &place, &key, &part)) {
-            good = is_scalar(part) || collect(part, found, seen, depth);
-        }
-    }
-    place = 0;
-    while (good && PyDict_Next(named, &place, &key, &part)) {
-        good = is_scalar(part) || collect(part, found, seen, depth);
-    }
-    return good;
+    Reading *reading = with;
+    (void)tag;
+    return is_scalar(part) || collect(part, reading->found, reading->seen, reading->depth);
 }
 
 static bool collect_behind(PyObject *source, PyObject *found, Seen *seen, int depth)
@@ -205,15 +186,8 @@ static bool collect_behind(PyObject *source, PyObject *found, Seen *seen, int de
 /* shadows.space_of: borrowed; NULL without an exception: there is none. */
 static PyObject *space_of(PyObject *thing)
 {
-    PyObject *dict = PyObject_GenericGetAttr(thing, name_dict);
-    if (dict == NULL) {
-        if (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_TypeError)) {
-            PyErr_Clear();
-        }
-        return NULL;
-    }
-    PyObject *found = shadow_of(dict);
-    Py_DECREF(dict);
+    PyObject *dict = dict_of(thing), *found = dict != NULL ? shadow_of(dict) : NULL;
+    Py_XDECREF(dict);
     return found;
 }
 
@@ -242,10 +216,7 @@ static bool collect_space(PyObject *value, PyObject *found, Seen *seen, int dept
 {
     PyObject *run = by_address(SLOT(the_RUN, Run_runs), value);
     if (run != NULL) {
-        PyObject *position = PyObject_GetAttr(PyTuple_GET_ITEM(run, 1), name_position);
-        bool good = position != NULL && PyList_Append(found, position) == 0;
-        Py_XDECREF(position);
-        return good;
+        return PyList_Append(found, SLOT(PyTuple_GET_ITEM(run, 1), Going_position)) == 0;
     }
     if (PyErr_Occurred() || is_shared(value)) {
         return !PyErr_Occurred();
@@ -265,7 +236,7 @@ static bool collect_space(PyObject *value, PyObject *found, Seen *seen, int dept
         return hiding >= 0 && !PyErr_Occurred();
     }
     PyObject *address = keep_alive(value) ? PyLong_FromVoidPtr(value) : NULL;
-    PyObject *tag = address ? TAG_WITH(WHOLE, zero, Py_None, zero, now(), address) : NULL;
+    PyObject *tag = address ? TAG_WITH(WHOLE, zero, Py_None, now(), address) : NULL;
     bool good = tag != NULL && PyList_Append(found, tag) == 0;
     Py_XDECREF(address);
     Py_XDECREF(tag);
@@ -295,7 +266,8 @@ static bool collect_new(PyObject *value, PyObject *found, Seen *seen, int depth)
     Py_INCREF(shadow);
     PyObject *tag = whole_of(shadow);
     bool good = tag != NULL && PyList_Append(found, tag) == 0 &&
-                (depth == 0 || collect_parts(shadow, found, seen, depth - 1));
+                (depth == 0 || each_part(shadow, collect_part,
+                                         &(Reading){found, seen, depth - 1}));
     Py_DECREF(shadow);
     return good;
 }
@@ -348,92 +320,4 @@ static PyObject *everything(PyObject *self, PyObject *const *given, Py_ssize_t c
         PyMem_Free(seen.slots);
     }
     return made;
-}
-
-/* --- by identity --------------------------------------------------------------------------------- */
-
-static bool add_identity(PyObject *found, PyObject *value, PyObject *tag, int depth, Seen *seen);
-
-static bool add_parts(PyObject *found, PyObject *shadow, int depth, Seen *seen)
-{
-    PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
-    PyObject *key, *value, *tag;
-    Py_ssize_t place = 0;
-    bool good = true;
-    if (PyList_CheckExact(items) && PyList_CheckExact(values)) {
-        for (; good && place < PyList_GET_SIZE(values) && place < PyList_GET_SIZE(items); place++) {
-            good = add_identity(found, PyList_GET_ITEM(values, place),
-                                PyList_GET_ITEM(items, place), depth, seen);
-        }
-    }
-    else if (PyDict_CheckExact(items) && PyDict_CheckExact(values)) {
-        while (good && PyDict_Next(values, &place, &key, &value)) {
-            tag = PyDict_GetItemWithError(items, key);
-            good = tag != NULL && add_identity(found, value, tag, depth, seen);
-        }
-    }
-    place = 0;
-    while (good && PyDict_Next(SLOT(shadow, Shadow_attribute_values), &place, &key, &value)) {
-        tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), key);
-        good = tag != NULL && add_identity(found, value, tag, depth, seen);
-    }
-    return good;
-}
-
-static bool add_identity(PyObject *found, PyObject *value, PyObject *tag, int depth, Seen *seen)
-{
-    PyObject *address = PyLong_FromVoidPtr(value);
-    if (address == NULL) {
-        return false;
-    }
-    PyObject *known = PyDict_GetItemWithError(found, address);
-    bool good;
-    if (known != NULL) {
-        good = PyList_Append(known, tag) == 0;
-    }
-    else {
-        known = PyList_New(1);
-        good = known != NULL;
-        if (good) {
-            PyList_SET_ITEM(known, 0, Py_NewRef(tag));
-            good = PyDict_SetItem(found, address, known) == 0;
-            Py_DECREF(known);
-        }
-    }
-    Py_DECREF(address);
-    PyObject *shadow = good && !is_scalar(value) ? shadow_of(value) : NULL;
-    if (shadow == NULL || depth == 0) {
-        return good && !PyErr_Occurred();
-    }
-    int fresh = add(seen, value);
-    if (fresh <= 0) {
-        return fresh == 0;
-    }
-    Py_INCREF(shadow);
-    good = add_parts(found, shadow, depth - 1, seen);
-    Py_DECREF(shadow);
-    return good;
-}
-
-static PyObject *by_identity(PyObject *self, PyObject *const *given, Py_ssize_t count)
-{
-    (void)self;
-    if (!enabled || count != 1 || !PyTuple_CheckExact(given[0])) {
-        return twin_does(T_by_identity, given, count);
-    }
-    PyObject *found = PyDict_New();
-    bool good = found != NULL;
-    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(given[0]); i++) {
-        PyObject *pair = PyTuple_GET_ITEM(given[0], i);
-        Seen seen = {.mask = FEW - 1};
-        seen.slots = seen.few;
-        good = add_identity(found, VALUE(pair), TAG(pair), 2, &seen);
-        if (seen.slots != seen.few) {
-            PyMem_Free(seen.slots);
-        }
-    }
-    if (!good) {
-        Py_CLEAR(found);
-    }
-    return found;
 }

@@ -2,6 +2,38 @@
 
 #include "tagging.h"
 
+/* A blank shadow, in place of any other; borrowed, from the run. */
+static PyObject *new_shadow(PyObject *thing)
+{
+    PyTypeObject *type = (PyTypeObject *)the_Shadow;
+    PyObject *made = type->tp_alloc(type, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    SLOT(made, Shadow_object) = Py_NewRef(thing);
+    SLOT(made, Shadow_items) = Py_NewRef(Py_None);
+    SLOT(made, Shadow_values) = Py_NewRef(Py_None);
+    SLOT(made, Shadow_keys) = PyDict_New();
+    SLOT(made, Shadow_attributes) = PyDict_New();
+    SLOT(made, Shadow_attribute_values) = PyDict_New();
+    SLOT(made, Shadow_shape) = Py_NewRef(Py_None);
+    SLOT(made, Shadow_address) = PyLong_FromVoidPtr(thing);
+    SLOT(made, Shadow_read) = Py_NewRef(Py_None);
+    SLOT(made, Shadow_again) = Py_NewRef(empty_tuple);
+    bool good = SLOT(made, Shadow_keys) && SLOT(made, Shadow_attributes) &&
+                SLOT(made, Shadow_attribute_values) && SLOT(made, Shadow_address) &&
+                PyDict_SetItem(SLOT(the_RUN, Run_shadows), SLOT(made, Shadow_address), made) == 0;
+    Py_DECREF(made);
+    return good ? made : NULL;
+}
+
+/* The shadow of an object, made if it has none; borrowed. */
+static PyObject *shadow_for(PyObject *thing)
+{
+    PyObject *known = shadow_of(thing);
+    return known != NULL || PyErr_Occurred() ? known : new_shadow(thing);
+}
+
 static bool keep_alive(PyObject *thing)
 {
     PyObject *address = PyLong_FromVoidPtr(thing);
@@ -10,10 +42,62 @@ static bool keep_alive(PyObject *thing)
     return good;
 }
 
+/* kinds.found_in: what a class or one of its bases defines under a name. */
+static PyObject *found_in(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count < 2 || count > 3 || !PyType_Check(given[0]) ||
+        !PyUnicode_CheckExact(given[1])) {
+        return twin_does(T_found_in, given, count);
+    }
+    PyObject *found = _PyType_Lookup((PyTypeObject *)given[0], given[1]);
+    return Py_NewRef(found != NULL ? found : count == 3 ? given[2] : Py_None);
+}
+
+/* The dictionary of an object; a new reference. NULL without an exception: it has none. */
+static PyObject *dict_of(PyObject *thing)
+{
+    if (_PyType_Lookup(Py_TYPE(thing), name_dict) == NULL) {
+        return NULL; /* found out without an exception, which takes its time to be made */
+    }
+    PyObject *dict = PyObject_GenericGetAttr(thing, name_dict);
+    if (dict == NULL && (PyErr_ExceptionMatches(PyExc_AttributeError) ||
+                         PyErr_ExceptionMatches(PyExc_TypeError))) {
+        PyErr_Clear();
+    }
+    return dict;
+}
+
+/* All parts of an object with their tags, as long as `visit` says that all is well. */
+static bool each_part(PyObject *shadow, bool (*visit)(PyObject *, PyObject *, void *), void *with)
+{
+    PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
+    PyObject *key, *part, *tag;
+    Py_ssize_t place = 0;
+    bool good = true;
+    if (PyList_CheckExact(items) && PyList_CheckExact(values)) {
+        for (; good && place < PyList_GET_SIZE(values) && place < PyList_GET_SIZE(items); place++) {
+            good = visit(PyList_GET_ITEM(values, place), PyList_GET_ITEM(items, place), with);
+        }
+    }
+    else if (PyDict_CheckExact(items) && PyDict_CheckExact(values)) {
+        while (good && PyDict_Next(values, &place, &key, &part)) {
+            tag = PyDict_GetItemWithError(items, key);
+            good = tag != NULL && visit(part, tag, with);
+        }
+    }
+    place = 0;
+    while (good && PyDict_Next(SLOT(shadow, Shadow_attribute_values), &place, &key, &part)) {
+        tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), key);
+        good = tag != NULL && visit(part, tag, with);
+    }
+    return good;
+}
+
 /* Having read which places an object has, now; a new reference. */
 static PyObject *read_shape(PyObject *address, PyObject *shaped)
 {
-    return TAG_WITH(WHOLE, zero, Py_None, zero, now(), address, shaped);
+    return TAG_WITH(WHOLE, zero, Py_None, now(), address, shaped);
 }
 
 /* operations._shape_of, of what is no generator and goes over nothing; a new reference. */
@@ -164,19 +248,63 @@ static int has_same_items(PyObject *thing, PyObject *values)
     return same;
 }
 
+/* The same for attributes: those in its dictionary, and those in slots. */
+static int has_same_attributes(PyObject *thing, PyObject *known)
+{
+    PyObject *slots = by_address(SLOT(the_RUN, Run_slots), Py_TYPE(thing)), *key, *value;
+    if (slots == NULL || PyTuple_GET_ITEM(slots, 0) != Py_TYPE(thing)->tp_mro) {
+        return -1;
+    }
+    PyObject *dict = dict_of(thing);
+    Py_ssize_t place = 0, count = 0;
+    int same = !PyErr_Occurred();
+    while (same > 0 && dict && PyDict_CheckExact(dict) && PyDict_Next(dict, &place, &key, &value)) {
+        same = PyUnicode_CheckExact(key) ? PyDict_GetItemWithError(known, key) == value : -1;
+        count++;
+    }
+    slots = PyTuple_GET_ITEM(slots, 1);
+    for (place = 0; same > 0 && place < PyList_GET_SIZE(slots); place++) {
+        PyObject *name = PyTuple_GET_ITEM(PyList_GET_ITEM(slots, place), 0);
+        PyObject *slot = PyTuple_GET_ITEM(PyList_GET_ITEM(slots, place), 1);
+        value = Py_TYPE(slot)->tp_descr_get(slot, thing, (PyObject *)Py_TYPE(thing));
+        if (value != NULL) {
+            same = PyDict_GetItemWithError(known, name) == value;
+            count++;
+            Py_DECREF(value);
+        }
+        else if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+            same = -1;
+        }
+        else {
+            PyErr_Clear();
+        }
+    }
+    Py_XDECREF(dict);
+    return same > 0 ? count == PyDict_GET_SIZE(known) : same;
+}
+
+/* Whether an object holds what its shadow says; -1: the twin finds out. */
+static int is_in_step(PyObject *shadow)
+{
+    PyObject *thing = SLOT(shadow, Shadow_object);
+    int same = 1;
+    if (PyList_CheckExact(thing) || PyTuple_CheckExact(thing) || PyDict_CheckExact(thing)) {
+        same = has_same_items(thing, SLOT(shadow, Shadow_values));
+    }
+    else if (has_places(thing)) {
+        return -1;
+    }
+    if (same == 1 && PyDict_GET_SIZE(SLOT(shadow, Shadow_attributes)) > 0 && !is_shared(thing)) {
+        same = has_same_attributes(thing, SLOT(shadow, Shadow_attribute_values));
+    }
+    return same;
+}
+
 static PyObject *in_step(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    int same = -1;
-    if (enabled && count == 1 && PyDict_GET_SIZE(SLOT(given[0], Shadow_attributes)) == 0) {
-        PyObject *thing = SLOT(given[0], Shadow_object);
-        if (PyList_CheckExact(thing) || PyTuple_CheckExact(thing) || PyDict_CheckExact(thing)) {
-            same = has_same_items(thing, SLOT(given[0], Shadow_values));
-        }
-        else if (!PyList_Check(thing) && !PyTuple_Check(thing) && !PyDict_Check(thing) &&
-                 !PyAnySet_Check(thing) && !PyObject_TypeCheck(thing, (PyTypeObject *)the_deque)) {
-            same = 1;
-        }
-    }
-    return same >= 0 ? PyBool_FromLong(same) : twin_does(T_in_step, given, count);
+    int same = enabled && count == 1 ? is_in_step(given[0]) : -1;
+    return same >= 0           ? PyBool_FromLong(same)
+           : PyErr_Occurred() ? NULL
+                              : twin_does(T_in_step, given, count);
 }

@@ -9,9 +9,14 @@
  *   tags.c       a tag in little memory
  *   shadows.c    what objects hold
  *   reading.c    all that operands hold
+ *   identity.c   what operands hold, by identity
+ *   making.c     lists and tuples
  *   hiding.c     what objects may have kept, and what was there before
+ *   running.c    what is out of sight and runs
  *   operators.c  operators, tests and choices
+ *   outside.c    calls of code out of sight, what they gave and may have changed
  *   places.c     attributes and items
+ *   iterators.c  what iterators give
  *   loops.c      loops and unpacking
  *   calls.c      calls, from the caller
  *   entering.c   calls, from the callee
@@ -37,11 +42,14 @@ enum {
 #define TWINS(X)                                                                                   \
     X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select) X(attribute)             \
     X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack) X(natively) X(shape_of)           \
-    X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan)            \
+    X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan) X(told)    \
+    X(next_pair) X(advanced) X(pairs_of) X(stepped) X(nested) X(outside_tag) X(reread)             \
+    X(held_out_of_sight) X(identified) X(of_sequence) X(make_list) X(make_tuple) X(found_in)       \
     X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
 #define GOES_ON(X)                                                                                 \
     X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute)           \
-    X(item_tag) X(finish_function) X(told) X(identified) X(nearest) X(roots)
+    X(item_tag) X(finish_function) X(nearest) X(roots) X(note_end) X(given_tag) X(iterator_of)     \
+    X(given_outside) X(synchronise) X(changed_in_frame) X(finish_outside)
 
 #define AS_TWIN(name) T_##name,
 #define AS_REST(name) R_##name,
@@ -54,22 +62,26 @@ enum { GOES_ON(AS_REST) REST_COUNT };
     X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, passed)          \
     X(Run, on_outside) X(Run, on_enter) X(Run, on_leave) X(Run, activations) X(Run, root)          \
     X(Run, modules) X(Run, kept) X(Run, behind) X(Run, has_hidden) X(Run, is_scanned)              \
-    X(Run, slots) X(Activation, arguments) X(Activation, calls) X(Activation, control)             \
-    X(Activation, end) X(Activation, failure) X(Activation, function) X(Activation, guarded)       \
-    X(Activation, made) X(Activation, number) X(Activation, operation) X(Activation, outs)         \
-    X(Activation, parent) X(Activation, result) X(Activation, roots) X(Activation, sent)           \
-    X(Activation, start) X(Activation, tests) X(Activation, value) X(Activation, values)           \
-    X(Operation, activation) X(Operation, callbacks) X(Operation, control) X(Operation, expected)  \
-    X(Operation, operands) X(Operation, site) X(Operation, text) X(Pending, activation)            \
-    X(Pending, arguments) X(Pending, before) X(Pending, code) X(Pending, control)                  \
-    X(Pending, defined) X(Pending, function) X(Pending, keyword_tags) X(Pending, keywords)         \
-    X(Pending, run) X(Pending, site) X(Pending, starred) X(Pending, tag) X(Pending, tags)          \
-    X(Pending, values) X(Modelled, arguments) X(Modelled, before) X(Prepared, before)              \
-    X(Prepared, finish) X(Shadow, address) X(Shadow, again) X(Shadow, attribute_values)            \
-    X(Shadow, attributes) X(Shadow, items) X(Shadow, keys) X(Shadow, object) X(Shadow, read)       \
-    X(Shadow, shape) X(Shadow, values) X(FunctionInfo, free_names) X(FunctionInfo, global_names)   \
-    X(FunctionInfo, is_stepped) X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest)          \
-    X(FunctionInfo, keyword_only) X(FunctionInfo, positional) X(Site, is_guarded)
+    X(Run, slots) X(Run, heard) X(Run, namespaces) X(Run, expressions) X(Going, activation)        \
+    X(Going, position) X(SequenceSource, owner) X(SequenceSource, is_backwards)                    \
+    X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
+    X(Activation, failure) X(Activation, function) X(Activation, guarded) X(Activation, made)      \
+    X(Activation, number) X(Activation, operation) X(Activation, outs) X(Activation, parent)       \
+    X(Activation, result) X(Activation, roots) X(Activation, sent) X(Activation, start)            \
+    X(Activation, tests) X(Activation, value) X(Activation, values) X(Operation, activation)       \
+    X(Operation, callbacks) X(Operation, control) X(Operation, expected) X(Operation, operands)    \
+    X(Operation, site) X(Operation, text) X(Pending, activation) X(Pending, arguments)             \
+    X(Pending, before) X(Pending, code) X(Pending, control) X(Pending, defined)                    \
+    X(Pending, function) X(Pending, keyword_tags) X(Pending, keywords) X(Pending, run)             \
+    X(Pending, site) X(Pending, starred) X(Pending, tag) X(Pending, tags) X(Pending, values)       \
+    X(Modelled, arguments) X(Modelled, before) X(Prepared, arguments) X(Prepared, before)          \
+    X(Prepared, called) X(Prepared, finish) X(Prepared, function) X(Prepared, in_sight)            \
+    X(Prepared, keywords) X(Prepared, operation) X(Prepared, tag) X(Shadow, address)               \
+    X(Shadow, again) X(Shadow, attribute_values) X(Shadow, attributes) X(Shadow, items)            \
+    X(Shadow, keys) X(Shadow, object) X(Shadow, read) X(Shadow, shape) X(Shadow, values)           \
+    X(FunctionInfo, free_names) X(FunctionInfo, global_names) X(FunctionInfo, is_stepped)          \
+    X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest) X(FunctionInfo, keyword_only)        \
+    X(FunctionInfo, positional) X(Site, is_guarded)
 
 #define AS_OFFSET(class, slot) static Py_ssize_t class##_##slot;
 SLOTS(AS_OFFSET)
@@ -77,8 +89,10 @@ SLOTS(AS_OFFSET)
 
 /* What `bind` is given: the run, the state of the threads, classes, tables. */
 #define BOUND_NAMES(X)                                                                             \
-    X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow) X(Run)  \
-    X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS) X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS)
+    X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow)         \
+    X(Run) X(Going) X(SequenceSource) X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS)      \
+    X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS) X(GROUP) X(getenv) X(PROXY) X(MODELS)             \
+    X(METHOD_MODELS)
 #define AS_GLOBAL(name) static PyObject *the_##name;
 BOUND_NAMES(AS_GLOBAL)
 
@@ -87,11 +101,17 @@ static PyObject *rests[REST_COUNT];
 static PyObject *kinds[KINDS];
 static PyObject *empty_tuple, *zero, *minus_one;
 static PyObject *name_operation, *name_pending, *name_behind, *name_append, *name_frombytes;
-static PyObject *word_item, *no_text, *name_dict, *name_position, *name_note_maker;
-static PyObject *builtin_len, *builtin_isinstance;
+static PyObject *word_item, *word_attribute, *no_text, *name_dict, *name_note_maker, *name_note_dropped;
+static PyObject *builtin_len, *builtin_isinstance, *builtin_print;
 static PyCFunction list_append;         /* the C function behind `[].append` */
 static PyTypeObject *method_wrapper;    /* the type of `[].__len__` */
 static bool enabled;
+
+static inline bool has_places(PyObject *thing) /* what holds items */
+{
+    return PyList_Check(thing) || PyTuple_Check(thing) || PyDict_Check(thing) ||
+           PyAnySet_Check(thing) || PyObject_TypeCheck(thing, (PyTypeObject *)the_deque);
+}
 
 static inline void put(PyObject **slot, PyObject *value) /* keeps a reference of its own */
 {
@@ -125,6 +145,13 @@ static inline bool is_pair(PyObject *given)
     return PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) == 2;
 }
 
+/* Functions, classes and modules: the same wherever they come from. */
+static inline bool is_shared(PyObject *value) /* shadows._SHARED */
+{
+    return PyType_Check(value) || PyFunction_Check(value) || PyModule_Check(value) ||
+           PyCFunction_Check(value);
+}
+
 #define VALUE(pair) PyTuple_GET_ITEM(pair, 0)
 #define TAG(pair) PyTuple_GET_ITEM(pair, 1)
 
@@ -134,7 +161,7 @@ typedef struct {
     PyObject_HEAD
     uint8_t kind;
     uint8_t truth;  /* of a test: 1 it did not hold, 2 it did; else 0 */
-    uint16_t count; /* of what stands in `rest`: the control, and all else */
+    uint16_t count; /* of what stands in `rest`: the control, and all else but the outcome */
     uint32_t site;
     PyObject *rest[];
 } Tag;
@@ -180,6 +207,12 @@ static PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject 
 #define TAG_WITH(kind, site, control, ...)                                                         \
     tag_with(kind, site, control, (PyObject *const[]){__VA_ARGS__},                                \
              sizeof((PyObject *const[]){__VA_ARGS__}) / sizeof(PyObject *))
+
+/* Some of what a tag needs. */
+typedef struct {
+    PyObject *const *tags;
+    Py_ssize_t count;
+} Parts;
 
 /* A pair of two new references; NULL if one of them is. */
 static inline PyObject *pair_of(PyObject *value, PyObject *tag)

@@ -7,6 +7,8 @@
 
 #include "tagging.h"
 
+enum { OUTCOME = 5 }; /* where a test has whether it held */
+
 static Tag *dying; /* tags that nobody has any more, one behind the other */
 static bool is_freeing;
 static Py_ssize_t alive;
@@ -55,18 +57,79 @@ static PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject 
     return (fits ? new_tag : plain_tag)(kind, site, control, rest, count);
 }
 
-/* The tag of a test, and whether it held. */
-static PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, bool held)
+/* The same, of what stands in several places, one after the other. */
+static PyObject *tag_of_parts(int kind, PyObject *site, PyObject *control, const Parts *parts,
+                              int count)
 {
-    PyObject *rest[] = {why, field(control, 4), held ? Py_True : Py_False};
-    if (!PyLong_CheckExact(site)) {
-        return plain_tag(CTL, site, control, rest, 3);
+    PyObject *few[32], **rest = few, *made;
+    Py_ssize_t all = 0, place = 0;
+    for (int i = 0; i < count; i++) {
+        all += parts[i].count;
     }
-    PyObject *made = new_tag(CTL, site, control, rest, 2);
+    if (all > 32 && (rest = PyMem_New(PyObject *, all)) == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (int i = 0; i < count; i++) {
+        for (Py_ssize_t j = 0; j < parts[i].count; j++) {
+            rest[place++] = parts[i].tags[j];
+        }
+    }
+    made = tag_with(kind, site, control, rest, all);
+    if (rest != few) {
+        PyMem_Free(rest);
+    }
+    return made;
+}
+
+/* The tag of a test, and whether it held; `dropped`: of a comprehension, or NULL. */
+static PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, bool held,
+                          PyObject *dropped)
+{
+    PyObject *activation = field(control, 4);
+    if (!PyLong_CheckExact(site)) {
+        PyObject *rest[] = {why, activation, held ? Py_True : Py_False, dropped};
+        return plain_tag(CTL, site, control, rest, dropped != NULL ? 4 : 3);
+    }
+    PyObject *rest[] = {why, activation, dropped};
+    PyObject *made = new_tag(CTL, site, control, rest, dropped != NULL ? 3 : 2);
     if (made != NULL) {
         ((Tag *)made)->truth = held ? 2 : 1;
     }
     return made;
+}
+
+/* iteration.nested: the same test under another control. */
+static PyObject *nested(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 2 || !Py_IS_TYPE(given[0], &TagType)) {
+        return twin_does(T_nested, given, count);
+    }
+    Tag *inner = (Tag *)given[0];
+    PyObject *site = PyLong_FromUnsignedLong(inner->site);
+    PyObject *made =
+        site ? new_tag(inner->kind, site, given[1], inner->rest + 1, inner->count - 1) : NULL;
+    Py_XDECREF(site);
+    if (made != NULL) {
+        ((Tag *)made)->truth = inner->truth;
+    }
+    return made;
+}
+
+/* The tag of the object that a method is bound to; borrowed. */
+static PyObject *receiver_tag(PyObject *tag)
+{
+    while (tag != Py_None) {
+        int kind = kind_of(tag);
+        if (kind == BOUND) {
+            return field(tag, 4);
+        }
+        if (kind == AMBIG || kind < ARG) {
+            return Py_None;
+        }
+        tag = field(tag, 3);
+    }
+    return Py_None;
 }
 
 /* A long chain of tags is freed one after the other, not one within the other. */
@@ -100,17 +163,20 @@ static Py_ssize_t tag_length(PyObject *self)
 static PyObject *tag_item(PyObject *self, Py_ssize_t place)
 {
     Tag *tag = (Tag *)self;
-    if (place >= 2 && place < 2 + tag->count) {
-        return Py_NewRef(tag->rest[place - 2]);
-    }
     if (place == 0) {
         return Py_NewRef(kinds[tag->kind]);
     }
     if (place == 1) {
         return PyLong_FromUnsignedLong(tag->site);
     }
-    if (tag->truth != 0 && place == 2 + tag->count) {
-        return PyBool_FromLong(tag->truth == 2);
+    if (tag->truth != 0 && place >= OUTCOME) {
+        if (place == OUTCOME) {
+            return PyBool_FromLong(tag->truth == 2);
+        }
+        place--;
+    }
+    if (place >= 2 && place < 2 + tag->count) {
+        return Py_NewRef(tag->rest[place - 2]);
     }
     PyErr_SetString(PyExc_IndexError, "tag index out of range");
     return NULL;

@@ -8,11 +8,21 @@
 
 #include "reading.c"
 
+#include "identity.c"
+
+#include "making.c"
+
 #include "hiding.c"
+
+#include "running.c"
 
 #include "operators.c"
 
+#include "outside.c"
+
 #include "places.c"
+
+#include "iterators.c"
 
 #include "loops.c"
 
@@ -146,6 +156,20 @@ static PyMethodDef FUNCTIONS[] = {
     FAST("set_attribute", set_attribute),
     FAST("place_tag", place_tag),
     FAST("natively", natively),
+    FAST("told", told),
+    FAST("found_in", found_in),
+    FAST("of_sequence", of_sequence),
+    FAST("make_list", make_list),
+    FAST("make_tuple", make_tuple),
+    FAST("outside_tag", outside_tag),
+    FAST("reread", reread),
+    FAST("held_out_of_sight", held_out_of_sight),
+    FAST("identified", identified),
+    FAST("next_pair", next_pair),
+    FAST("advanced", advanced),
+    FAST("pairs_of", pairs_of),
+    FAST("stepped", stepped),
+    FAST("nested", nested),
     FAST("shape_of", shape_of),
     FAST("everything", everything),
     FAST("by_identity", by_identity),
@@ -188,10 +212,12 @@ static bool find_builtins(void)
     PyObject *builtins = PyEval_GetBuiltins();
     builtin_len = builtins != NULL ? PyDict_GetItemString(builtins, "len") : NULL;
     builtin_isinstance = builtins != NULL ? PyDict_GetItemString(builtins, "isinstance") : NULL;
+    builtin_print = builtins != NULL ? PyDict_GetItemString(builtins, "print") : NULL;
     Py_XINCREF(builtin_len);
     Py_XINCREF(builtin_isinstance);
+    Py_XINCREF(builtin_print);
     return list_append != NULL && method_wrapper != NULL && builtin_len != NULL &&
-           builtin_isinstance != NULL;
+           builtin_isinstance != NULL && builtin_print != NULL;
 }
 
 PyMODINIT_FUNC PyInit__tagging(void)
@@ -212,10 +238,11 @@ PyMODINIT_FUNC PyInit__tagging(void)
     name_behind = PyUnicode_InternFromString("behind");
     name_frombytes = PyUnicode_InternFromString("frombytes");
     word_item = PyUnicode_InternFromString("item");
+    word_attribute = PyUnicode_InternFromString("attribute");
     no_text = PyUnicode_InternFromString("");
     name_dict = PyUnicode_InternFromString("__dict__");
-    name_position = PyUnicode_InternFromString("position");
     name_note_maker = PyUnicode_InternFromString("note_maker");
+    name_note_dropped = PyUnicode_InternFromString("note_dropped");
     name_append = PyUnicode_InternFromString("append");
     if (PyErr_Occurred() || PyType_Ready(&OperatorType) < 0 || PyType_Ready(&TagType) < 0 ||
         PyType_Ready(&RoundsType) < 0 || !find_builtins()) {
