@@ -18,9 +18,10 @@ from whence.app import Debugging
 from whence.langs.python.record.snapshot import Snapshots
 from whence.langs.python.record.summaries import SUMMARIES
 from whence.langs.python.zoom.body import Body, beginning, find_body, functions
-from whence.langs.python.zoom.execution import How, Segment, Told, What, read_call
+from whence.langs.python.zoom.execution import How, Segment, What, read_call
 from whence.langs.python.zoom.instrumenting import ENTER, instrumented
 from whence.langs.python.zoom.steps import Zoomed
+from whence.langs.python.zoom.told import Told
 from whence.langs.python.zoom.variables import Variables
 from whence.langs.python.zoom.watching import MOST_EVENTS, STATE_BOUND, Numbers, Watch, Wish
 from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule

@@ -19,8 +19,9 @@ from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.tables import CodeEntry
 from whence.langs.python.zoom.body import Body, NotThere, find_body
-from whence.langs.python.zoom.execution import How, Segment, Told, read_call
+from whence.langs.python.zoom.execution import How, Segment, read_call
 from whence.langs.python.zoom.steps import Zoomed
+from whence.langs.python.zoom.told import Told
 from whence.langs.python.zoom.variables import Variables
 from whence.langs.python.zoom.watching import MOST_EVENTS, Wish
 from whence.model.call import Call, OutcomeKind

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 MODULE = "<module>"
@@ -72,8 +73,36 @@ class Body:
         return ast.get_source_segment(self.text, node) or ast.unparse(node)
 
     def head(self, node: ast.stmt) -> str:
-        """The first line of a statement, without what stands in its blocks."""
-        return self.text.splitlines()[node.lineno - 1].strip()
+        """The text of a statement without what stands in its blocks, on one line."""
+        inside = next((block for _, block in blocks_of(node) if block), None)
+        if inside is None and not isinstance(node, _SCOPES):
+            return " ".join(self.source(node).split())
+        header = _header_end(node)
+        lines = self._lines[node.lineno - 1 : header[0] if header else node.lineno]
+        if header is not None:
+            lines[-1] = lines[-1][: header[1]]
+        elif inside and inside[0].lineno == node.lineno:
+            lines[-1] = lines[-1][: inside[0].col_offset]
+        lines[0] = lines[0][node.col_offset :]
+        text = " ".join(b" ".join(lines).decode().split())
+        return text.partition(":  #")[0].removesuffix(":")
+
+    @cached_property
+    def _lines(self) -> list[bytes]:
+        """The lines of the text, in which places are counted in bytes."""
+        return [line.encode() for line in self.text.split("\n")]
+
+
+def _header_end(node: ast.stmt) -> tuple[int, int] | None:
+    """Where the expression ends that a compound statement begins with, if it is only one."""
+    match node:
+        case ast.If(test=header) | ast.While(test=header) | ast.Match(subject=header):
+            pass
+        case ast.For(iter=header) | ast.AsyncFor(iter=header):
+            pass
+        case _:
+            return None
+    return header.end_lineno or header.lineno, header.end_col_offset or 0
 
 
 def blocks_of(node: ast.stmt) -> Iterator[tuple[str, list[ast.stmt]]]:

@@ -154,12 +154,17 @@ class _Liveness:
                 return self._try(node, out, jumps)
             case ast.With() | ast.AsyncWith():
                 body = self._where_caught(out, node.body, out, jumps)
-                return reads(node.items) | body
+                return reads(node.items) | (body - writes(node.items)) | self._caught
             case ast.Match():
-                cases = [self.block(each.body, out, jumps) for each in node.cases]
-                guards = [each.guard for each in node.cases if each.guard is not None]
-                return NONE.union(out, *cases) | reads([node.subject, *guards])
+                cases = [self._case(each, out, jumps) for each in node.cases]
+                return NONE.union(out, *cases) | reads([node.subject])
         return (out - _bound(node)) | reads([node])
+
+    def _case(self, node: ast.match_case, out: Names, jumps: _Jumps) -> Names:
+        """What is alive before a case: what its pattern names is bound there."""
+        guard = NONE if node.guard is None else reads([node.guard])
+        inside = self.block(node.body, out, jumps) | guard
+        return (inside - writes([node.pattern])) | reads([node.pattern])
 
     def _loop(self, node: ast.While | ast.For | ast.AsyncFor, out: Names, jumps: _Jumps) -> Names:
         after = self.block(node.orelse, out, jumps)
@@ -186,7 +191,8 @@ class _Liveness:
         handled = NONE
         for handler in node.handlers:
             body = self._where_caught(final, handler.body, last, through)
-            handled |= body | (reads([handler.type]) if handler.type is not None else NONE)
+            wanted = NONE if handler.type is None else reads([handler.type])
+            handled |= (body - {handler.name}) | wanted
         other = self.block(node.orelse, last, through)
         return self._where_caught(handled | final | last, node.body, other, through)
 
