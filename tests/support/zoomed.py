@@ -24,9 +24,11 @@ from whence.langs.python.zoom.steps import Zoomed
 from whence.langs.python.zoom.told import Told
 from whence.langs.python.zoom.variables import Variables
 from whence.langs.python.zoom.watching import MOST_EVENTS, STATE_BOUND, Numbers, Watch, Wish
-from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
+from whence.model.call import Call, Function, Location, Mark, Outcome, OutcomeKind, Rule
 from whence.model.value import FULL, Value, show
 from whence.model.verdict import Answer, Verdict
+from whence.ports import Provenance
+from whence.report.changes import changes
 from whence.session.events import Answered, Ask, StrategyChosen
 from whence.session.events import Outcome as Reaction
 from whence.session.state import Options
@@ -138,9 +140,12 @@ def recorded(name: str) -> ColumnTree:
     return tree_of([Node(1, None, call)])
 
 
-def session(tree: ColumnTree, strategy: str = "auto") -> tuple[Debugging, Reaction]:
+def session(
+    tree: ColumnTree, strategy: str = "auto", provenance: Provenance | None = None
+) -> tuple[Debugging, Reaction]:
     """A session about a call that is known to be wrong."""
-    debugging = Debugging(Session(tree, options=Options(ask_top=False, confirm_top=False)))
+    options = Options(ask_top=False, confirm_top=False)
+    debugging = Debugging(Session(tree, provenance, options=options))
     return debugging, debugging.start([StrategyChosen(strategy)] if strategy != "auto" else [])
 
 
@@ -150,19 +155,21 @@ class Intended:
     def __init__(self, followed: Followed, repaired: str, name: str):
         self._followed = followed
         self._told = followed.zoomed.told
-        self.tree = followed.zoomed.tree()
+        self.tree, self.provenance = followed.zoomed.searched()
         first = next(
             beginning(node) for each, node in functions(ast.parse(repaired)) if each == name
         )
         self._body = find_body(repaired, first, name)
         self._steps: Any = self.tree.sources[0]
 
-    def diagnose(self, strategy: str) -> tuple[Debugging, Reaction]:
-        """Answer all questions."""
-        debugging, outcome = session(self.tree, strategy)
+    def diagnose(self, strategy: str, *, marks: bool = False) -> tuple[Debugging, Reaction]:
+        """Answer all questions; `marks`: with the part that is wrong, where there is one."""
+        debugging, outcome = session(self.tree, strategy, self.provenance)
         while isinstance(outcome, Ask):
-            answer = Answer(outcome.question.node, self.judge(outcome.question.node))
-            outcome = debugging.send(Answered((answer,)))
+            node = outcome.question.node
+            verdict = self.judge(node)
+            part = self.wrong_part(node) if marks and verdict is Verdict.WRONG else None
+            outcome = debugging.send(Answered((Answer(node, verdict, part),)))
         return debugging, outcome
 
     def is_wrong(self) -> bool:
@@ -171,7 +178,29 @@ class Intended:
 
     def judge(self, node: int) -> Verdict:
         """Whether a step is what the repaired text would have made of the same state."""
-        return self._judge(self._steps.segments[int(self.tree.details[self.tree.position(node)])])
+        return self._judge(self._segment(node))
+
+    def _segment(self, node: int) -> Segment:
+        segment: Segment = self._steps.segments[int(self.tree.details[self.tree.position(node)])]
+        return segment
+
+    def wrong_part(self, node: int) -> Mark | None:
+        """A part of what came of a wrong step that is not what the repaired text makes of it."""
+        segment = self._segment(node)
+        call = self.tree.call(self.tree.position(node))
+        how, value, after, out = self._run(segment)
+        for effect in call.effects:
+            if effect.target in after and effect.after is not None:
+                meant = _value(after[effect.target])
+                for change in changes(meant, effect.after):
+                    steps = change.steps if change.after is not None else change.steps[:-1]
+                    return Mark(effect.target, steps)
+        for number, given in enumerate(call.outcome.yielded):
+            if number >= len(out) or show(given, FULL) != show(_value(out[number]), FULL):
+                return Mark("yielded", (f"[{number}]",))
+        if call.outcome.value is not None and (how, value) != self._ended(segment):
+            return Mark("result")
+        return None
 
     def _judge(self, segment: Segment) -> Verdict:
         told = self._told
@@ -196,7 +225,7 @@ class Intended:
         return alive
 
     def _shown(self, number: int) -> str:
-        return show(self._told.value(number), FULL)
+        return show(self._told.value(number), FULL) + str(sorted(self._told.twice(number)))
 
     def _ended(self, segment: Segment) -> tuple[str, str]:
         value = "" if segment.value is None else self._shown(segment.value)
@@ -262,7 +291,8 @@ class Intended:
             pending += each.children
         assert chosen is not None and chosen.value is not None
         try:
-            return list(eval(self._shown(chosen.value), {"__builtins__": {"range": range}}))
+            shown = show(self._told.value(chosen.value), FULL)
+            return list(eval(shown, {"__builtins__": {"range": range}}))
         except (SyntaxError, NameError, TypeError):
             return None
 
@@ -282,13 +312,22 @@ def _value_of(target: ast.expr, scope: Scope) -> Any:
 
 def _written(value: Any) -> str:
     """A value as it is shown to a person."""
+    told = _told(value)
+    return show(told.value(0), FULL) + str(sorted(told.twice(0)))
+
+
+def _value(value: Any) -> Value:
+    """A value as it is seen in a call."""
+    return _told(value).value(0)
+
+
+def _told(value: Any) -> Told:
     numbers = Numbers()
     written = Snapshots(numbers, SUMMARIES).write(value, STATE_BOUND)
     told = {
         **numbers.told(), "values": [written.hex()], "variables": [], "events": [], "why": "left",
     }  # fmt: skip
-    made: Value = Told(told).value(0)
-    return show(made, FULL)
+    return Told(told)
 
 
 class _Ends(ast.NodeTransformer):

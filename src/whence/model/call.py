@@ -106,6 +106,8 @@ class Step:
     ending: str = ""
     parts: tuple[Binding, ...] = ()
     """The expressions that it worked out, named by their texts."""
+    same: tuple[str, ...] = ()
+    """What it made one and the same: `a[1] is a[0]`."""
     looks_at: tuple[tuple[str, frozenset[str]], ...] = ()
     """Of objects that it sees only some attributes of, which these are."""
 
@@ -182,6 +184,7 @@ class Call:
             for each in self.effects
         ]  # fmt: skip
         said += [f"yields {show(value, limits)}" for value in self.outcome.yielded]
+        said += self.step.same if self.step else ()
         value = self.outcome.value
         shown = "" if value is None else show(value, limits)
         ending = " ".join(filter(None, (self.step.ending if self.step else "", shown)))

@@ -97,6 +97,7 @@ def afterwards(call: Call, limits: Limits, room: int) -> list[tuple[str, Value |
     said: list[tuple[str, Value | None]] = []
     for effect in call.effects:
         said += _after(effect, limits, room)
+    said += [(text, None) for text in (call.step.same if call.step else ())]
     said += [("yields ", value) for value in call.outcome.yielded]
     ending, value = call.step.ending if call.step else "", call.outcome.value
     if ending or value is not None:

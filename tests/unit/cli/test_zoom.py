@@ -149,7 +149,7 @@ def inside(recording: Path, name: str) -> ColumnTree:
     tree, provenance = open_any(recording)
     reruns = reruns_of(provenance)
     assert isinstance(reruns, Zooming)
-    steps = reruns.zoom(find_call(tree, name))
+    steps, _ = reruns.zoom(find_call(tree, name))
     assert isinstance(steps, ColumnTree)
     return steps
 
@@ -248,6 +248,34 @@ def test_zoom_at_a_diagnosis_holds_what_was_said_of_calls(
     assert [each["verdict"] for each in said] == ["right"] * 3
     assert inner["at_fault"]["step"]["label"] == "line 17: return kept"
     assert "Back at the diagnosis" in shown
+
+
+def test_a_mark_inside_a_call_leads_to_the_statement_that_set_the_part(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "answers"
+    script.write_text("n kept[2]\nn\n")
+    words = ["zoom", str(recording), "total", "-s", "subterm-tracking", "--format", "json"]
+    assert main([*words, "--answers", str(script)]) == 0
+    out, shown = capsys.readouterr()
+    assert "Wrong: kept[2]. It was set by line 14, in round 3: y = limit + 1" in shown
+    assert "and put there by line 15, in round 3: kept.append(y)." in " ".join(shown.split())
+    assert json.loads(out)["at_fault"]["line"] == 14
+
+
+def test_what_was_marked_on_the_call_leads_on_inside_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PROGRAM.partition("def gathered")[0] + "print(total([1, 2, 3], 4))\n"
+    words = ["debug", str(_recorded(tmp_path, text)), "--wrong", "output", "-s", "top-down"]
+    script = tmp_path / "answers"
+    script.write_text("n result[2]\ny\nzoom\nstrategy auto\nn\n")
+    assert main([*words, "--answers", str(script), "--format", "json", "--no-session"]) == 0
+    out, shown = capsys.readouterr()
+    inside = shown[shown.index("> zoom") :]
+    assert "Wrong: result[2]. It was set by line 14, in round 3: y = limit + 1" in inside
+    assert "kept in None" not in shown
+    assert json.loads(out)["zoom"]["at_fault"]["line"] == 14
 
 
 def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) -> None:

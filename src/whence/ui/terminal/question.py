@@ -66,7 +66,8 @@ def opening(
         *first,
         Line(f"Which {what} is to blame? Judge some: y right, n wrong, ? don't know,", Tone.QUIET),
         Line(
-            f"i should never get such input; n {_part(top)} marks a wrong part; help lists more.",
+            f"i should never get such input; n {'NAME[2]' if inside else _part(top)} marks a wrong "
+            "part; help lists more.",
             Tone.QUIET,
         ),
     ]

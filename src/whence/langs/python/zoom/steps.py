@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from whence.langs.python.zoom.body import Body
 from whence.langs.python.zoom.execution import How, Segment, What
+from whence.langs.python.zoom.provenance import Places, StepProvenance
 from whence.langs.python.zoom.told import Told
 from whence.langs.python.zoom.wording import Steps
 from whence.model.call import Function, OutcomeKind, Rule
@@ -40,15 +41,25 @@ class Zoomed:
         """The tree of its steps."""
         return _Building(self).tree()
 
+    def searched(self) -> tuple[ColumnTree, StepProvenance]:
+        """The same, with where values came from among them."""
+        building = _Building(self)
+        tree = building.tree()
+        return tree, StepProvenance(
+            self.told, self.body, self.whole, building.source, building.places()
+        )
+
 
 class _Building:
     def __init__(self, zoomed: Zoomed):
         self._zoomed = zoomed
-        self._source = Steps(zoomed.told, zoomed.body, zoomed.recorded, zoomed.node, zoomed.file)
+        self.source = Steps(zoomed.told, zoomed.body, zoomed.recorded, zoomed.node, zoomed.file)
         self._rows = Rows()
         self._functions: dict[Function, int] = {}
         self._rules: dict[Rule, int] = {}
-        self._next = int(all_ids(zoomed.recorded).max()) + 1
+        self._first = self._next = int(all_ids(zoomed.recorded).max()) + 1
+        self._made_by: dict[int, list[int]] = {}
+        self._others: list[int] = []
         self._calls = self._made()
 
     def _made(self) -> list[int]:
@@ -77,27 +88,34 @@ class _Building:
                     if call not in taken and not any(low < call <= high for low, high in inside):
                         taken.add(call)
                         self._recorded_row(call, number)
+                        self._made_by.setdefault(number, []).append(call)
         # Some began when the call was over: a generator that it made. Of a call that was not
         # followed to its end, those that came later are among what is not known.
         last = told.calls[-1] if told.is_cut else max(self._calls, default=0)
         for call in self._calls:
             if call not in taken and call <= last:
                 self._recorded_row(call, self._zoomed.node)
+                self._others.append(call)
         if told.is_cut:
             self._rest()
-        return assembled(link(self._rows), list(self._functions), list(self._rules), self._source)
+        return assembled(link(self._rows), list(self._functions), list(self._rules), self.source)
+
+    def places(self) -> Places:
+        """Where the steps of the tree are."""
+        others = frozenset(self._others)
+        return Places(self._zoomed.node, self.source.segments, self._first, self._made_by, others)
 
     def _between(self, low: int, high: int) -> list[int]:
         return self._calls[bisect_right(self._calls, low) : bisect_right(self._calls, high)]
 
     def _row(self, segment: Segment, above: int) -> int:
-        function, rule = self._source.place(segment)
-        detail = len(self._source.segments)
-        self._source.segments.append(segment)
+        function, rule = self.source.place(segment)
+        detail = len(self.source.segments)
+        self.source.segments.append(segment)
         number, self._next = self._next, self._next + 1
-        self._add(number, above, function, rule, self._source.outcome_kind(segment))
-        self._rows.equations.append(self._source.equation(segment))
-        self._rows.efforts.append(_EFFORT * (1 + len(self._source.before(segment))))
+        self._add(number, above, function, rule, self.source.outcome_kind(segment))
+        self._rows.equations.append(self.source.equation(segment))
+        self._rows.efforts.append(_EFFORT * (1 + len(self.source.before(segment))))
         self._rows.implicit.append(0)
         self._rows.details.append(detail)
         return number

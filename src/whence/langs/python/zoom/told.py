@@ -15,8 +15,9 @@ from whence.langs.python.trace.decoding import Identities, Root
 from whence.langs.python.trace.tables import TypeEntry
 from whence.langs.python.trace.values import ValueReader
 from whence.model.call import whole_value
-from whence.model.value import Value
+from whence.model.value import Kind, Value
 
+_CONTAINERS = (Kind.LIST, Kind.DICT, Kind.SET)
 State = Mapping[str, int]
 """The number of each variable's value."""
 
@@ -42,6 +43,7 @@ class Told:
         self._tables: Any = _TypesAndNames(told)
         self._values: Sequence[str] = told["values"]
         self._read: dict[int, Value] = {}
+        self._twice: dict[int, frozenset[tuple[str, str]]] = {}
         self.is_cut = told["why"] != "left"
         self.events: list[list[Any]] = told["events"]
         self.states: list[State] = []
@@ -76,7 +78,13 @@ class Told:
             for _ in range(2):  # the first reading finds out which values occur twice
                 made, _ = ValueReader(self._tables, data, Root(identities, 0, 0)).read(0)
             self._read[number] = whole_value(made)
+            self._twice[number] = _twice(made)
         return self._read[number]
+
+    def twice(self, number: int) -> frozenset[tuple[str, str]]:
+        """The paths at which a list, dict or set of a value occurs once more, and where first."""
+        self.value(number)
+        return self._twice[number]
 
     def after(self, place: int) -> int:
         """The first event from a place on that tells the state."""
@@ -112,3 +120,14 @@ class Told:
         """What was printed between two events."""
         parts = (self._printed[low:high] for low, high in self.printed_from(first, end))
         return b"".join(parts).decode("utf-8", "replace")
+
+
+def _twice(value: Value) -> frozenset[tuple[str, str]]:
+    places: dict[int | None, str] = {}
+    found: set[tuple[str, str]] = set()
+    for steps, part in value.paths():
+        if part.kind in _CONTAINERS and part.identity is not None:
+            places.setdefault(part.identity, "".join(steps))
+        elif part.kind is Kind.SHARED and part.identity in places:
+            found.add(("".join(steps), places[part.identity]))
+    return frozenset(found)

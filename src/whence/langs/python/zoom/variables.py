@@ -158,7 +158,7 @@ class _Liveness:
             case ast.Match():
                 cases = [self._case(each, out, jumps) for each in node.cases]
                 return NONE.union(out, *cases) | reads([node.subject])
-        return (out - _bound(node)) | reads([node])
+        return (out - bound_by(node)) | reads([node])
 
     def _case(self, node: ast.match_case, out: Names, jumps: _Jumps) -> Names:
         """What is alive before a case: what its pattern names is bound there."""
@@ -206,7 +206,7 @@ class _Liveness:
         return live
 
 
-def _bound(node: ast.stmt) -> Names:
+def bound_by(node: ast.stmt) -> Names:
     """What a statement binds for certain."""
     match node:
         case ast.Assign():

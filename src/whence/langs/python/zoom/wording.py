@@ -42,6 +42,7 @@ _ENDINGS = {
     How.RAISE: "raises",
     How.CUT: "",
 }
+STILL_TO_COME = "still to come"
 _CUT = "the call was followed up to here only"
 LEAVES = (What.TEST, What.ITEMS)
 
@@ -74,7 +75,8 @@ class Steps:
             effects=tuple(self._effects(segment)),
             printed=told.printed(segment.first, segment.end),
             step=Step(
-                self._label(segment), self._ending(segment), self._parts(segment),
+                self.label(segment), self._ending(segment), self._parts(segment),
+                tuple(self._same(segment)),
                 tuple(self._looks_at(segment)),
             ),
         )  # fmt: skip
@@ -93,6 +95,10 @@ class Steps:
         read, _ = self._that_matter(segment)
         return [name for name in state if name in read]
 
+    def named(self, segment: Segment, root: str, position: int) -> str:
+        """The variable that the root of a mark stands for, which may be named by its number."""
+        return root if position < 0 else list(self._before(segment))[position].name
+
     def _that_matter(self, segment: Segment) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a segment reads, and those that live on: the same in each round."""
         is_left = segment.how is How.BREAK
@@ -110,7 +116,19 @@ class Steps:
                 yield Binding(name, value)
         to_come = self._to_come(segment)
         if to_come is not None:
-            yield Binding("still to come", to_come)
+            yield Binding(STILL_TO_COME, to_come)
+
+    def _same(self, segment: Segment) -> Iterator[str]:
+        """Containers that are in two places of a value since the segment."""
+        before, after = self._told.states[segment.first], self._told.states[segment.end]
+        for name in self.changed(segment):
+            if name in after:
+                known = self._told.twice(before[name]) if name in before else frozenset()
+                for one, other in sorted(self._told.twice(after[name]) - known):
+                    yield f"{name}{one} is {name}{other}"
+        if segment.value is not None and segment.how is How.RETURN:
+            for one, other in sorted(self._told.twice(segment.value)):
+                yield f"result{one} is result{other}"
 
     def _looks_at(self, segment: Segment) -> Iterator[tuple[str, frozenset[str]]]:
         """Of the objects that a segment reads, those of which it sees only some attributes."""
@@ -150,7 +168,7 @@ class Steps:
                 return self._variables.read_by(node.body) - writes([node.target])
         return self._variables.read(segment.number, segment.last)
 
-    def _changed(self, segment: Segment) -> list[str]:
+    def changed(self, segment: Segment) -> list[str]:
         """The variables that are not what they were, and that matter to what comes after."""
         before, after = self._told.states[segment.first], self._told.states[segment.end]
         changed = [name for name in after if before.get(name) != after[name]]
@@ -184,7 +202,7 @@ class Steps:
 
     def _effects(self, segment: Segment) -> Iterator[Effect]:
         before, after = self._told.states[segment.first], self._told.states[segment.end]
-        for name in self._changed(segment):
+        for name in self.changed(segment):
             old, new = self._value(before, name), self._value(after, name)
             if new is None or not names_code(new):
                 yield Effect(name, old, new)
@@ -249,7 +267,7 @@ class Steps:
         said = repr((
             segment.what.value, segment.number, segment.last,
             tuple((name, before[name]) for name in self.before(segment)),
-            tuple((name, after.get(name, -1)) for name in self._changed(segment)),
+            tuple((name, after.get(name, -1)) for name in self.changed(segment)),
             str(segment.how), segment.value, tuple(told.yielded(segment.first, segment.end)),
             tuple(told.printed_from(segment.first, segment.end)), segment.last_round, segment.round,
         ))  # fmt: skip
@@ -273,7 +291,8 @@ class Steps:
         last = self._body.statements[segment.last].node
         return node.lineno, last.end_lineno or node.lineno
 
-    def _label(self, segment: Segment) -> str:
+    def label(self, segment: Segment) -> str:
+        """Which piece it is, and in which rounds."""
         place, text = self._static(segment)
         if segment.what is What.ROUND:
             place = f"{place}, round {_rounds(segment.rounds)}"
