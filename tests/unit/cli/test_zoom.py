@@ -19,6 +19,7 @@ from whence.cli.opening import open_any, reruns_of
 from whence.cli.why import find_call
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
+from whence.model.call import OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.ports import Zooming
@@ -384,3 +385,22 @@ def test_with_a_journal_a_call_is_gone_into_as_it_was_and_nothing_is_done_again(
     assert not written.exists()
     with pytest.raises(WhenceError, match="reach beyond the re-run by sqlite3"):
         inside(recording, "kept")
+
+
+def test_a_generator_that_was_left_is_gone_into_up_to_where_it_waits(tmp_path: Path) -> None:
+    text = (
+        "def f(n):\n    total = 0\n    for x in range(n):\n        total += x\n"
+        "        yield total\n    print('never')\n"
+        "left = f(5)\nnext(left)\nnext(left)\nunasked = f(1)\n"
+    )
+    recording = _recorded(tmp_path, text)
+    with pytest.raises(WhenceError, match="nobody asked it for anything"):
+        inside(recording, "f")
+    tree, provenance = open_any(recording)
+    reruns = reruns_of(provenance)
+    assert isinstance(reruns, Zooming)
+    steps, _ = reruns.zoom(find_call(tree, "f") - 1)
+    shown = [steps.call(each) for each in range(1, len(steps.columns))]
+    assert "yields 1, it waits there" in shown[-1].equation()
+    assert shown[-1].outcome.kind is OutcomeKind.YIELDED
+    assert not any("what came after that" in each.equation() for each in shown)

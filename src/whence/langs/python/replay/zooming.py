@@ -112,6 +112,10 @@ class ZoomingReruns(ProgramReruns):
                 problem = Played(report_in(place)).problem
                 if problem:
                     raise CannotRepeat(f"call {node} was not run to its end again: {problem}")
+                if call.outcome.kind is OutcomeKind.YIELDED and not call.outcome.yielded:
+                    raise CannotRepeat(
+                        f"call {node} has no steps: it was made, and nobody asked it for anything"
+                    )
                 raise CannotRepeat(
                     f"the program was run again, and call {node} told nothing: it did not "
                     "begin, or its code is made anew while the program runs"

@@ -96,7 +96,7 @@ class _Building:
             if call not in taken and call <= last:
                 self._recorded_row(call, self._zoomed.node)
                 self._others.append(call)
-        if told.is_cut:
+        if told.is_cut and not told.is_waiting:
             self._rest()
         return assembled(link(self._rows), list(self._functions), list(self._rules), self.source)
 

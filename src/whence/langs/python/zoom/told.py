@@ -45,6 +45,9 @@ class Told:
         self._read: dict[int, Value] = {}
         self._twice: dict[int, frozenset[tuple[str, str]]] = {}
         self.is_cut = told["why"] != "left"
+        """Whether the call had not ended with the last event."""
+        self.is_waiting = told["why"] == "waiting"
+        """Whether it never went on: a generator that was left."""
         self.events: list[list[Any]] = told["events"]
         self.states: list[State] = []
         self.calls: list[int] = []
@@ -101,7 +104,8 @@ class Told:
 
     def yielded(self, first: int, end: int) -> list[int]:
         """What was yielded between two events."""
-        places = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, end)]
+        stop = end + (end == len(self.events) - 1)  # it may wait where it told the last thing
+        places = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, stop)]
         return [self.events[each][2] for each in places]
 
     def printed_from(self, first: int, end: int) -> list[tuple[int, int]]:

@@ -238,6 +238,8 @@ class Steps:
             return "not known, " + _CUT
         if segment.what in LEAVES:
             return "it is" if segment.what is What.TEST else "it goes over"
+        if segment.how is How.CUT and self._told.is_waiting:
+            return "it waits there"
         if segment.how is How.CUT:
             return "it had not ended when the call was left alone"
         if segment.how is How.RAISE and segment.value is None:
@@ -258,7 +260,10 @@ class Steps:
         """How it ended, in the words of every tree."""
         if segment.how is How.RAISE:
             return OutcomeKind.RAISED
-        return OutcomeKind.NOT_TERMINATED if segment.how is How.CUT else OutcomeKind.RETURNED
+        if segment.how is How.CUT:
+            waits = self._told.is_waiting
+            return OutcomeKind.YIELDED if waits else OutcomeKind.NOT_TERMINATED
+        return OutcomeKind.RETURNED
 
     def equation(self, segment: Segment) -> int:
         """A number that is the same for equal questions."""
