@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType, ModuleType
+from operator import is_not
+from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from whence.app import Debugging
@@ -60,19 +62,60 @@ class Copying(Watch):
 
 
 def _copied(scope: Scope) -> Scope:
-    modules = {name: each for name, each in scope.items() if isinstance(each, ModuleType)}
-    rest = {name: each for name, each in scope.items() if name not in modules}
-    try:
-        return {**copy.deepcopy(rest), **modules}
-    except Exception:
-        return {**{name: _copied_alone(each) for name, each in rest.items()}, **modules}
+    memo: dict[int, Any] = {}
+    return {name: _copy(each, memo) for name, each in scope.items()}
 
 
-def _copied_alone(value: Any) -> Any:
-    try:
-        return copy.deepcopy(value)
-    except Exception:
+def _copy(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy of a value by what it holds, whatever its class says of copies: an object that is
+    being made has not got all that this would need."""
+    if id(value) in memo:
+        return memo[id(value)]
+    kind = type(value)
+    if isinstance(value, ModuleType | FunctionType | MethodType | type):
         return value
+    made: Any
+    if kind is list:
+        memo[id(value)] = made = []
+        made.extend(_copy(each, memo) for each in value)
+    elif kind is dict:
+        memo[id(value)] = made = {}
+        made.update({_copy(key, memo): _copy(each, memo) for key, each in value.items()})
+    elif kind is tuple:
+        made = tuple(_copy(each, memo) for each in value)
+        memo[id(value)] = made = made if any(map(is_not, made, value)) else value
+    elif (made := _without_contents(kind)) is not None:
+        memo[id(value)] = made
+        for name in _slots(kind):
+            if hasattr(value, name):
+                object.__setattr__(made, name, _copy(object.__getattribute__(value, name), memo))
+        if hasattr(value, "__dict__"):
+            vars(made).update({name: _copy(each, memo) for name, each in vars(value).items()})
+    else:
+        try:
+            memo[id(value)] = made = copy.deepcopy(value, memo)
+        except Exception:
+            return value
+    return made
+
+
+_IN_PYTHON, _IN_C = 1 << 9, 1 << 8
+"""Flags of classes: made while the program runs; and not to be changed."""
+
+
+def _without_contents(kind: type) -> Any:
+    """An object of a class that is written in Python; None if it is not."""
+    flags = [each.__flags__ for each in kind.__mro__ if each is not object]
+    in_python = all(each & _IN_PYTHON and not each & _IN_C for each in flags)
+    return object.__new__(kind) if in_python else None
+
+
+def _slots(kind: type) -> list[str]:
+    found: list[str] = []
+    for each in kind.__mro__:
+        named = vars(each).get("__slots__", ())
+        found += [named] if isinstance(named, str) else [*named]
+    return [name for name in found if name not in ("__dict__", "__weakref__")]
 
 
 @dataclass
@@ -124,13 +167,18 @@ def follow(
         if isinstance(problem, KeyboardInterrupt):
             raise
     finally:
-        for hook in [each for each in builtins.__dict__ if each.startswith("@zoom.")]:
-            del builtins.__dict__[hook]
+        uninstall()
     if not found:
         raise LookupError(f"{name} was called {count} times")
     told = Told(found[0])
     zoomed = Zoomed(told, body, read_call(told, body), recorded(name), 1, file)
     return Followed(zoomed, watch, namespace, count)
+
+
+def uninstall() -> None:
+    """Take away what rewritten code calls."""
+    for hook in [each for each in builtins.__dict__ if each.startswith("@zoom.")]:
+        del builtins.__dict__[hook]
 
 
 def recorded(name: str) -> ColumnTree:
@@ -207,7 +255,9 @@ class Intended:
         how, value, after, out = self._run(segment)
         actual = {name: self._shown(each) for name, each in told.states[segment.end].items()}
         alive = self._alive(segment)
-        names = [name for name in {*after, *actual} if name in alive]
+        code = {name for name, each in actual.items() if each.startswith("<function")}
+        names = [name for name in {*after, *actual} if name in alive and name not in code]
+        names = [name for name in names if not self._is_kept(segment, name, after)]
         same = all(actual.get(name) == _written(after[name]) for name in names if name in after)
         gone = [name for name in names if name not in after]
         yielded = [self._shown(each) for each in told.yielded(segment.first, segment.end)]
@@ -216,6 +266,16 @@ class Intended:
             and list(map(_written, out)) == yielded
         )  # fmt: skip
         return Verdict.RIGHT if is_right else Verdict.WRONG
+
+    def _is_kept(self, segment: Segment, name: str, after: Scope) -> bool:
+        """Whether a variable was what it had been, and should be. A copy may look otherwise."""
+        before, ended = (
+            self._told.states[place].get(name) for place in (segment.first, segment.end)
+        )
+        if before != ended or name not in after:
+            return False
+        copied = self._followed.watch.at(segment.first)
+        return name in copied and _written(copied[name]) == _written(after[name])
 
     def _alive(self, segment: Segment) -> frozenset[str]:
         variables = Variables(self._followed.zoomed.body)
@@ -232,7 +292,7 @@ class Intended:
         if segment.what in (What.TEST, What.ITEMS):
             return "value", value
         if segment.how is How.RAISE:
-            return "raise", value.partition("(")[0]
+            return "raise", _kind_of_exception(value.partition("(")[0])
         if segment.how is How.RETURN or segment.what is What.CALL:
             return "return", value or "None"
         return ("" if segment.how is None else segment.how.value), ""
@@ -250,7 +310,7 @@ class Intended:
             if is_async:
                 found = _finished(found)
         except Exception as raised:
-            return "raise", type(raised).__name__, before, out
+            return "raise", _kind_of_exception(type(raised).__name__), _left_by(raised), out
         finally:
             del builtins.__dict__[ENTER]
         how, value, after = found
@@ -295,6 +355,18 @@ class Intended:
             return list(eval(shown, {"__builtins__": {"range": range}}))
         except (SyntaxError, NameError, TypeError):
             return None
+
+
+def _left_by(raised: BaseException) -> Scope:
+    """The variables of a piece when an exception left it."""
+    frames = [each for each, _ in traceback.walk_tb(raised.__traceback__)]
+    piece = next(each for each in frames if each.f_code.co_name == "__piece")
+    return {name: each for name, each in piece.f_locals.items() if not name.startswith("__")}
+
+
+def _kind_of_exception(name: str) -> str:
+    """A variable that is not there is local where it stands, and none at all in a piece."""
+    return "NameError" if name == "UnboundLocalError" else name
 
 
 def _finished(coroutine: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 from zoomed import follow
 
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
@@ -57,6 +59,16 @@ def test_of_an_object_only_the_attributes_that_a_step_looks_at_are_shown_before_
     assert not any("was left out" in line for line in asked)
     returned = " ".join(shown(tree, "return self.count()"))
     assert "items" not in returned and "sold=[" in returned, "what the method looks at"
+
+
+def test_that_also_holds_for_objects_of_classes_that_are_defined_elsewhere() -> None:
+    text = """
+        from types import SimpleNamespace as Made
+        def f(one):
+            return one.value.upper()
+        """
+    tree = follow(dedent(text), "f", "f(Made(value='a', kind=1, parent=None))").zoomed.tree()
+    assert "before: one = SimpleNamespace(value='a', …2 more)" in shown(tree, "return")
 
 
 def test_what_cannot_be_shown_in_full_is_made_up_for_by_what_was_worked_out_of_it() -> None:

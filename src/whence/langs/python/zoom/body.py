@@ -80,12 +80,22 @@ class Body:
         header = _header_end(node)
         lines = self._lines[node.lineno - 1 : header[0] if header else node.lineno]
         if header is not None:
-            lines[-1] = lines[-1][: header[1]]
+            lines[-1] = lines[-1][: header[1]] + self._closing(*header)
         elif inside and inside[0].lineno == node.lineno:
             lines[-1] = lines[-1][: inside[0].col_offset]
         lines[0] = lines[0][node.col_offset :]
         text = " ".join(b" ".join(lines).decode().split())
         return text.partition(":  #")[0].removesuffix(":")
+
+    def _closing(self, line: int, column: int) -> bytes:
+        """The brackets that are closed between the end of an expression and the colon."""
+        found = b""
+        rest = self._lines[line - 1][column:]
+        while b":" not in rest.partition(b"#")[0] and line < len(self._lines):
+            found += b")" * rest.partition(b"#")[0].count(b")")
+            rest = self._lines[line]
+            line += 1
+        return found + b")" * rest.partition(b":")[0].count(b")")
 
     @cached_property
     def _lines(self) -> list[bytes]:

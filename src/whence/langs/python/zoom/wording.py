@@ -56,6 +56,7 @@ class Steps:
         self._variables = Variables(body)
         self._module = Module(body.text)
         self.segments: list[Segment] = []
+        self._bound: dict[int, frozenset[str]] = {}
         self._matter: dict[tuple[object, ...], tuple[frozenset[str], frozenset[str]]] = {}
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
@@ -140,7 +141,7 @@ class Steps:
             value = self._told.value(state[name])
             names = [step[1:] for step, _ in value.parts if step.startswith(".")]
             is_whole = value.kind is Kind.OBJECT and len(names) == len(value.parts)
-            if is_whole and not value.omitted and self._module.is_class(value.text):
+            if is_whole and not value.omitted:
                 seen = looked_at(self._module, piece, name, value.text, names)
                 if seen is not None:
                     yield name, seen
@@ -169,13 +170,31 @@ class Steps:
         return self._variables.read(segment.number, segment.last)
 
     def changed(self, segment: Segment) -> list[str]:
-        """The variables that are not what they were, and that matter to what comes after."""
+        """The variables that were bound or are not what they were, and that matter to what comes
+        after."""
         before, after = self._told.states[segment.first], self._told.states[segment.end]
-        changed = [name for name in after if before.get(name) != after[name]]
+        bound = self._bound_in(segment)
+        changed = [name for name in after if before.get(name) != after[name] or name in bound]
         changed += [name for name in before if name not in after]
         (_, alive), named = self._that_matter(segment), self._variables.named
         # A name that the text does not have is one of its private names, spelt out.
         return [name for name in changed if name in alive or name not in named]
+
+    def _bound_in(self, segment: Segment) -> frozenset[str]:
+        """The names that the statements of a segment bound when they ran."""
+        pending = [segment]
+        while pending:
+            each = pending[-1]
+            missing = [inner for inner in each.children if id(inner) not in self._bound]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            found = [self._bound[id(inner)] for inner in each.children]
+            if each.what is What.STATEMENT and not each.children and each.how is None:
+                found.append(writes([self._node(each)]))
+            self._bound[id(each)] = frozenset[str]().union(*found)
+        return self._bound[id(segment)]
 
     def alive(self, segment: Segment) -> frozenset[str]:
         """What may be read after a segment; of what the call was given, somebody holds it."""

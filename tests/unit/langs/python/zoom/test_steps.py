@@ -197,6 +197,10 @@ def test_of_several_statements_in_a_line_each_is_named_by_its_own_text() -> None
             if len(xs) > 1: xs.append(
                 0)
             for x in xs: pass  # nothing
+            if (xs[0] and
+                (x or True)  # :)
+            ):
+                x = 1
             return xs
         """,
         "f([1, 2])",
@@ -206,6 +210,7 @@ def test_of_several_statements_in_a_line_each_is_named_by_its_own_text() -> None
     assert "lines 3 to 4: if len(xs) > 1" in labels
     assert "lines 3 to 4: xs.append( 0)" in labels
     assert "line 5: for x in xs" in labels
+    assert "lines 6 to 9: if (xs[0] and (x or True))" in labels
 
 
 def test_declarations_are_no_steps() -> None:
@@ -259,3 +264,21 @@ def test_except_star_is_told_with_the_whole_group() -> None:
     )
     [raised] = [line for line in shown if "raise ExceptionGroup" in line]
     assert raised.endswith("raises ExceptionGroup('two', [KeyError(), ValueError()])")
+
+
+def test_what_a_step_binds_is_shown_although_it_is_what_it_was() -> None:
+    shown = steps(
+        """
+        def f(xs):
+            out = []
+            for x in xs:
+                y = x % 2
+                if x > 5:
+                    y = 0
+                out.append(y)
+            return out
+        """,
+        "f([1, 3])",
+    )
+    assert "line 4, in round 2: y = x % 2; before: x = 3 → after: y = 1" in shown
+    assert "lines 5 to 6, in round 2: if x > 5; before: x = 3 → after: nothing changed" in shown
