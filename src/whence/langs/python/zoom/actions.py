@@ -46,6 +46,7 @@ class Actions:
 
     def __init__(self, whole: Segment, told: Told, body: Body):
         self._told, self._body = told, body
+        self._named: dict[tuple[int, ...], Names] = {}
         self.parents: Mapping[int, Segment] = {
             id(child): each for each in _all_below(whole) for child in each.children
         }
@@ -73,6 +74,13 @@ class Actions:
             elif action.is_own and not isinstance(piece, ast.pattern):
                 found |= writes([piece])
         return found
+
+    def named(self, action: Action) -> Names:
+        """The names that it may have bound, as the text says."""
+        key = tuple(map(id, action.pieces))
+        if key not in self._named:
+            self._named[key] = writes(action.pieces)
+        return self._named[key]
 
     def changed(self, action: Action) -> Names:
         """The variables that are not what they were."""

@@ -45,6 +45,7 @@ class Body:
     text: str
     statements: list[Statement] = field(default_factory=list)
     expressions: list[ast.expr] = field(default_factory=list)
+    _heads: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Number them."""
@@ -74,6 +75,11 @@ class Body:
 
     def head(self, node: ast.stmt) -> str:
         """The text of a statement without what stands in its blocks, on one line."""
+        if id(node) not in self._heads:
+            self._heads[id(node)] = self._head(node)
+        return self._heads[id(node)]
+
+    def _head(self, node: ast.stmt) -> str:
         inside = next((block for _, block in blocks_of(node) if block), None)
         if inside is None and not isinstance(node, _SCOPES):
             return " ".join(self.source(node).split())

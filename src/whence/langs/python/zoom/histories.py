@@ -11,11 +11,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whence.langs.python.zoom.actions import Action, Actions
+from whence.langs.python.zoom.actions import Action, Actions, touched
 from whence.langs.python.zoom.copies import Part, Put, Seen, item_of, lies_in, named, put_by
 from whence.langs.python.zoom.execution import How, What
 from whence.langs.python.zoom.told import State, Told
-from whence.langs.python.zoom.variables import NONE, Names, writes
+from whence.langs.python.zoom.variables import NONE, Names
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Histories:
 
     def sets(self, action: Action, part: Part) -> bool:
         """Whether an action set a part."""
-        if part.name in writes(action.pieces) and action.segment.how is not How.RAISE:
+        if part.name in self._actions.named(action) and action.segment.how is not How.RAISE:
             return True
         before, after = self._states(action)
         stored = any(into is not None and lies_in(part, into) for into in self._stored(action))
@@ -83,12 +83,10 @@ class Histories:
 
     def adds_to(self, action: Action, part: Part) -> bool:
         """Whether an action made a part of what that was before: `total += price`."""
-        key = self._seen.key(self._told.states[action.first])
-        for piece in action.pieces:
-            if isinstance(piece, ast.AugAssign):
-                into = named(piece.target, key)
-                return into is not None and lies_in(part, into)
-        return False
+        if any(isinstance(each, ast.AugAssign) for each in action.pieces):
+            return part.name in touched(action.pieces[0])
+        put = self._put(action, part)
+        return put is not None and part.name in names(put.expression)
 
     def _put(self, action: Action, part: Part) -> Put | None:
         before = self._told.states[action.first]

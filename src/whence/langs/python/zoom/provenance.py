@@ -189,11 +189,11 @@ class StepProvenance:
 
     def _yielded(self, segment: Segment, number: int, steps: Path) -> Seed | str:
         events = self._told.events
-        places = [n for n in range(segment.first, segment.end) if events[n][0] == "yield"]
+        places = [n for n in range(segment.first, segment.end + 1) if events[n][0] == "yield"]
         inside = [
             each
             for each in self._actions.in_time
-            if number < len(places) and each.first <= places[number] < each.end
+            if number < len(places) and each.first <= places[number] <= each.end
         ]
         if not inside:
             return _UNSEEN

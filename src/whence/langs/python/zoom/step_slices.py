@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 
 from whence.langs.python.zoom.actions import (
     Action,
@@ -26,7 +27,7 @@ from whence.langs.python.zoom.actions import (
 from whence.langs.python.zoom.copies import Part
 from whence.langs.python.zoom.execution import How, Segment, What
 from whence.langs.python.zoom.histories import Histories
-from whence.langs.python.zoom.variables import NONE, Names, Variables, writes
+from whence.langs.python.zoom.variables import NONE, Names, Variables
 
 
 class Width(Enum):
@@ -58,6 +59,7 @@ class StepSlices:
 
     def __init__(self, actions: Actions, variables: Variables, histories: Histories):
         self._actions, self._variables, self._histories = actions, variables, histories
+        self._read: dict[tuple[int, ...], Names] = {}
         self._static: dict[tuple[int, bool], Names] = {}
         self._jumps: dict[int, frozenset[type[ast.stmt]]] = {}
 
@@ -67,7 +69,10 @@ class StepSlices:
 
     def reads(self, action: Action) -> Names:
         """What an action read: what it calls may read all that functions in this one see."""
-        return self.read_by(action.pieces)
+        key = tuple(map(id, action.pieces))
+        if key not in self._read:
+            self._read[key] = self.read_by(action.pieces)
+        return self._read[key]
 
     def read_by(self, pieces: tuple[ast.AST, ...]) -> Names:
         """The same of pieces of the text."""
@@ -114,8 +119,7 @@ class _Backwards:
             return True
         if self._width is Width.OBJECTS and may_write(action.pieces):
             return True
-        set_here = writes(action.pieces) | self._actions.changed(action)
-        if set_here & self._names:
+        if self._names & (self._actions.named(action) | self._actions.changed(action)):
             return True
         return self._part is not None and self._histories.sets(action, self._part)
 
@@ -154,7 +158,7 @@ class _Backwards:
 
     def _take(self, action: Action, *, learn: bool = True) -> None:
         self._own.setdefault(id(action.segment), action.segment)
-        for each in (action.segment, *self._actions.above(action.segment)):
+        for each in chain([action.segment], self._actions.above(action.segment)):
             if id(each) in self._holding:
                 break
             self._holding[id(each)] = each

@@ -25,6 +25,7 @@ class Variables:
     def __init__(self, body: Body):
         self._body = body
         self._exposed: dict[tuple[int, int], Names] = {}
+        self._bound: dict[int, Names] = {}
 
     @cached_property
     def named(self) -> Names:
@@ -86,6 +87,12 @@ class Variables:
     def alive_in_loop(self, number: int) -> Names:
         """What lives on when a round of a loop is over."""
         return self._alive.head.get(number, NONE) | self.lasting
+
+    def bound(self, number: int) -> Names:
+        """What a statement binds, if it has no blocks."""
+        if number not in self._bound:
+            self._bound[number] = writes([self._body.statements[number].node])
+        return self._bound[number]
 
     def read(self, first: int, last: int) -> Names:
         """What statements that follow each other read that was there before them."""

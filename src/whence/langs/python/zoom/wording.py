@@ -192,7 +192,7 @@ class Steps:
             pending.pop()
             found = [self._bound[id(inner)] for inner in each.children]
             if each.what is What.STATEMENT and not each.children and each.how is None:
-                found.append(writes([self._node(each)]))
+                found.append(self._variables.bound(each.number))
             self._bound[id(each)] = frozenset[str]().union(*found)
         return self._bound[id(segment)]
 
