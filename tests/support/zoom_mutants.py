@@ -47,17 +47,19 @@ class ZoomedMutant:
 
     @property
     def can_be_judged(self) -> bool:
-        """Whether the changed statement is seen to be wrong, and no other single step is: what lies
-        deep in a large object is not seen, and some objects cannot be copied."""
-        tree = self.intended.tree
-        wrong = set()
-        for position in range(1, len(tree.columns)):
+        """Whether the changed statement is seen to be wrong, and nothing else but what holds it:
+        what lies deep in a large object is not seen, and some objects cannot be copied."""
+        tree, wrong = self.intended.tree, set[int]()
+        for position in reversed(range(1, len(tree.columns))):
             call = tree.call(position)
-            where = call.where()
-            is_single = call.step is not None and tree.columns.end[position] == position + 1
-            if is_single and self.intended.judge(tree.id(position)) is Verdict.WRONG:
-                wrong.add(None if where is None else where.line)
-        return wrong == {self.line}
+            if call.step is None or self.intended.judge(tree.id(position)) is Verdict.RIGHT:
+                continue
+            where, end = call.where(), int(tree.columns.end[position])
+            is_changed = where is not None and where.line == self.line and end == position + 1
+            if not is_changed and wrong.isdisjoint(range(position, end)):
+                return False
+            wrong.add(position)
+        return bool(wrong)
 
 
 def zoomed_mutants(subject: Subject) -> Iterator[ZoomedMutant]:
