@@ -107,7 +107,7 @@ class Actions:
                 yield each
             elif each.children:
                 pending += reversed(list(self._with_own(each)))
-            elif each.number >= 0 or each.what is What.CALL:
+            elif each.number >= 0:
                 yield Action(each, each.first, each.end, self._pieces(each))
 
     def _with_own(self, segment: Segment) -> Iterator[Segment | Action]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator
+from itertools import islice
 from textwrap import dedent
 
 import pytest
@@ -14,7 +16,7 @@ from zoom_programs import NTH, PROGRAMS, twins_of
 from zoomed import Intended, follow, session
 
 from whence.langs.python.zoom.provenance import StepProvenance
-from whence.model.call import Mark, MarkedPart, find_mark, roots
+from whence.model.call import Call, Mark, MarkedPart, find_mark, roots
 from whence.model.origin import Influence, Origin
 from whence.model.value import atom, parse_path
 from whence.model.verdict import Answer, Verdict
@@ -265,3 +267,33 @@ def test_with_marks_the_statement_in_which_twins_of_the_corpus_differ_is_found(
     for strategy in ("auto", "subterm-tracking"):
         _, outcome = intended.diagnose(strategy, marks=True)
         assert found_line(intended.tree, outcome) == CHANGED[bug.name]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_part_that_is_shown_can_be_marked(name: str) -> None:
+    buggy, _, _ = twins_of(name)
+    zoomed = follow(buggy, "f", PROGRAMS[name][1], nth=NTH.get(name, 1)).zoomed
+    tree, provenance = zoomed.searched()
+    everywhere = {tree.id(each) for each in range(len(tree.columns))}
+    for position in range(1, min(len(tree.columns), 24)):
+        for part in _markable(tree.call(position)):
+            origin = provenance.origin(tree.id(position), part)
+            assert origin.node in everywhere or origin.unknown
+            influence = provenance.influence(tree.id(position), part)
+            if influence is not None:
+                narrow, variables, objects = influence.slices()
+                assert narrow <= variables <= objects <= everywhere
+                assert origin.node is None or origin.node in narrow
+
+
+def _markable(call: Call) -> Iterator[MarkedPart]:
+    """The first parts of all that is shown before and after a step."""
+    given = [(each.name, each.value, True) for each in call.arguments]
+    given += [(each.target, each.after, False) for each in call.effects if each.after is not None]
+    if call.outcome.value is not None:
+        given.append(("result", call.outcome.value, False))
+    for root, value, is_input in given:
+        for steps, _ in islice(value.paths(), 2):
+            yield find_mark(call, root + "".join(steps), input_side=is_input)
+    if call.outcome.yielded:
+        yield find_mark(call, "yielded[0]", input_side=False)
