@@ -47,19 +47,19 @@ class ZoomedMutant:
 
     @property
     def can_be_judged(self) -> bool:
-        """Whether the changed statement is seen to be wrong, and nothing else but what holds it:
-        what lies deep in a large object is not seen, and some objects cannot be copied."""
-        tree, wrong = self.intended.tree, set[int]()
-        for position in reversed(range(1, len(tree.columns))):
-            call = tree.call(position)
-            if call.step is None or self.intended.judge(tree.id(position)) is Verdict.RIGHT:
-                continue
-            where, end = call.where(), int(tree.columns.end[position])
-            is_changed = where is not None and where.line == self.line and end == position + 1
-            if not is_changed and wrong.isdisjoint(range(position, end)):
-                return False
-            wrong.add(position)
-        return bool(wrong)
+        """Whether the changed statement is seen to be wrong, and all that holds it, and nothing
+        else: what lies deep in a large object is not seen, and some objects cannot be copied."""
+        tree = self.intended.tree
+        parent, end = tree.columns.parent, tree.columns.end
+        wrong = {0}
+        for position in range(1, len(tree.columns)):
+            is_step = tree.call(position).step is not None
+            if is_step and self.intended.judge(tree.id(position)) is Verdict.WRONG:
+                wrong.add(position)
+        holding = {int(parent[each]) for each in wrong}
+        single = [each for each in wrong if end[each] == each + 1]
+        lines = {where.line for each in single if (where := tree.call(each).where()) is not None}
+        return lines == {self.line} and all(each in holding for each in wrong.difference(single))
 
 
 def zoomed_mutants(subject: Subject) -> Iterator[ZoomedMutant]:
