@@ -1,11 +1,12 @@
 """How many questions it takes to find the statement at fault inside the call at fault.
 
-    python bench/zoom.py [--strategy auto top-down] [--bug knapsack]
+    python bench/zoom.py [--strategy auto top-down] [--bug knapsack] [--marks]
 
 Every program of `tests/corpus` whose fault is in one statement is run, and the last wrong call of
 its function at fault is gone into. The answers are what the repaired twin makes of the same state
-(`tests/support/zoomed.py`). Printed: how many steps the calls have, and for each strategy in how
-many the changed statement was found, and how many questions that took.
+(`tests/support/zoomed.py`); with `--marks` they say which part is wrong. Printed: how many steps
+the calls have, and for each strategy in how many the changed statement was found, and how many
+questions that took.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from zoom_corpus import CHANGED, TWINS, found_line, last_wrong
 from whence.search.registry import STRATEGIES
 
 
-def debugged(bug: Bug, strategies: list[str]) -> tuple[int, list[tuple[int, bool]]]:
+def debugged(bug: Bug, strategies: list[str], marks: bool) -> tuple[int, list[tuple[int, bool]]]:
     """How many steps the call has; for each strategy its questions, and whether it was right."""
     with (
         mock.patch.object(sys, "argv", ["buggy.py", *bug.argv]),
@@ -36,7 +37,7 @@ def debugged(bug: Bug, strategies: list[str]) -> tuple[int, list[tuple[int, bool
         intended = last_wrong(bug)
         found = []
         for strategy in strategies:
-            debugging, outcome = intended.diagnose(strategy)
+            debugging, outcome = intended.diagnose(strategy, marks=marks)
             is_right = found_line(intended.tree, outcome) == CHANGED[bug.name]
             found.append((debugging.counts.person, is_right))
     return len(intended.tree.details), found
@@ -48,9 +49,10 @@ def main() -> int:
         "--strategy", nargs="+", choices=tuple(STRATEGIES), default=["auto", "top-down"]
     )
     parser.add_argument("--bug", nargs="+", choices=[bug.name for bug in TWINS])
+    parser.add_argument("--marks", action="store_true", help="mark the part that is wrong")
     options = parser.parse_args()
     bugs = [bug for bug in TWINS if not options.bug or bug.name in options.bug]
-    done = [debugged(bug, options.strategy) for bug in bugs]
+    done = [debugged(bug, options.strategy, options.marks) for bug in bugs]
     steps = [count for count, _ in done]
     print(
         f"{len(bugs)} programs; steps: {statistics.fmean(steps):.0f} on average, {max(steps)} most"

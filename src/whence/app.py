@@ -197,8 +197,8 @@ class Debugging:
         if not (self.may_run or self._may_run_unasked(self.reruns)):
             raise UsageError(f"it is not gone into: {NOT_ALLOWED}")
         with self.waiting("running it again"):
-            tree = self.reruns.zoom(node)
-        state = State(tree, options=Options(ask_top=False, confirm_top=False))
+            tree, provenance = self.reruns.zoom(node)
+        state = State(tree, provenance, options=Options(ask_top=False, confirm_top=False))
         for event in (*said_before(self.state, tree), Begun()):
             state = apply(state, event)
         path = None if self.journal is None else self.journal.path
@@ -414,8 +414,10 @@ def _told(state: State, said: Sequence[Answer]) -> list[str]:
 def said_before(state: State, tree: Tree) -> list[Event]:
     """What was said in a session of the calls of another tree, the top of which is wrong."""
     space = state.space()
-    wrong = Answer(tree.id(0), Verdict.WRONG, by=SYMPTOM)
-    answers = [wrong]
+    top = tree.id(0)
+    said = (each for each in reversed(state.facts.answers) if each.node == top and each.mark)
+    marked = next((each.mark for each in said if each.verdict is Verdict.WRONG), None)
+    answers = [Answer(top, Verdict.WRONG, marked, by=SYMPTOM)]
     for position in range(1, len(tree.columns)):
         node = tree.id(position)
         try:

@@ -203,8 +203,9 @@ class Freezing(Protocol):
 class Zooming(Protocol):
     """Reruns that can also go into one call."""
 
-    def zoom(self, node: int) -> Tree:
-        """The steps of a call as a tree, below the call itself and above the calls that they made.
+    def zoom(self, node: int) -> tuple[Tree, Provenance]:
+        """The steps of a call as a tree, below the call itself and above the calls that they made,
+        and where values came from among them.
 
         Calls have the ids that they have in the tree that this is about.
         """

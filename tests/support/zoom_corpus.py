@@ -56,9 +56,14 @@ def _single_statement(bug: Bug) -> int | None:
         text = bug.source(twin)
         found = [node for name, node in functions(ast.parse(text)) if name == bug.function]
         bodies.append(Body(found[0], text))
-    if len(bodies[0].statements) != len(bodies[1].statements):
+    return changed_line(*bodies)
+
+
+def changed_line(buggy: Body, repaired: Body) -> int | None:
+    """The line of the one statement in which two bodies differ, if it is one."""
+    if len(buggy.statements) != len(repaired.statements):
         return None
-    pairs = zip(bodies[0].statements, bodies[1].statements, strict=True)
+    pairs = zip(buggy.statements, repaired.statements, strict=True)
     changed = [one.node.lineno for one, other in pairs if _own(one.node) != _own(other.node)]
     return changed[0] if len(changed) == 1 else None
 

@@ -9,23 +9,28 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType, ModuleType
+from operator import is_not
+from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from whence.app import Debugging
 from whence.langs.python.record.snapshot import Snapshots
 from whence.langs.python.record.summaries import SUMMARIES
 from whence.langs.python.zoom.body import Body, beginning, find_body, functions
-from whence.langs.python.zoom.execution import How, Segment, Told, What, read_call
+from whence.langs.python.zoom.execution import How, Segment, What, read_call
 from whence.langs.python.zoom.instrumenting import ENTER, instrumented
 from whence.langs.python.zoom.steps import Zoomed
+from whence.langs.python.zoom.told import Told
 from whence.langs.python.zoom.variables import Variables
 from whence.langs.python.zoom.watching import MOST_EVENTS, STATE_BOUND, Numbers, Watch, Wish
-from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
+from whence.model.call import Call, Function, Location, Mark, Outcome, OutcomeKind, Rule
 from whence.model.value import FULL, Value, show
 from whence.model.verdict import Answer, Verdict
+from whence.ports import Provenance
+from whence.report.changes import changes
 from whence.session.events import Answered, Ask, StrategyChosen
 from whence.session.events import Outcome as Reaction
 from whence.session.state import Options
@@ -57,19 +62,60 @@ class Copying(Watch):
 
 
 def _copied(scope: Scope) -> Scope:
-    modules = {name: each for name, each in scope.items() if isinstance(each, ModuleType)}
-    rest = {name: each for name, each in scope.items() if name not in modules}
-    try:
-        return {**copy.deepcopy(rest), **modules}
-    except Exception:
-        return {**{name: _copied_alone(each) for name, each in rest.items()}, **modules}
+    memo: dict[int, Any] = {}
+    return {name: _copy(each, memo) for name, each in scope.items()}
 
 
-def _copied_alone(value: Any) -> Any:
-    try:
-        return copy.deepcopy(value)
-    except Exception:
+def _copy(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy of a value by what it holds, whatever its class says of copies: an object that is
+    being made has not got all that this would need."""
+    if id(value) in memo:
+        return memo[id(value)]
+    kind = type(value)
+    if isinstance(value, ModuleType | FunctionType | MethodType | type):
         return value
+    made: Any
+    if kind is list:
+        memo[id(value)] = made = []
+        made.extend(_copy(each, memo) for each in value)
+    elif kind is dict:
+        memo[id(value)] = made = {}
+        made.update({_copy(key, memo): _copy(each, memo) for key, each in value.items()})
+    elif kind is tuple:
+        made = tuple(_copy(each, memo) for each in value)
+        memo[id(value)] = made = made if any(map(is_not, made, value)) else value
+    elif (made := _without_contents(kind)) is not None:
+        memo[id(value)] = made
+        for name in _slots(kind):
+            if hasattr(value, name):
+                object.__setattr__(made, name, _copy(object.__getattribute__(value, name), memo))
+        if hasattr(value, "__dict__"):
+            vars(made).update({name: _copy(each, memo) for name, each in vars(value).items()})
+    else:
+        try:
+            memo[id(value)] = made = copy.deepcopy(value, memo)
+        except Exception:
+            return value
+    return made
+
+
+_IN_PYTHON, _IN_C = 1 << 9, 1 << 8
+"""Flags of classes: made while the program runs; and not to be changed."""
+
+
+def _without_contents(kind: type) -> Any:
+    """An object of a class that is written in Python; None if it is not."""
+    flags = [each.__flags__ for each in kind.__mro__ if each is not object]
+    in_python = all(each & _IN_PYTHON and not each & _IN_C for each in flags)
+    return object.__new__(kind) if in_python else None
+
+
+def _slots(kind: type) -> list[str]:
+    found: list[str] = []
+    for each in kind.__mro__:
+        named = vars(each).get("__slots__", ())
+        found += [named] if isinstance(named, str) else [*named]
+    return [name for name in found if name not in ("__dict__", "__weakref__")]
 
 
 @dataclass
@@ -121,13 +167,18 @@ def follow(
         if isinstance(problem, KeyboardInterrupt):
             raise
     finally:
-        for hook in [each for each in builtins.__dict__ if each.startswith("@zoom.")]:
-            del builtins.__dict__[hook]
+        uninstall()
     if not found:
         raise LookupError(f"{name} was called {count} times")
     told = Told(found[0])
     zoomed = Zoomed(told, body, read_call(told, body), recorded(name), 1, file)
     return Followed(zoomed, watch, namespace, count)
+
+
+def uninstall() -> None:
+    """Take away what rewritten code calls."""
+    for hook in [each for each in builtins.__dict__ if each.startswith("@zoom.")]:
+        del builtins.__dict__[hook]
 
 
 def recorded(name: str) -> ColumnTree:
@@ -137,9 +188,12 @@ def recorded(name: str) -> ColumnTree:
     return tree_of([Node(1, None, call)])
 
 
-def session(tree: ColumnTree, strategy: str = "auto") -> tuple[Debugging, Reaction]:
+def session(
+    tree: ColumnTree, strategy: str = "auto", provenance: Provenance | None = None
+) -> tuple[Debugging, Reaction]:
     """A session about a call that is known to be wrong."""
-    debugging = Debugging(Session(tree, options=Options(ask_top=False, confirm_top=False)))
+    options = Options(ask_top=False, confirm_top=False)
+    debugging = Debugging(Session(tree, provenance, options=options))
     return debugging, debugging.start([StrategyChosen(strategy)] if strategy != "auto" else [])
 
 
@@ -149,19 +203,21 @@ class Intended:
     def __init__(self, followed: Followed, repaired: str, name: str):
         self._followed = followed
         self._told = followed.zoomed.told
-        self.tree = followed.zoomed.tree()
+        self.tree, self.provenance = followed.zoomed.searched()
         first = next(
             beginning(node) for each, node in functions(ast.parse(repaired)) if each == name
         )
         self._body = find_body(repaired, first, name)
         self._steps: Any = self.tree.sources[0]
 
-    def diagnose(self, strategy: str) -> tuple[Debugging, Reaction]:
-        """Answer all questions."""
-        debugging, outcome = session(self.tree, strategy)
+    def diagnose(self, strategy: str, *, marks: bool = False) -> tuple[Debugging, Reaction]:
+        """Answer all questions; `marks`: with the part that is wrong, where there is one."""
+        debugging, outcome = session(self.tree, strategy, self.provenance)
         while isinstance(outcome, Ask):
-            answer = Answer(outcome.question.node, self.judge(outcome.question.node))
-            outcome = debugging.send(Answered((answer,)))
+            node = outcome.question.node
+            verdict = self.judge(node)
+            part = self.wrong_part(node) if marks and verdict is Verdict.WRONG else None
+            outcome = debugging.send(Answered((Answer(node, verdict, part),)))
         return debugging, outcome
 
     def is_wrong(self) -> bool:
@@ -170,14 +226,38 @@ class Intended:
 
     def judge(self, node: int) -> Verdict:
         """Whether a step is what the repaired text would have made of the same state."""
-        return self._judge(self._steps.segments[int(self.tree.details[self.tree.position(node)])])
+        return self._judge(self._segment(node))
+
+    def _segment(self, node: int) -> Segment:
+        segment: Segment = self._steps.segments[int(self.tree.details[self.tree.position(node)])]
+        return segment
+
+    def wrong_part(self, node: int) -> Mark | None:
+        """A part of what came of a wrong step that is not what the repaired text makes of it."""
+        segment = self._segment(node)
+        call = self.tree.call(self.tree.position(node))
+        how, value, after, out = self._run(segment)
+        for effect in call.effects:
+            if effect.target in after and effect.after is not None:
+                meant = _value(after[effect.target])
+                for change in changes(meant, effect.after):
+                    steps = change.steps if change.after is not None else change.steps[:-1]
+                    return Mark(effect.target, steps)
+        for number, given in enumerate(call.outcome.yielded):
+            if number >= len(out) or show(given, FULL) != show(_value(out[number]), FULL):
+                return Mark("yielded", (f"[{number}]",))
+        if call.outcome.value is not None and (how, value) != self._ended(segment):
+            return Mark("result")
+        return None
 
     def _judge(self, segment: Segment) -> Verdict:
         told = self._told
         how, value, after, out = self._run(segment)
         actual = {name: self._shown(each) for name, each in told.states[segment.end].items()}
         alive = self._alive(segment)
-        names = [name for name in {*after, *actual} if name in alive]
+        code = {name for name, each in actual.items() if each.startswith("<function")}
+        names = [name for name in {*after, *actual} if name in alive and name not in code]
+        names = [name for name in names if not self._is_kept(segment, name, after)]
         same = all(actual.get(name) == _written(after[name]) for name in names if name in after)
         gone = [name for name in names if name not in after]
         yielded = [self._shown(each) for each in told.yielded(segment.first, segment.end)]
@@ -187,6 +267,16 @@ class Intended:
         )  # fmt: skip
         return Verdict.RIGHT if is_right else Verdict.WRONG
 
+    def _is_kept(self, segment: Segment, name: str, after: Scope) -> bool:
+        """Whether a variable was what it had been, and should be. A copy may look otherwise."""
+        before, ended = (
+            self._told.states[place].get(name) for place in (segment.first, segment.end)
+        )
+        if before != ended or name not in after:
+            return False
+        copied = self._followed.watch.at(segment.first)
+        return name in copied and _written(copied[name]) == _written(after[name])
+
     def _alive(self, segment: Segment) -> frozenset[str]:
         variables = Variables(self._followed.zoomed.body)
         if segment.what is What.CALL:
@@ -195,14 +285,14 @@ class Intended:
         return alive
 
     def _shown(self, number: int) -> str:
-        return show(self._told.value(number), FULL)
+        return show(self._told.value(number), FULL) + str(sorted(self._told.twice(number)))
 
     def _ended(self, segment: Segment) -> tuple[str, str]:
         value = "" if segment.value is None else self._shown(segment.value)
         if segment.what in (What.TEST, What.ITEMS):
             return "value", value
         if segment.how is How.RAISE:
-            return "raise", value.partition("(")[0]
+            return "raise", _kind_of_exception(value.partition("(")[0])
         if segment.how is How.RETURN or segment.what is What.CALL:
             return "return", value or "None"
         return ("" if segment.how is None else segment.how.value), ""
@@ -220,7 +310,7 @@ class Intended:
             if is_async:
                 found = _finished(found)
         except Exception as raised:
-            return "raise", type(raised).__name__, before, out
+            return "raise", _kind_of_exception(type(raised).__name__), _left_by(raised), out
         finally:
             del builtins.__dict__[ENTER]
         how, value, after = found
@@ -261,9 +351,22 @@ class Intended:
             pending += each.children
         assert chosen is not None and chosen.value is not None
         try:
-            return list(eval(self._shown(chosen.value), {"__builtins__": {"range": range}}))
+            shown = show(self._told.value(chosen.value), FULL)
+            return list(eval(shown, {"__builtins__": {"range": range}}))
         except (SyntaxError, NameError, TypeError):
             return None
+
+
+def _left_by(raised: BaseException) -> Scope:
+    """The variables of a piece when an exception left it."""
+    frames = [each for each, _ in traceback.walk_tb(raised.__traceback__)]
+    piece = next(each for each in frames if each.f_code.co_name == "__piece")
+    return {name: each for name, each in piece.f_locals.items() if not name.startswith("__")}
+
+
+def _kind_of_exception(name: str) -> str:
+    """A variable that is not there is local where it stands, and none at all in a piece."""
+    return "NameError" if name == "UnboundLocalError" else name
 
 
 def _finished(coroutine: Any) -> Any:
@@ -281,13 +384,22 @@ def _value_of(target: ast.expr, scope: Scope) -> Any:
 
 def _written(value: Any) -> str:
     """A value as it is shown to a person."""
+    told = _told(value)
+    return show(told.value(0), FULL) + str(sorted(told.twice(0)))
+
+
+def _value(value: Any) -> Value:
+    """A value as it is seen in a call."""
+    return _told(value).value(0)
+
+
+def _told(value: Any) -> Told:
     numbers = Numbers()
     written = Snapshots(numbers, SUMMARIES).write(value, STATE_BOUND)
     told = {
         **numbers.told(), "values": [written.hex()], "variables": [], "events": [], "why": "left",
     }  # fmt: skip
-    made: Value = Told(told).value(0)
-    return show(made, FULL)
+    return Told(told)
 
 
 class _Ends(ast.NodeTransformer):

@@ -283,6 +283,8 @@ def run(options: argparse.Namespace) -> NoReturn:
         checkpoints = _checkpoints(options, recording, journal, asked_for)
 
     def finished(how: int, value: object) -> None:
+        if zoom is not None and recording.is_here:
+            zoom.program_ended()
         if journal is not None:
             journal.finish()
         if watch is not None and recording.is_here:

@@ -49,8 +49,8 @@ def run(options: argparse.Namespace) -> int:
             f"{options.recording}: only calls of recorded Python programs are gone into"
         )
     with replayed(tree, provenance, options.replay), Waiting()("running it again"):
-        steps = reruns.zoom(node)
+        steps, inside = reruns.zoom(node)
     return diagnosing.diagnose(
-        options, steps, None, options.recording, top_is_wrong=True, about=f"call {node}",
+        options, steps, inside, options.recording, top_is_wrong=True, about=f"call {node}",
         inside=sources_of(tree),
     )  # fmt: skip

@@ -106,6 +106,10 @@ class Step:
     ending: str = ""
     parts: tuple[Binding, ...] = ()
     """The expressions that it worked out, named by their texts."""
+    same: tuple[str, ...] = ()
+    """What it made one and the same: `a[1] is a[0]`."""
+    looks_at: tuple[tuple[str, frozenset[str]], ...] = ()
+    """Of objects that it sees only some attributes of, which these are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,7 @@ class Call:
             for each in self.effects
         ]  # fmt: skip
         said += [f"yields {show(value, limits)}" for value in self.outcome.yielded]
+        said += self.step.same if self.step else ()
         value = self.outcome.value
         shown = "" if value is None else show(value, limits)
         ending = " ".join(filter(None, (self.step.ending if self.step else "", shown)))
@@ -295,6 +300,8 @@ def unshared(call: Call) -> Call:
 
     A tracer writes a value once and then refers to it, as it was on entry or as it is on exit.
     """
+    if call.step is not None:
+        return call  # its values were written one by one, and are whole
     before = [each.value for each in (*call.arguments, *call.reads)]
     before += [effect.before for effect in call.effects if effect.before]
     after = [effect.after for effect in call.effects if effect.after]
@@ -318,6 +325,14 @@ def unshared(call: Call) -> Call:
             yielded=tuple(left.whole(value) for value in outcome.yielded),
         ),
     )
+
+
+def whole_value(value: Value) -> Value:
+    """A value that stands by itself, with each part in full wherever it occurs, but inside
+    itself."""
+    if not any(part.kind is Kind.SHARED for _, part in value.paths()):
+        return value
+    return _Shared(_identified([value])).whole(value)
 
 
 def _identified(values: list[Value]) -> dict[int, Value]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from whence.model.call import Call, Effect
 from whence.model.value import FULL, Kind, Limits, Steps, Value, show
 
 _NAMED = frozenset({Kind.OBJECT, Kind.DICT})
@@ -61,6 +62,13 @@ class Change:
         verb = "inserted" if self.within is Kind.LIST else "added"
         return f"{name}: {verb} {after}" if self.before is None else f"{name}: removed {before}"
 
+    def state(self, target: str, limits: Limits) -> tuple[str, Value | None]:
+        """What is so after the change, as words and the value that they lead to."""
+        name = target + "".join(self.steps)
+        if self.within is not None or self.is_unseen():
+            return self.short(target, limits), None
+        return (f"{name} is gone", None) if self.after is None else (f"{name} = ", self.after)
+
     def is_unseen(self) -> bool:
         """Whether only how much was left out of the recording differs."""
         before, after = self.before, self.after
@@ -76,6 +84,38 @@ class Change:
     def _is_lost(self) -> bool:
         """Whether nobody saw what became of it."""
         return self.after is not None and self.after.text.startswith(_LOST)
+
+
+_MOST_PARTS = 8
+
+
+def afterwards(call: Call, limits: Limits, room: int) -> list[tuple[str, Value | None]]:
+    """Of a step: what is so after it and how it ended, as words and the values that they lead to.
+
+    Of what is too large for the room only the parts are told that are not what they were.
+    """
+    said: list[tuple[str, Value | None]] = []
+    for effect in call.effects:
+        said += _after(effect, limits, room)
+    said += [(text, None) for text in (call.step.same if call.step else ())]
+    said += [("yields ", value) for value in call.outcome.yielded]
+    ending, value = call.step.ending if call.step else "", call.outcome.value
+    if ending or value is not None:
+        said.append((f"{ending} " if value is not None else ending, value))
+    return said or [("nothing changed", None)]
+
+
+def _after(effect: Effect, limits: Limits, room: int) -> list[tuple[str, Value | None]]:
+    if effect.after is None:
+        return [(f"{effect.target} is gone", None)]
+    whole = f"{effect.target} = "
+    shown = whole + show(effect.after, limits)
+    if effect.before is None or (len(shown) <= room and "…" not in shown):
+        return [(whole, effect.after)]
+    found = list(changes(effect.before, effect.after))
+    if not 0 < len(found) <= _MOST_PARTS or not found[0].steps:
+        return [(whole, effect.after)]
+    return [each.state(effect.target, limits) for each in found]
 
 
 def _shown(value: Value | None, limits: Limits) -> str:

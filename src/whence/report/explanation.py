@@ -15,9 +15,9 @@ from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import Limits, Value, names_code, show
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.report.certainty import doubts
-from whence.report.changes import changes
+from whence.report.changes import afterwards, changes
 from whence.report.findings import NOT_ASKED, Findings, Passed
-from whence.report.source import Block, Sources
+from whence.report.source import Block, Sources, attentive
 from whence.session.state import State, expectations
 from whence.tree.cycles import Cycle, find_cycle, told
 from whence.tree.reading import function_at, readable_call
@@ -103,7 +103,7 @@ def _found(state: State, diagnosis: Diagnosis, sources: Sources, findings: Findi
     except WhenceError as trouble:
         problem = str(trouble)
     called = [] if diagnosis.reason else [_callees(state, diagnosis)]
-    rows = [*_given(call), *called, *_gave_back(call, sources)]
+    rows = [*_given(call, sources), *called, *_gave_back(call, sources)]
     rows += _found_out(state, node, sources, findings)
     marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
     rows.append(("You marked", marks))
@@ -161,11 +161,12 @@ def _expected(answer: Answer) -> str:
     return f"{answer.mark} = {answer.expected}" if answer.mark else f"{answer.expected}"
 
 
-def _given(call: Call) -> list[Row]:
+def _given(call: Call, sources: Sources) -> list[Row]:
     if call.text:
         return [("It was", [call.text])]
     if call.step is not None:
-        before = [f"{each.name} = {_short(each.value)}" for each in call.arguments]
+        seen = attentive(call, sources).arguments
+        before = [f"{each.name} = {_short(each.value)}" for each in seen]
         parts = [f"{each.name} = {_short(each.value)}" for each in call.step.parts]
         return [("It is", [call.step.label]), ("Before it", before), ("It worked out", parts)]
     given = [
@@ -186,19 +187,27 @@ def _callees(state: State, diagnosis: Diagnosis) -> Row:
         position = tree.position(node)
         said = _SAID[space.verdict(position)]
         giver = f", says {by[node]}" if node in by else ""
-        calls.append(f"{short_equation(readable_call(tree, position)[0])}  ({said}{giver})")
+        call = readable_call(tree, position)[0]
+        what = short_equation(call) if call.step is None else call.step.label
+        calls.append(f"{what}  ({said}{giver})")
     if len(shown) > CALLEES_SHOWN:
         calls.append(f"… and {len(shown) - CALLEES_SHOWN} more")
     blamed = diagnosis.node
+    if _has_steps(state, diagnosis):
+        return "Its parts", calls
     if blamed is not None and readable_call(tree, tree.position(blamed))[0].step is not None:
-        return "It did", calls  # nothing at all, as a rule
+        return "It called", calls  # nothing at all, as a rule
     return "It called", calls or ["nothing that could be at fault"]
 
 
 def _gave_back(call: Call, sources: Sources) -> list[Row]:
     if call.step is not None:
         printed = [("It printed", [repr(call.printed[:200])])] if call.printed else []
-        return [("After it", call.afterwards(_BRIEF)), *printed]
+        after = [
+            words if value is None else words + _short(value)
+            for words, value in afterwards(call, _BRIEF, _BRIEF.characters)
+        ]
+        return [("After it", after), *printed]
     out = [] if call.text else [_outcome(call, sources)]
     changed = []
     for effect in call.effects:

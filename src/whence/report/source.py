@@ -21,13 +21,15 @@ from whence.langs.python.rebuilding.attention import looked_at
 from whence.langs.python.rebuilding.class_bodies import class_at, outline
 from whence.langs.python.rebuilding.definitions import Module
 from whence.langs.python.rebuilding.operations import Operation, operation_at
-from whence.model.call import Call, Location, OutcomeKind
-from whence.model.value import Kind
+from whence.model.call import Binding, Call, Location, OutcomeKind
+from whence.model.value import Kind, Value
 
 MOST_LINES = 40
 _CHOICES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.TryStar, ast.Match)
 _SHORT_DOCUMENTATION = 4
 _MOST_BYTES = 8 * 2**20
+_WORTH_HIDING = 2
+"""So many attributes have to be of no interest before they are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,8 @@ class Sources:
 
     def looked_at(self, call: Call) -> dict[str, frozenset[str]]:
         """For arguments of which only some attributes matter, which ones these are."""
+        if call.step is not None:
+            return dict(call.step.looks_at)
         where = call.where()
         if where is None or where.line is None or self.began is None or self.changed(where.file):
             return {}
@@ -218,6 +222,26 @@ class Sources:
         module = None if self.changed(where.file) else _module(self, where.file)
         span = (where.line, where.column, *where.end)
         return None if module is None else operation_at(module.tree, module.text, span)
+
+
+def attentive(call: Call, sources: Sources) -> Call:
+    """The call with those attributes of its arguments left out that it does not look at."""
+    seen = sources.looked_at(call)
+    if not seen:
+        return call
+    return replace(
+        call,
+        arguments=tuple(
+            Binding(each.name, _only(each.value, seen[each.name])) if each.name in seen else each
+            for each in call.arguments
+        ),
+    )
+
+
+def _only(value: Value, names: frozenset[str]) -> Value:
+    kept = tuple((step, part) for step, part in value.parts if step[1:] in names)
+    hidden = len(value.parts) - len(kept)
+    return value if hidden < _WORTH_HIDING else replace(value, parts=kept, omitted=hidden)
 
 
 @lru_cache(maxsize=32)

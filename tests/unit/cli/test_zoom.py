@@ -19,6 +19,7 @@ from whence.cli.opening import open_any, reruns_of
 from whence.cli.why import find_call
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
+from whence.model.call import OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.ports import Zooming
@@ -149,7 +150,7 @@ def inside(recording: Path, name: str) -> ColumnTree:
     tree, provenance = open_any(recording)
     reruns = reruns_of(provenance)
     assert isinstance(reruns, Zooming)
-    steps = reruns.zoom(find_call(tree, name))
+    steps, _ = reruns.zoom(find_call(tree, name))
     assert isinstance(steps, ColumnTree)
     return steps
 
@@ -248,6 +249,34 @@ def test_zoom_at_a_diagnosis_holds_what_was_said_of_calls(
     assert [each["verdict"] for each in said] == ["right"] * 3
     assert inner["at_fault"]["step"]["label"] == "line 17: return kept"
     assert "Back at the diagnosis" in shown
+
+
+def test_a_mark_inside_a_call_leads_to_the_statement_that_set_the_part(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "answers"
+    script.write_text("n kept[2]\nn\n")
+    words = ["zoom", str(recording), "total", "-s", "subterm-tracking", "--format", "json"]
+    assert main([*words, "--answers", str(script)]) == 0
+    out, shown = capsys.readouterr()
+    assert "Wrong: kept[2]. It was set by line 14, in round 3: y = limit + 1" in shown
+    assert "and put there by line 15, in round 3: kept.append(y)." in " ".join(shown.split())
+    assert json.loads(out)["at_fault"]["line"] == 14
+
+
+def test_what_was_marked_on_the_call_leads_on_inside_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PROGRAM.partition("def gathered")[0] + "print(total([1, 2, 3], 4))\n"
+    words = ["debug", str(_recorded(tmp_path, text)), "--wrong", "output", "-s", "top-down"]
+    script = tmp_path / "answers"
+    script.write_text("n result[2]\ny\nzoom\nstrategy auto\nn\n")
+    assert main([*words, "--answers", str(script), "--format", "json", "--no-session"]) == 0
+    out, shown = capsys.readouterr()
+    inside = shown[shown.index("> zoom") :]
+    assert "Wrong: result[2]. It was set by line 14, in round 3: y = limit + 1" in inside
+    assert "kept in None" not in shown
+    assert json.loads(out)["zoom"]["at_fault"]["line"] == 14
 
 
 def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) -> None:
@@ -356,3 +385,22 @@ def test_with_a_journal_a_call_is_gone_into_as_it_was_and_nothing_is_done_again(
     assert not written.exists()
     with pytest.raises(WhenceError, match="reach beyond the re-run by sqlite3"):
         inside(recording, "kept")
+
+
+def test_a_generator_that_was_left_is_gone_into_up_to_where_it_waits(tmp_path: Path) -> None:
+    text = (
+        "def f(n):\n    total = 0\n    for x in range(n):\n        total += x\n"
+        "        yield total\n    print('never')\n"
+        "left = f(5)\nnext(left)\nnext(left)\nunasked = f(1)\n"
+    )
+    recording = _recorded(tmp_path, text)
+    with pytest.raises(WhenceError, match="nobody asked it for anything"):
+        inside(recording, "f")
+    tree, provenance = open_any(recording)
+    reruns = reruns_of(provenance)
+    assert isinstance(reruns, Zooming)
+    steps, _ = reruns.zoom(find_call(tree, "f") - 1)
+    shown = [steps.call(each) for each in range(1, len(steps.columns))]
+    assert "yields 1, it waits there" in shown[-1].equation()
+    assert shown[-1].outcome.kind is OutcomeKind.YIELDED
+    assert not any("what came after that" in each.equation() for each in shown)

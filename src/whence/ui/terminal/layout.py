@@ -12,6 +12,11 @@ from itertools import islice
 
 from whence.model.call import Call, OutcomeKind, Step
 from whence.model.value import BRIEF, Kind, Limits, Value, brackets, label_of, show
+from whence.report.changes import afterwards
+
+_Said = list[tuple[str, Value | None]]
+"""Words, and the values that they lead to."""
+_PARTS = 6
 
 STEP = 2
 _NARROWEST = 10
@@ -164,22 +169,39 @@ def equation(call: Call, limits: Limits, width: int, most: int) -> list[str]:
 
 def _step(call: Call, step: Step, limits: Limits, width: int, most: int) -> list[str]:
     """A piece of a call: which one, and below it what was so before and after it."""
-    before = [(f"{each.name} = ", each.value) for each in call.arguments]
-    after = [(f"{each.target} = ", each.after) for each in call.effects if each.after is not None]
+    before: _Said = [(f"{each.name} = ", each.value) for each in call.arguments]
     out = first_lines(_chopped(step.label, width, ""), most)
-    for label, values, said in (
-        ("before: ", before, [f"{name}{show(value, limits)}" for name, value in before]),
-        ("after:  ", after, call.afterwards(limits)),
+    for label, said in (
+        ("before: ", before),
+        ("in it:  ", _worked_out(step, before, limits)),
+        ("after:  ", afterwards(call, limits, width - len(_DEEPER * 2))),
     ):
-        line = f"{label}{', '.join(said)}"
-        if len(_DEEPER + line) <= width or not values:
-            out += first_lines(_chopped(line, width, _DEEPER), most) if said else []
+        texts = [words if value is None else words + show(value, limits) for words, value in said]
+        line = f"{_DEEPER}{label}{', '.join(texts)}"
+        if len(line) <= width:
+            out += [line] if said else []
             continue
         out.append(f"{_DEEPER}{label}".rstrip())
-        for name, value in values:
-            out += fitted(value, limits, width, most, before=name, indent=2 * STEP)
-        out += [f"{_DEEPER * 2}{each}" for each in said[len(values) :]]
+        for words, value in said:
+            if value is None:
+                out += first_lines(_chopped(words, width, _DEEPER * 2), most)
+            else:
+                out += fitted(value, limits, width, most, before=words, indent=2 * STEP)
     return out
+
+
+def _worked_out(step: Step, before: _Said, limits: Limits) -> _Said:
+    """What was worked out in a step, where what was so before it cannot be shown in full."""
+    # Attributes that it does not look at were left out on purpose.
+    seen = [
+        replace(value, omitted=0) if value.kind is Kind.OBJECT else value
+        for _, value in before
+        if value is not None
+    ]
+    if not any("…" in show(value, limits) for value in seen):
+        return []
+    parts = [each for each in step.parts if "…" not in show(each.value, limits)]
+    return [(f"{each.name} = ", each.value) for each in parts[:_PARTS]]
 
 
 def _folded_left(call: Call, limits: Limits, width: int, most: int) -> list[str]:

@@ -336,10 +336,13 @@ class _Conversation:
         answer = Answer(question.node, command.verdict, mark, expected=command.expected)
         self._send(Answered((answer,)))
         if mark is not None and not isinstance(self.outcome, Revise):
-            note, *more = telling.origin(self.debugging.state, answer, self.debugging.sources)
-            self.screen.note(note)
-            self.screen.say(*more)
+            self._tell_origin(self.debugging, answer)
         self._tell_expected(answer)
+
+    def _tell_origin(self, debugging: Debugging, answer: Answer) -> None:
+        note, *more = telling.origin(debugging.state, answer, debugging.sources)
+        self.screen.note(note)
+        self.screen.say(*more)
 
     def _tell_expected(self, answer: Answer) -> None:
         if answer.expected is not None and not isinstance(self.outcome, Revise):
@@ -525,6 +528,9 @@ class _Conversation:
         except KeyboardInterrupt:
             self.screen.note("Stopped.")
             return
+        for answer in inner.state.facts.answers:
+            if answer.mark is not None and answer.node == node:
+                self._tell_origin(inner, answer)
         converse(inner, self.screen, first)
         self.screen.note(f"Back at the diagnosis: call {node} is at fault.")
 

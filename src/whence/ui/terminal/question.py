@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from whence.model.call import Binding, Call, Effect, OutcomeKind
 from whence.model.question import Question
 from whence.model.value import Kind, Limits, Value, is_opaque, names_code, show
 from whence.model.verdict import Answer, Verdict
-from whence.report.changes import Change, changes, equal
-from whence.report.source import NOWHERE, Sources
+from whence.report.changes import Change, afterwards, changes, equal
+from whence.report.source import NOWHERE, Sources, attentive
 from whence.ui.terminal.layout import brief, equation, fitted
 from whence.ui.terminal.screen import Line, Tone
 
@@ -30,8 +30,6 @@ _EFFECTS = 6
 _CHANGES = 6
 _PRINTED = 6
 _FOLDED = re.compile(r"(?:[(\[{]|['\"], )…[)\]}]")
-_WORTH_HIDING = 2
-"""So many attributes have to be of no interest before they are left out."""
 _MORE = Limits(depth=100, parts=10_000, characters=3_000, text=3_000)
 
 LETTERS = {
@@ -68,7 +66,8 @@ def opening(
         *first,
         Line(f"Which {what} is to blame? Judge some: y right, n wrong, ? don't know,", Tone.QUIET),
         Line(
-            f"i should never get such input; n {_part(top)} marks a wrong part; help lists more.",
+            f"i should never get such input; n {'NAME[2]' if inside else _part(top)} marks a wrong "
+            "part; help lists more.",
             Tone.QUIET,
         ),
     ]
@@ -120,7 +119,7 @@ PLAINLY = View()
 def question_lines(question: Question, number: int, width: int, view: View = PLAINLY) -> list[Line]:
     """All that is shown of a question, its header first."""
     whole = question.call
-    call = _attentive(whole, view.sources)
+    call = attentive(whole, view.sources)
     room = max(20, width - 2)
     differing = _differing(whole, view.last)
     strong = _strong(call, differing) if view.emphasised else ()
@@ -157,26 +156,6 @@ def _shown(
         shown += [Line(text, Tone.CALL) for text in _effects(call.effects, width, most)]
     printed = "\n".join(call.output) or call.printed
     return shown + [Line(text) for text in printed_lines(printed)]
-
-
-def _attentive(call: Call, sources: Sources) -> Call:
-    """The call with those attributes of its arguments left out that it does not look at."""
-    seen = sources.looked_at(call)
-    if not seen:
-        return call
-    return replace(
-        call,
-        arguments=tuple(
-            Binding(each.name, _only(each.value, seen[each.name])) if each.name in seen else each
-            for each in call.arguments
-        ),
-    )
-
-
-def _only(value: Value, names: frozenset[str]) -> Value:
-    kept = tuple((step, part) for step, part in value.parts if step[1:] in names)
-    hidden = len(value.parts) - len(kept)
-    return value if hidden < _WORTH_HIDING else replace(value, parts=kept, omitted=hidden)
 
 
 def _differing(call: Call, last: Call | None) -> list[str]:
@@ -226,6 +205,9 @@ def _is_cut(call: Call) -> bool:
     if len(_data(call)) > _READS or len(call.effects) > _EFFECTS:
         return True
     values = [each.value for each in (*(() if call.text else call.arguments), *_data(call))]
+    if call.step is not None:
+        values += [value for _, value in afterwards(call, LIMITS, LIMITS.characters) if value]
+        return any(len(show(each, LIMITS)) < len(show(each, _MORE)) for each in values)
     values += [*call.outcome.yielded, *([call.outcome.value] if call.outcome.value else [])]
     for effect in call.effects:
         values += [each for each in (effect.before, effect.after) if each is not None]

@@ -11,7 +11,7 @@ from whence.ui import Debugging
 def save(debugging: Debugging, name: str) -> str:
     """Write the session, and say so."""
     if not name:
-        if debugging.journal is None:
+        if debugging.journal is None or debugging.journal.path is None:
             return "This session is not kept in a file; save FILE writes it to one."
         return f"Every answer is kept in {debugging.journal.path} as soon as it is given."
     try:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from whence.errors import WhenceError
-from whence.model.call import PRINTED, OutcomeKind
+from whence.model.call import PRINTED, OutcomeKind, Step
 from whence.model.origin import Origin
 from whence.model.symptom import SYMPTOM
 from whence.model.trial import Trial
@@ -110,11 +110,24 @@ def origin(state: State, answer: Answer, sources: Sources) -> list[str]:
     if found.node is None:
         return [f"{marked} Where it came from is not known: {found.unknown or 'nobody says why'}."]
     call, _ = readable_call(state.tree, state.tree.position(found.node))
+    if call.step is not None:
+        return [f"{marked} {_set_by(state, answer, found, call.step)}"]
     where = found.location or call.where()
     place = f", at {sources.shown(where)}" if where else ""
     expression = f", as {found.expression}" if found.expression else ""
     made = f"It was made in call {found.node}: {brief(call, 60)}{place}{expression}."
     return [f"{marked} {made}", *source_line(found, sources), *_chain(state, answer, found)]
+
+
+def _set_by(state: State, answer: Answer, found: Origin, step: Step) -> str:
+    """Of a part of a variable inside a call: the step that set it."""
+    if found.node == answer.node:
+        return "It was set right here."
+    copies = [node for node in found.chain if node not in (found.node, answer.node)]
+    labels = [state.tree.call(state.tree.position(node)).step for node in copies[:_MOST_CALLS]]
+    through = "; then by ".join(each.label for each in labels if each is not None)
+    passed = f" and put there by {through}" if through else ""
+    return f"It was set by {step.label}{passed}."
 
 
 def source_line(found: Origin, sources: Sources) -> list[str]:
@@ -246,6 +259,6 @@ def leaving(debugging: Debugging, reason: str) -> str:
     """What is left behind when a session is left before its end."""
     said = f"No fault was found yet: {reason}."
     journal = debugging.journal
-    if journal is None:
+    if journal is None or journal.path is None:
         return said
     return f"{said} The answers are kept in {journal.path}; the next session goes on from there."

@@ -18,9 +18,14 @@ _UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}
 
 
 def looked_at(
-    module: Module, node: Function, parameter: str, of: str, attributes: Collection[str]
+    module: Module,
+    node: Function | ast.Module,
+    parameter: str,
+    of: str,
+    attributes: Collection[str],
 ) -> frozenset[str] | None:
-    """The attributes of a parameter, an object of class `of` that has `attributes`.
+    """The attributes of a parameter, an object of class `of` that has `attributes`, that a function
+    or some statements look at.
 
     None where all of them may matter.
     """
@@ -34,7 +39,7 @@ class _Look:
         self._attributes = attributes
         self._seen: set[str] = set()
 
-    def at(self, node: Function, parameter: str, depth: int) -> frozenset[str] | None:
+    def at(self, node: Function | ast.Module, parameter: str, depth: int) -> frozenset[str] | None:
         """What a function looks at, with the methods that it calls on the object."""
         if depth > _DEEPEST:
             return None
@@ -62,7 +67,7 @@ class _Look:
         return frozenset(found)
 
     @staticmethod
-    def _is_stored(node: Function, parameter: str, name: str) -> bool:
+    def _is_stored(node: Function | ast.Module, parameter: str, name: str) -> bool:
         """Whether the function makes the attribute itself and never reads it."""
         places = [
             e

@@ -19,8 +19,10 @@ from whence.langs.python.replay.rerun import ProgramReruns
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.tables import CodeEntry
 from whence.langs.python.zoom.body import Body, NotThere, find_body
-from whence.langs.python.zoom.execution import How, Segment, Told, read_call
+from whence.langs.python.zoom.execution import How, Segment, read_call
+from whence.langs.python.zoom.provenance import StepProvenance
 from whence.langs.python.zoom.steps import Zoomed
+from whence.langs.python.zoom.told import Told
 from whence.langs.python.zoom.variables import Variables
 from whence.langs.python.zoom.watching import MOST_EVENTS, Wish
 from whence.model.call import Call, OutcomeKind
@@ -36,10 +38,11 @@ _TOLD = "zoom.json"
 class ZoomingReruns(ProgramReruns):
     """Reruns that also go into calls."""
 
-    def zoom(self, node: int) -> ColumnTree:
-        """The steps of a call as a tree; `CannotRepeat` says why there are none."""
+    def zoom(self, node: int) -> tuple[ColumnTree, StepProvenance]:
+        """The steps of a call as a tree, and where values came from among them; `CannotRepeat` says
+        why there are none."""
         code, body, events, whole = self._read(node)
-        return Zoomed(events, body, whole, self._tree, node, code.file).tree()
+        return Zoomed(events, body, whole, self._tree, node, code.file).searched()
 
     def worked_out(self, node: int) -> WorkedOut:
         """The variables of a call where it raised, and what the statement had worked out."""
@@ -109,6 +112,10 @@ class ZoomingReruns(ProgramReruns):
                 problem = Played(report_in(place)).problem
                 if problem:
                     raise CannotRepeat(f"call {node} was not run to its end again: {problem}")
+                if call.outcome.kind is OutcomeKind.YIELDED and not call.outcome.yielded:
+                    raise CannotRepeat(
+                        f"call {node} has no steps: it was made, and nobody asked it for anything"
+                    )
                 raise CannotRepeat(
                     f"the program was run again, and call {node} told nothing: it did not "
                     "begin, or its code is made anew while the program runs"

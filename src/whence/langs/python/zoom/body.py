@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 MODULE = "<module>"
@@ -46,6 +47,7 @@ class Body:
     text: str
     statements: list[Statement] = field(default_factory=list)
     expressions: list[ast.expr] = field(default_factory=list)
+    _heads: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Number them."""
@@ -74,8 +76,51 @@ class Body:
         return ast.get_source_segment(self.text, node) or ast.unparse(node)
 
     def head(self, node: ast.stmt) -> str:
-        """The first line of a statement, without what stands in its blocks."""
-        return self.text.splitlines()[node.lineno - 1].strip()
+        """The text of a statement without what stands in its blocks, on one line."""
+        if id(node) not in self._heads:
+            self._heads[id(node)] = self._head(node)
+        return self._heads[id(node)]
+
+    def _head(self, node: ast.stmt) -> str:
+        inside = next((block for _, block in blocks_of(node) if block), None)
+        if inside is None and not isinstance(node, _SCOPES):
+            return " ".join(self.source(node).split())
+        header = _header_end(node)
+        lines = self._lines[node.lineno - 1 : header[0] if header else node.lineno]
+        if header is not None:
+            lines[-1] = lines[-1][: header[1]] + self._closing(*header)
+        elif inside and inside[0].lineno == node.lineno:
+            lines[-1] = lines[-1][: inside[0].col_offset]
+        lines[0] = lines[0][node.col_offset :]
+        text = " ".join(b" ".join(lines).decode().split())
+        return text.partition(":  #")[0].removesuffix(":")
+
+    def _closing(self, line: int, column: int) -> bytes:
+        """The brackets that are closed between the end of an expression and the colon."""
+        found = b""
+        rest = self._lines[line - 1][column:]
+        while b":" not in rest.partition(b"#")[0] and line < len(self._lines):
+            found += b")" * rest.partition(b"#")[0].count(b")")
+            rest = self._lines[line]
+            line += 1
+        return found + b")" * rest.partition(b":")[0].count(b")")
+
+    @cached_property
+    def _lines(self) -> list[bytes]:
+        """The lines of the text, in which places are counted in bytes."""
+        return [line.encode() for line in self.text.split("\n")]
+
+
+def _header_end(node: ast.stmt) -> tuple[int, int] | None:
+    """Where the expression ends that a compound statement begins with, if it is only one."""
+    match node:
+        case ast.If(test=header) | ast.While(test=header) | ast.Match(subject=header):
+            pass
+        case ast.For(iter=header) | ast.AsyncFor(iter=header):
+            pass
+        case _:
+            return None
+    return header.end_lineno or header.lineno, header.end_col_offset or 0
 
 
 def blocks_of(node: ast.stmt) -> Iterator[tuple[str, list[ast.stmt]]]:

@@ -1,4 +1,4 @@
-"""What one call did, as it told it: its states, and its statements as a tree in time.
+"""What one call did, as it told it: its statements as a tree in time.
 
 A *segment* is a stretch of the run: a statement, the test of a branch, the items of a loop, one
 round of it, the rounds from one on, or a stretch of statements that follow each other. It begins
@@ -12,21 +12,15 @@ of a loop are nested: what is left of the loop after a round is a segment in the
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import groupby
 from typing import Any
 
-from whence.langs.python.trace.decoding import Identities, Root
-from whence.langs.python.trace.tables import TypeEntry
-from whence.langs.python.trace.values import ValueReader
 from whence.langs.python.zoom.body import Body, NotThere
-from whence.model.value import Value
+from whence.langs.python.zoom.told import Told
 
 _STEPPING = ("yield", "sent")
-State = Mapping[str, int]
-"""The number of each variable's value."""
 
 
 class What(Enum):
@@ -77,92 +71,6 @@ class Segment:
     def last(self) -> int:
         """The number of the last statement of a stretch, else that of the statement."""
         return self.children[-1].last if self.what is What.STRETCH else self.number
-
-
-class _TypesAndNames:
-    """What the reader of values asks for."""
-
-    def __init__(self, told: Mapping[str, Any]):
-        self._names = told["names"]
-        self._types = [TypeEntry(*each) for each in told["types"]]
-
-    def name(self, number: int) -> str:
-        return str(self._names[number])
-
-    def type(self, number: int) -> TypeEntry:
-        return self._types[number]
-
-
-class Told:
-    """The events of a call, with the state at each and the values, read when they are looked at."""
-
-    def __init__(self, told: Mapping[str, Any], printed: bytes = b""):
-        self._tables: Any = _TypesAndNames(told)
-        self._values: Sequence[str] = told["values"]
-        self._read: dict[int, Value] = {}
-        self.is_cut = told["why"] != "left"
-        self.events: list[list[Any]] = told["events"]
-        self.states: list[State] = []
-        self.calls: list[int] = []
-        self._sizes: list[int] = []
-        self._printed = printed
-        self._yields = [n for n, each in enumerate(self.events) if each[0] == "yield"]
-        self._follow([str(each) for each in told["variables"]])
-
-    def _follow(self, variables: Sequence[str]) -> None:
-        state: dict[str, int] = {}
-        calls, size = 0, 0
-        for event in self.events:
-            if len(event) > 3:
-                changes, calls, size = event[3:6]
-                if changes:
-                    state = dict(state)
-                for name, value in changes:
-                    if value < 0:
-                        state.pop(variables[name], None)
-                    else:
-                        state[variables[name]] = value
-            self.states.append(state)
-            self.calls.append(calls)
-            self._sizes.append(size)
-
-    def value(self, number: int) -> Value:
-        """A value by its number."""
-        if number not in self._read:
-            data = bytes.fromhex(self._values[number])
-            identities = Identities()
-            for _ in range(2):  # the first reading finds out which values occur twice
-                made, _ = ValueReader(self._tables, data, Root(identities, 0, 0)).read(0)
-            self._read[number] = made
-        return self._read[number]
-
-    def after(self, place: int) -> int:
-        """The first event from a place on that tells the state."""
-        while place < len(self.events) - 1 and len(self.events[place]) <= 3:
-            place += 1
-        return min(place, len(self.events) - 1)
-
-    def before(self, place: int) -> int:
-        """The last event before a place that tells the state."""
-        place -= 1
-        while place > 0 and len(self.events[place]) <= 3:
-            place -= 1
-        return place
-
-    def yielded(self, first: int, end: int) -> list[int]:
-        """What was yielded between two events."""
-        places = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, end)]
-        return [self.events[each][2] for each in places]
-
-    def has_printed(self, first: int, end: int) -> tuple[int, int] | None:
-        """Which part of the output was printed between two events, if any was."""
-        start, stop = self._sizes[first], self._sizes[end]
-        return None if start == stop else (start, stop)
-
-    def printed(self, first: int, end: int) -> str:
-        """What was printed between two events."""
-        start, stop = self._sizes[first], self._sizes[end]
-        return self._printed[start:stop].decode("utf-8", "replace")
 
 
 class _Reader:
@@ -354,38 +262,56 @@ class _Reader:
         elif self._place >= len(self._events):
             segment.how = How.CUT
         else:
-            segment.how, segment.value = How.RAISE, self._exception()
+            segment.how, segment.value = How.RAISE, self._exception(segment)
 
-    def _exception(self) -> int | None:
+    def _exception(self, segment: Segment) -> int | None:
         """What was raised: it is told by who handles it next, if anybody does."""
         for event in self._events[self._place :]:
             if event[0] in ("caught", "raise"):
-                found = event[2]
+                found = event[2] if event[0] == "raise" else self._caught(segment, event)
                 return None if found is None else int(found)
             if event[0] in ("at", "done", "left"):
                 return None  # a `with` has swallowed it
         return None
+
+    def _caught(self, segment: Segment, event: list[Any]) -> int | None:
+        """What is handled is what was raised; but `except*` is given only a part of a group."""
+        handling = self._body.statements[event[1]].node
+        raising = self._body.statements[segment.number].node
+        if isinstance(handling, ast.TryStar) and isinstance(raising, ast.Raise):
+            for number, value in segment.parts:
+                if self._body.expressions[number] is raising.exc:
+                    return value
+        return None if event[2] is None else int(event[2])
 
 
 def read_call(told: Told, body: Body) -> Segment:
     """What a call did, with its stretches of statements halved."""
     reader = _Reader(told, body)
     whole = reader.call()
-    _halve(whole)
+    _halve(whole, body)
     return whole
 
 
-def _halve(segment: Segment) -> None:
+def _halve(segment: Segment, body: Body) -> None:
     """Put stretches above statements that follow each other, so that no segment has many."""
     pending = [segment]
     while pending:
         each = pending.pop()
-        each.children = _halves(each.children)
+        each.children = _halves(each.children, body)
         pending += each.children
 
 
-def _halves(children: list[Segment]) -> list[Segment]:
+def _halves(children: list[Segment], body: Body) -> list[Segment]:
     """The same with two stretches in the place of many statements."""
+
+    def block(each: Segment) -> str:
+        return body.statements[each.number].block
+
+    blocks = [list(found) for _, found in groupby(children, block)]
+    if len(blocks) > 1 and all(each.what is What.STATEMENT for each in children):
+        # Those of a handler do not follow those that it is a handler for.
+        return [_stretch(each) for each in blocks]
     before = [each for each in children if each.what is not What.STATEMENT]
     statements = [each for each in children if each.what is What.STATEMENT]
     if len(statements) <= 2 or children != before + statements:

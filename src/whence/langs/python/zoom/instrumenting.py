@@ -129,6 +129,9 @@ class _Telling:
         """The statements, each with what tells that it begins and that it is done."""
         out: list[ast.stmt] = []
         for node in statements:
+            if isinstance(node, ast.Global | ast.Nonlocal):
+                out.append(node)  # it is for the compiler: nothing happens there
+                continue
             number = self._numbers[id(node)]
             out.append(_stated(node, AT, number))
             out.append(self._statement(node, number))

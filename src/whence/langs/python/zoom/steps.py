@@ -10,44 +10,20 @@ it is never blamed for what lies below it.
 
 from __future__ import annotations
 
-import ast
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
-from whence.errors import CannotExpand
 from whence.langs.python.zoom.body import Body
-from whence.langs.python.zoom.execution import How, Segment, State, Told, What
-from whence.langs.python.zoom.variables import Variables, writes
-from whence.model.call import (
-    Binding,
-    Call,
-    Effect,
-    Function,
-    Location,
-    Outcome,
-    OutcomeKind,
-    Rule,
-    Step,
-)
-from whence.model.value import Kind, Value, names_code
+from whence.langs.python.zoom.execution import How, Segment, What
+from whence.langs.python.zoom.provenance import Places, StepProvenance
+from whence.langs.python.zoom.told import Told
+from whence.langs.python.zoom.wording import Steps
+from whence.model.call import Function, OutcomeKind, Rule
 from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, all_ids, assembled
 from whence.tree.reading import function_at
 
-_TO_COME = 12
-_HEAD = 60
 _EFFORT = 12
-_ENDINGS = {
-    How.RETURN: "returns",
-    How.BREAK: "leaves the loop",
-    How.CONTINUE: "goes on to the next round",
-    How.RAISE: "raises",
-    How.CUT: "",
-}
-_CUT = "the call was followed up to here only"
-_LEAVES = (What.TEST, What.ITEMS)
 
 
 @dataclass(frozen=True)
@@ -65,15 +41,25 @@ class Zoomed:
         """The tree of its steps."""
         return _Building(self).tree()
 
+    def searched(self) -> tuple[ColumnTree, StepProvenance]:
+        """The same, with where values came from among them."""
+        building = _Building(self)
+        tree = building.tree()
+        return tree, StepProvenance(
+            self.told, self.body, self.whole, building.source, building.places()
+        )
+
 
 class _Building:
     def __init__(self, zoomed: Zoomed):
         self._zoomed = zoomed
-        self._source = _Steps(zoomed)
+        self.source = Steps(zoomed.told, zoomed.body, zoomed.recorded, zoomed.node, zoomed.file)
         self._rows = Rows()
         self._functions: dict[Function, int] = {}
         self._rules: dict[Rule, int] = {}
-        self._next = int(all_ids(zoomed.recorded).max()) + 1
+        self._first = self._next = int(all_ids(zoomed.recorded).max()) + 1
+        self._made_by: dict[int, list[int]] = {}
+        self._others: list[int] = []
         self._calls = self._made()
 
     def _made(self) -> list[int]:
@@ -102,27 +88,34 @@ class _Building:
                     if call not in taken and not any(low < call <= high for low, high in inside):
                         taken.add(call)
                         self._recorded_row(call, number)
+                        self._made_by.setdefault(number, []).append(call)
         # Some began when the call was over: a generator that it made. Of a call that was not
         # followed to its end, those that came later are among what is not known.
         last = told.calls[-1] if told.is_cut else max(self._calls, default=0)
         for call in self._calls:
             if call not in taken and call <= last:
                 self._recorded_row(call, self._zoomed.node)
-        if told.is_cut:
+                self._others.append(call)
+        if told.is_cut and not told.is_waiting:
             self._rest()
-        return assembled(link(self._rows), list(self._functions), list(self._rules), self._source)
+        return assembled(link(self._rows), list(self._functions), list(self._rules), self.source)
+
+    def places(self) -> Places:
+        """Where the steps of the tree are."""
+        others = frozenset(self._others)
+        return Places(self._zoomed.node, self.source.segments, self._first, self._made_by, others)
 
     def _between(self, low: int, high: int) -> list[int]:
         return self._calls[bisect_right(self._calls, low) : bisect_right(self._calls, high)]
 
     def _row(self, segment: Segment, above: int) -> int:
-        function, rule = self._source.place(segment)
-        detail = len(self._source.segments)
-        self._source.segments.append(segment)
+        function, rule = self.source.place(segment)
+        detail = len(self.source.segments)
+        self.source.segments.append(segment)
         number, self._next = self._next, self._next + 1
-        self._add(number, above, function, rule, self._source.outcome_kind(segment))
-        self._rows.equations.append(self._source.equation(segment))
-        self._rows.efforts.append(_EFFORT * (1 + len(self._source.before(segment))))
+        self._add(number, above, function, rule, self.source.outcome_kind(segment))
+        self._rows.equations.append(self.source.equation(segment))
+        self._rows.efforts.append(_EFFORT * (1 + len(self.source.before(segment))))
         self._rows.implicit.append(0)
         self._rows.details.append(detail)
         return number
@@ -159,245 +152,3 @@ class _Building:
         rows.rules.append(self._rules.setdefault(rule, len(self._rules)))
         rows.outcomes.append(kind)
         rows.own.append(1.0)
-
-
-class _Steps:
-    """Where the details of steps are: a `Source`."""
-
-    def __init__(self, zoomed: Zoomed):
-        self._zoomed = zoomed
-        self._told, self._body = zoomed.told, zoomed.body
-        self._variables = Variables(zoomed.body)
-        self.segments: list[Segment] = []
-        self._matter: dict[tuple[What, int, int, bool], tuple[frozenset[str], frozenset[str]]] = {}
-
-    def call(self, detail: int, function: Function, rule: Rule) -> Call:
-        """A step, or a recorded call."""
-        if detail < 0:
-            recorded = self._zoomed.recorded
-            return recorded.call(recorded.position(-1 - detail))
-        segment = self.segments[detail]
-        value = segment.value if segment.what in _LEAVES or segment.how is not None else None
-        told = self._told
-        yielded = tuple(map(told.value, told.yielded(segment.first, segment.end)))
-        outcome = Outcome(
-            self.outcome_kind(segment), None if value is None else told.value(value), yielded
-        )
-        return Call(
-            function, rule, outcome,
-            arguments=tuple(self._before(segment)),
-            effects=tuple(self._effects(segment)),
-            printed=told.printed(segment.first, segment.end),
-            step=Step(self._label(segment), self._ending(segment), self._parts(segment)),
-        )  # fmt: skip
-
-    def expand(self, detail: int, levels: int) -> ColumnTree:
-        """What recorded calls led to is searched in the recording, not here."""
-        if detail >= 0:
-            raise CannotExpand(f"{_CUT}: it went on for too long")
-        raise CannotExpand(f"what call {-1 - detail} led to is not looked at inside another call")
-
-    # --- what one is asked ------------------------------------------------------------------------
-
-    def before(self, segment: Segment) -> list[str]:
-        """The variables that a segment reads and that there were."""
-        state = self._told.states[segment.first]
-        read, _ = self._that_matter(segment)
-        return [name for name in state if name in read]
-
-    def _that_matter(self, segment: Segment) -> tuple[frozenset[str], frozenset[str]]:
-        """The variables that a segment reads, and those that live on: the same in each round."""
-        key = (segment.what, segment.number, segment.last, segment.how is How.BREAK)
-        if key not in self._matter:
-            self._matter[key] = self._read(segment), self.alive(segment)
-        return self._matter[key]
-
-    def _before(self, segment: Segment) -> Iterator[Binding]:
-        state = self._told.states[segment.first]
-        for name in self.before(segment):
-            value = self._told.value(state[name])
-            if not names_code(value):
-                yield Binding(name, value)
-        to_come = self._to_come(segment)
-        if to_come is not None:
-            yield Binding("still to come", to_come)
-
-    def _read(self, segment: Segment) -> frozenset[str]:
-        node = self._node(segment)
-        match segment.what:
-            case What.REST:
-                return frozenset(self._told.states[segment.first])
-            case What.TEST | What.ITEMS:
-                return self._variables.read_by([_header(node)])
-            case What.ROUND:
-                return self._variables.read_by(getattr(node, "body", []))
-            case What.ROUNDS if isinstance(node, ast.For | ast.AsyncFor):
-                return self._variables.read_by(node.body) - writes([node.target])
-        return self._variables.read(segment.number, segment.last)
-
-    def _changed(self, segment: Segment) -> list[str]:
-        """The variables that are not what they were, and that matter to what comes after."""
-        before, after = self._told.states[segment.first], self._told.states[segment.end]
-        changed = [name for name in after if before.get(name) != after[name]]
-        changed += [name for name in before if name not in after]
-        (_, alive), named = self._that_matter(segment), self._variables.named
-        # A name that the text does not have is one of its private names, spelt out.
-        return [name for name in changed if name in alive or name not in named]
-
-    def alive(self, segment: Segment) -> frozenset[str]:
-        """What may be read after a segment; of what the call was given, somebody holds it."""
-        variables, number = self._variables, segment.number
-        if segment.what is What.REST:
-            return frozenset()
-        found = variables.parameters
-        if segment.what in _LEAVES:
-            found |= variables.read_by([self._node(segment)])
-        if segment.what in (*_LEAVES, What.ROUND) and segment.how is not How.BREAK:
-            found |= variables.alive_in_loop(number)
-        return found | variables.alive_after(segment.last)
-
-    def _effects(self, segment: Segment) -> Iterator[Effect]:
-        before, after = self._told.states[segment.first], self._told.states[segment.end]
-        for name in self._changed(segment):
-            old, new = self._value(before, name), self._value(after, name)
-            if new is None or not names_code(new):
-                yield Effect(name, old, new)
-
-    def _value(self, state: State, name: str) -> Value | None:
-        return self._told.value(state[name]) if name in state else None
-
-    def _to_come(self, segment: Segment) -> Value | None:
-        """Of a loop over items: those that came in the rounds that a segment is made of."""
-        node = self._node(segment)
-        if segment.what is not What.ROUNDS or not isinstance(node, ast.For | ast.AsyncFor):
-            return None
-        names = [each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)]
-        items: list[Value] = []
-        above: Segment | None = segment
-        while above is not None and len(items) < _TO_COME:
-            one = next((each for each in above.children if each.what is What.ROUND), None)
-            if one is not None:
-                items.append(self._item(self._told.states[one.first], names))
-            above = next((each for each in above.children if each.what is What.ROUNDS), None)
-        count = segment.last_round - segment.round + 1
-        parts = tuple((f"[{place}]", item) for place, item in enumerate(items))
-        return Value(Kind.LIST, "", parts, omitted=max(0, count - len(items)))
-
-    def _item(self, state: State, names: Sequence[str]) -> Value:
-        values = [value for name in names if (value := self._value(state, name)) is not None]
-        if len(values) == 1:
-            return values[0]
-        return Value(Kind.TUPLE, "", tuple((f"[{n}]", value) for n, value in enumerate(values)))
-
-    def _ending(self, segment: Segment) -> str:
-        if segment.what is What.REST:
-            return "not known, " + _CUT
-        if segment.what in _LEAVES:
-            return "it is" if segment.what is What.TEST else "it goes over"
-        if segment.how is How.CUT:
-            return "it had not ended when the call was left alone"
-        if segment.how is How.RAISE and segment.value is None:
-            return "raises something"
-        return _ENDINGS[segment.how] if segment.how is not None else ""
-
-    def _parts(self, segment: Segment) -> tuple[Binding, ...]:
-        found, node = [], self._node(segment)
-        whole = " ".join(self._body.source(node).split())
-        for number, value in segment.parts:
-            text = " ".join(self._body.source(self._body.expressions[number]).split())
-            made = self._told.value(value)
-            if not (names_code(made) or (made.text == "None" and text == whole)):
-                found.append(Binding(text, made))
-        return tuple(found)
-
-    def outcome_kind(self, segment: Segment) -> OutcomeKind:
-        """How it ended, in the words of every tree."""
-        if segment.how is How.RAISE:
-            return OutcomeKind.RAISED
-        return OutcomeKind.NOT_TERMINATED if segment.how is How.CUT else OutcomeKind.RETURNED
-
-    def equation(self, segment: Segment) -> int:
-        """A number that is the same for equal questions."""
-        before, after = self._told.states[segment.first], self._told.states[segment.end]
-        told = self._told
-        said = repr((
-            segment.what.value, segment.number, segment.last,
-            tuple((name, before[name]) for name in self.before(segment)),
-            tuple((name, after.get(name, -1)) for name in self._changed(segment)),
-            str(segment.how), segment.value, tuple(told.yielded(segment.first, segment.end)),
-            told.has_printed(segment.first, segment.end), segment.last_round, segment.round,
-        ))  # fmt: skip
-        digest = blake2b(said.encode(), digest_size=8).digest()
-        return int.from_bytes(digest, "little", signed=True)
-
-    # --- which piece it is ------------------------------------------------------------------------
-
-    def _node(self, segment: Segment) -> ast.stmt:
-        return self._body.statements[segment.number].node
-
-    def _lines(self, segment: Segment) -> tuple[int, int]:
-        node = self._node(segment)
-        if segment.what in _LEAVES:
-            header = _header(node)
-            return header.lineno, header.end_lineno or header.lineno
-        if segment.what in (What.ROUND, What.ROUNDS):
-            inside: list[ast.stmt] = getattr(node, "body", [node])
-            first = inside[0].lineno if segment.what is What.ROUND else node.lineno
-            return first, inside[-1].end_lineno or first
-        last = self._body.statements[segment.last].node
-        return node.lineno, last.end_lineno or node.lineno
-
-    def _label(self, segment: Segment) -> str:
-        place, text = self._static(segment)
-        if segment.what is What.ROUND:
-            place = f"{place}, round {_rounds(segment.rounds)}"
-        elif segment.what is What.ROUNDS:
-            count = segment.last_round - segment.round + 1
-            which = f"round {segment.round}" if count == 1 else f"rounds {segment.round} to "
-            which += "" if count == 1 else str(segment.last_round)
-            around = f" (in round {_rounds(segment.rounds)})" if segment.rounds else ""
-            place = f"{place}, {which}{around}"
-        elif segment.rounds:
-            place = f"{place}, in round {_rounds(segment.rounds)}"
-        return f"{place}: {text}" if text else place
-
-    def _static(self, segment: Segment) -> tuple[str, str]:
-        """The place of a piece and its text, which are the same whenever it runs."""
-        if segment.what is What.REST:
-            return "what came after that", ""
-        first, last = self._lines(segment)
-        place = f"line {first}" if first == last else f"lines {first} to {last}"
-        node = self._node(segment)
-        if segment.what in _LEAVES:
-            text = self._body.source(_header(node))
-        elif segment.what in (What.ROUND, What.ROUNDS, What.STRETCH):
-            text = ""
-        else:
-            text = self._body.head(node).removesuffix(":")
-        text = " ".join(text.split())
-        return place, text if len(text) <= _HEAD else text[: _HEAD - 1] + "…"
-
-    def place(self, segment: Segment) -> tuple[Function, Rule]:
-        """What is blamed for a step: its lines."""
-        recorded = self._zoomed.recorded
-        position = recorded.position(self._zoomed.node)
-        owner = function_at(recorded, position)
-        place, _ = self._static(segment)
-        if segment.what in (What.ROUND, What.ROUNDS):
-            place += f" ({segment.what.value})"
-        first, last = self._lines(segment)
-        where = Location(self._zoomed.file, first)
-        name = f"{owner.name}, {place}"
-        function = Function(name, f"{owner.short()}, {place}", owner.module, where)
-        lines = self._body.text.splitlines()[first - 1 : last]
-        return function, Rule(name, name, where, "\n".join(lines))
-
-
-def _header(node: ast.stmt) -> ast.expr:
-    header: ast.expr = getattr(node, "test", None) or getattr(node, "iter", None) or ast.Constant(0)
-    return header
-
-
-def _rounds(rounds: Iterable[int]) -> str:
-    """Of nested loops the outermost first."""
-    return ".".join(map(str, rounds))

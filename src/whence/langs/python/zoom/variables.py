@@ -25,6 +25,7 @@ class Variables:
     def __init__(self, body: Body):
         self._body = body
         self._exposed: dict[tuple[int, int], Names] = {}
+        self._bound: dict[int, Names] = {}
 
     @cached_property
     def named(self) -> Names:
@@ -86,6 +87,12 @@ class Variables:
     def alive_in_loop(self, number: int) -> Names:
         """What lives on when a round of a loop is over."""
         return self._alive.head.get(number, NONE) | self.lasting
+
+    def bound(self, number: int) -> Names:
+        """What a statement binds, if it has no blocks."""
+        if number not in self._bound:
+            self._bound[number] = writes([self._body.statements[number].node])
+        return self._bound[number]
 
     def read(self, first: int, last: int) -> Names:
         """What statements that follow each other read that was there before them."""
@@ -154,12 +161,17 @@ class _Liveness:
                 return self._try(node, out, jumps)
             case ast.With() | ast.AsyncWith():
                 body = self._where_caught(out, node.body, out, jumps)
-                return reads(node.items) | body
+                return reads(node.items) | (body - writes(node.items)) | self._caught
             case ast.Match():
-                cases = [self.block(each.body, out, jumps) for each in node.cases]
-                guards = [each.guard for each in node.cases if each.guard is not None]
-                return NONE.union(out, *cases) | reads([node.subject, *guards])
-        return (out - _bound(node)) | reads([node])
+                cases = [self._case(each, out, jumps) for each in node.cases]
+                return NONE.union(out, *cases) | reads([node.subject])
+        return (out - bound_by(node)) | reads([node])
+
+    def _case(self, node: ast.match_case, out: Names, jumps: _Jumps) -> Names:
+        """What is alive before a case: what its pattern names is bound there."""
+        guard = NONE if node.guard is None else reads([node.guard])
+        inside = self.block(node.body, out, jumps) | guard
+        return (inside - writes([node.pattern])) | reads([node.pattern])
 
     def _loop(self, node: ast.While | ast.For | ast.AsyncFor, out: Names, jumps: _Jumps) -> Names:
         after = self.block(node.orelse, out, jumps)
@@ -186,7 +198,8 @@ class _Liveness:
         handled = NONE
         for handler in node.handlers:
             body = self._where_caught(final, handler.body, last, through)
-            handled |= body | (reads([handler.type]) if handler.type is not None else NONE)
+            wanted = NONE if handler.type is None else reads([handler.type])
+            handled |= (body - {handler.name}) | wanted
         other = self.block(node.orelse, last, through)
         return self._where_caught(handled | final | last, node.body, other, through)
 
@@ -200,7 +213,7 @@ class _Liveness:
         return live
 
 
-def _bound(node: ast.stmt) -> Names:
+def bound_by(node: ast.stmt) -> Names:
     """What a statement binds for certain."""
     match node:
         case ast.Assign():

@@ -47,6 +47,8 @@ STATE_BOUND = Bound(depth=4, width=64, attributes=32, text=400, budget=300)
 PART_BOUND = Bound(depth=2, width=12, attributes=8, text=80, budget=24)
 MOST_EVENTS = 40_000
 """After so many the call is not followed any further."""
+WAITING = "waiting"
+"""Why it was not told of to the end: it went no further than that."""
 _OUTPUT = 1
 _ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
 _CODE = (FunctionType, BuiltinFunctionType, ModuleType)
@@ -244,6 +246,11 @@ class Watch:
             return _fstat(_OUTPUT).st_size
         except (OSError, ValueError):
             return 0
+
+    def program_ended(self) -> None:
+        """The program is over; if the call has not ended it waits, as a generator does."""
+        if self._events:
+            self._finish(WAITING)
 
     def _finish(self, why: str) -> None:
         if self._over or os.getpid() != self._process:  # a child that was forked off goes on

@@ -16,9 +16,10 @@ from twins import Bug
 from zoomed import recorded
 
 from whence.langs.python.zoom.body import NotThere, beginning, find_body, functions
-from whence.langs.python.zoom.execution import Segment, Told, read_call
+from whence.langs.python.zoom.execution import Segment, read_call
 from whence.langs.python.zoom.instrumenting import instrumented
 from whence.langs.python.zoom.steps import Zoomed
+from whence.langs.python.zoom.told import Told
 from whence.langs.python.zoom.variables import Variables
 from whence.langs.python.zoom.watching import Watch, Wish
 

@@ -9,6 +9,7 @@ import pytest
 from zoomed import follow
 
 from whence.langs.python.zoom.execution import What
+from whence.langs.python.zoom.told import Told
 from whence.model.call import OutcomeKind
 
 
@@ -131,3 +132,153 @@ def test_what_closures_and_globals_hold_counts() -> None:
 @pytest.mark.parametrize("body", ["return 1", "pass", "return", "raise ValueError"])
 def test_the_smallest_bodies_have_one_step(body: str) -> None:
     assert len(steps(f"def f():\n    {body}\n", "f()")) == 1
+
+
+def test_what_the_next_round_or_a_handler_binds_is_not_what_a_step_did() -> None:
+    shown = steps(
+        """
+        def f(words, out):
+            for word in words:
+                if not word:
+                    out.append(0)
+                    continue
+                try:
+                    n = int(word)
+                except ValueError as problem:
+                    out.append(str(problem)[:1])
+                    continue
+                finally:
+                    out.append(word)
+            return word
+        """,
+        "f(['', 'x', 'y'], [])",
+    )
+    left = next(line for line in shown if "in round 1: if not word" in line)
+    assert left.endswith("after: out = [0], goes on to the next round")
+    raised = next(line for line in shown if "in round 2: n = int(word)" in line)
+    assert "after: raises ValueError(" in raised
+    handled = next(line for line in shown if line.startswith("lines 9 to 10, in round 2"))
+    assert "before: out = [0], problem = ValueError(" in handled
+    assert not any("problem is gone" in line for line in shown)
+
+
+def test_what_patterns_and_with_bind_is_not_needed_before() -> None:
+    shown = steps(
+        """
+        from contextlib import nullcontext
+        def f(commands):
+            x = 0
+            for command in commands:
+                with nullcontext(2) as factor:
+                    match command:
+                        case ("by", n) if n > factor:
+                            x += n * factor
+                        case ("to", n):
+                            x = n
+            return x
+        """,
+        "f([('by', 3), ('to', 1)])",
+    )
+    rest = next(line for line in shown if line.startswith("lines 4 to 10, round 2"))
+    assert rest == (
+        "lines 4 to 10, round 2; before: x = 6, still to come = [('to', 1)] → after: x = 1"
+    )
+    assert (
+        "line 8, in round 1: x += n * factor; before: x = 0, factor = 2, n = 3 → after: x = 6"
+        in [line.replace("n = 3, factor = 2", "factor = 2, n = 3") for line in shown]
+    )
+
+
+def test_of_several_statements_in_a_line_each_is_named_by_its_own_text() -> None:
+    shown = steps(
+        """
+        def f(xs):
+            xs[0] += 1; xs[1] *= 2
+            if len(xs) > 1: xs.append(
+                0)
+            for x in xs: pass  # nothing
+            if (xs[0] and
+                (x or True)  # :)
+            ):
+                x = 1
+            return xs
+        """,
+        "f([1, 2])",
+    )
+    labels = [line.partition(";")[0].partition(" →")[0] for line in shown]
+    assert {"line 2: xs[0] += 1", "line 2: xs[1] *= 2"} <= set(labels)
+    assert "lines 3 to 4: if len(xs) > 1" in labels
+    assert "lines 3 to 4: xs.append( 0)" in labels
+    assert "line 5: for x in xs" in labels
+    assert "lines 6 to 9: if (xs[0] and (x or True))" in labels
+
+
+def test_declarations_are_no_steps() -> None:
+    shown = steps("n = 0\ndef f():\n    global n\n    n += 1\n    return n\n", "f()")
+    assert [line.partition(";")[0] for line in shown] == ["line 4: n += 1", "line 5: return n"]
+
+
+def test_what_others_print_while_a_generator_waits_is_not_its_doing() -> None:
+    told = {
+        "names": [], "types": [], "values": [""], "variables": [], "why": "left",
+        "events": [
+            ["enter", -1, None, [], 0, 0], ["at", 0, None, [], 0, 2], ["yield", -1, 0, [], 0, 4],
+            ["sent", -1, 0, [], 0, 9], ["done", 0, None, [], 0, 11],
+        ],
+    }  # fmt: skip
+    events = Told(told, b"..my" + b"other" + b"s.")
+    assert events.printed(1, 4) == "mys."
+    assert events.printed_from(1, 4) == [(2, 4), (9, 11)]
+    assert events.printed_from(1, 2) == [(2, 4)]
+    assert events.printed_from(3, 4) == [(9, 11)]
+
+
+def test_values_that_hold_one_object_twice_are_shown_whole() -> None:
+    shown = steps(
+        """
+        def f():
+            a, b = [1], [2]
+            xs, ys = [a, a], [b, b]
+            return xs, ys
+        """,
+        "f()",
+    )
+    assert "before: xs = [[1], [1]], ys = [[2], [2]] → after: " in shown[-1]
+    assert shown[-1].endswith("returns ([[1], [1]], [[2], [2]])")
+    assert "result[0][1] is result[0][0], result[1][1] is result[1][0]" in shown[-1]
+
+
+def test_except_star_is_told_with_the_whole_group() -> None:
+    shown = steps(
+        """
+        def f():
+            try:
+                raise ExceptionGroup("two", [KeyError(), ValueError()])
+            except* ValueError:
+                n = 1
+            except* KeyError:
+                n = 2
+            return n
+        """,
+        "f()",
+    )
+    [raised] = [line for line in shown if "raise ExceptionGroup" in line]
+    assert raised.endswith("raises ExceptionGroup('two', [KeyError(), ValueError()])")
+
+
+def test_what_a_step_binds_is_shown_although_it_is_what_it_was() -> None:
+    shown = steps(
+        """
+        def f(xs):
+            out = []
+            for x in xs:
+                y = x % 2
+                if x > 5:
+                    y = 0
+                out.append(y)
+            return out
+        """,
+        "f([1, 3])",
+    )
+    assert "line 4, in round 2: y = x % 2; before: x = 3 → after: y = 1" in shown
+    assert "lines 5 to 6, in round 2: if x > 5; before: x = 3 → after: nothing changed" in shown

@@ -1,0 +1,133 @@
+"""Who set a part of a variable last, and what it was a copy of.
+
+A part is set where the text binds its variable or stores into it, and where the values that were
+seen before and after differ in it: so a change under another name is seen, too, as far as values
+are. A part that cannot be seen is not said to have been changed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whence.langs.python.zoom.actions import Action, Actions, touched
+from whence.langs.python.zoom.copies import Part, Put, Seen, item_of, lies_in, named, put_by
+from whence.langs.python.zoom.execution import How, What
+from whence.langs.python.zoom.told import State, Told
+from whence.langs.python.zoom.variables import NONE, Names
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An action that set a part, and what the part was a copy of, if it was one."""
+
+    action: Action
+    part: Part
+    copied: Part | None
+
+
+class Histories:
+    """Of one call, how parts of its variables came to be."""
+
+    def __init__(self, told: Told, actions: Actions):
+        self._told, self._actions = told, actions
+        self._seen = Seen(told)
+
+    def settings(self, part: Part, place: int) -> Iterator[Setting]:
+        """Who set a part that was there at an event, who set what that was a copy of, and so on."""
+        wanted: Part | None = part
+        for action in reversed(self._actions.in_time):
+            if wanted is None:
+                return
+            if action.end <= place and self.sets(action, wanted):
+                found = Setting(action, wanted, self.copied(action, wanted))
+                wanted = found.copied
+                yield found
+
+    def sets(self, action: Action, part: Part) -> bool:
+        """Whether an action set a part."""
+        if part.name in self._actions.named(action) and action.segment.how is not How.RAISE:
+            return True
+        before, after = self._states(action)
+        stored = any(into is not None and lies_in(part, into) for into in self._stored(action))
+        return stored or self._seen.differs(before, after, part)
+
+    def _stored(self, action: Action) -> Iterator[Part | None]:
+        """The parts that an assignment stores to."""
+        key = self._seen.key(self._told.states[action.first])
+        for piece in action.pieces:
+            targets: list[ast.expr] = []
+            if isinstance(piece, ast.Assign):
+                targets = piece.targets
+            elif isinstance(piece, ast.AugAssign | ast.AnnAssign):
+                targets = [piece.target]
+            for target in targets:
+                if isinstance(target, ast.Attribute | ast.Subscript):
+                    yield named(target, key)
+
+    def copied(self, action: Action, part: Part) -> Part | None:
+        """What a part is a copy of that an action set, if it is one."""
+        before, after = self._states(action)
+        put = self._put(action, part)
+        found = None if put is None else put.source(self._seen.key(before))
+        if found is None or self._seen.text(after, part) is None:
+            return None
+        return found if self._seen.text(before, found) == self._seen.text(after, part) else None
+
+    def worked_out(self, action: Action, part: Part) -> ast.expr | None:
+        """The expression that an action, which set a part, put there, if it is only that."""
+        put = self._put(action, part)
+        key = self._seen.key(self._told.states[action.first])
+        return None if put is None else put.opened(key).expression
+
+    def adds_to(self, action: Action, part: Part) -> bool:
+        """Whether an action made a part of what that was before: `total += price`."""
+        if any(isinstance(each, ast.AugAssign) for each in action.pieces):
+            return part.name in touched(action.pieces[0])
+        put = self._put(action, part)
+        return put is not None and part.name in names(put.expression)
+
+    def _put(self, action: Action, part: Part) -> Put | None:
+        before = self._told.states[action.first]
+        key = self._seen.key(before)
+        node = self._actions.node(action.segment)
+        if action.is_own and isinstance(node, ast.For):
+            return item_of(node.target, node.iter, self._told_round(action), part, key)
+        if action.is_own or not action.pieces:
+            return None
+        old = before.get(part.name)
+        held = None if old is None else self._told.value(old)
+        return put_by(action.pieces[0], part, held, key)
+
+    def keys(self, action: Action) -> Names:
+        """The variables that an action uses to choose a part: `i` in `xs[i]`."""
+        indices = (
+            each.slice
+            for piece in action.pieces
+            for each in ast.walk(piece)
+            if isinstance(each, ast.Subscript)
+        )
+        return NONE.union(*(names(each) for each in indices))
+
+    def source(self, action: Action, put: Put) -> Part | None:
+        """The part of a variable that a part of what an expression came to is a copy of."""
+        state = self._told.states[action.first]
+        found = put.source(self._seen.key(state))
+        return found if found is not None and self._seen.text(state, found) is not None else None
+
+    def _told_round(self, action: Action) -> int:
+        rounds = (
+            each.round
+            for each in action.segment.children
+            if each.what is What.ROUND and each.first == action.end
+        )
+        return next(rounds, 0)
+
+    def _states(self, action: Action) -> tuple[State, State]:
+        return self._told.states[action.first], self._told.states[action.end]
+
+
+def names(node: ast.AST) -> Names:
+    """The variables in an expression."""
+    return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))

@@ -1,0 +1,237 @@
+"""Where parts of a call's variables came from, among its own steps: a `Provenance`.
+
+A marked part leads to the step that set it last, through the steps that only copied it. What it was
+before the call began, or what was made below a call that a step made, is not known here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from whence.langs.python.zoom.actions import Action, Actions
+from whence.langs.python.zoom.body import Body
+from whence.langs.python.zoom.copies import Part, Put
+from whence.langs.python.zoom.execution import How, Segment, What
+from whence.langs.python.zoom.histories import Histories
+from whence.langs.python.zoom.step_slices import Seed, StepSlices, Width
+from whence.langs.python.zoom.told import Told
+from whence.langs.python.zoom.variables import Variables
+from whence.langs.python.zoom.wording import STILL_TO_COME, Steps
+from whence.model.call import PRINTED, RAISED, RESULT, YIELDED, MarkedPart
+from whence.model.origin import Influence, Origin
+from whence.model.value import Steps as Path
+from whence.model.value import parse_path
+from whence.ports import Provenance, Tree
+
+_BEGAN = "it was so when the call began"
+_BELOW = "what a call led to is not looked at inside another call"
+_CHANGED = "it was made of what it was before, last by"
+_UNSEEN = "no step is seen to have set it"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the steps stand in the tree, and the calls that they made."""
+
+    call: int
+    """The id of the call that they are the steps of."""
+    segments: Sequence[Segment]
+    first: int
+    """The id of the first of them; the others follow."""
+    calls: Mapping[int, Sequence[int]]
+    """For each step that made calls itself their ids."""
+    others: frozenset[int]
+    """Calls that no step is known to have made."""
+
+    def owner(self, node: int) -> Segment | None:
+        """The step that made a call."""
+        for step, made in self.calls.items():
+            if node in made:
+                return self.segments[step - self.first]
+        return None
+
+
+class StepProvenance:
+    """Origins and influences among the steps of one call."""
+
+    def __init__(self, told: Told, body: Body, whole: Segment, source: Steps, places: Places):
+        self._told, self._whole, self._source, self._places = told, whole, source, places
+        self._actions = Actions(whole, told, body)
+        self._histories = Histories(told, self._actions)
+        self._slices = StepSlices(self._actions, Variables(body), self._histories)
+        self._ids = {id(each): places.first + n for n, each in enumerate(places.segments)}
+
+    def origin(self, node: int, part: MarkedPart) -> Origin:
+        """The step that set the marked part last."""
+        seed = self._seed(node, part)
+        if isinstance(seed, str):
+            return Origin(None, unknown=seed)
+        chain = [] if seed.action is None else [seed.action]
+        if seed.part is not None:
+            found = list(self._histories.settings(seed.part, seed.place))
+            chain += [each.action for each in found]
+            last = found[-1].copied if found else seed.part
+            if last is not None:
+                return Origin(None, unknown=self._older(last))
+        made = chain[-1]
+        if seed.part is not None and self._histories.adds_to(made, found[-1].part):
+            return Origin(None, unknown=f"{_CHANGED} {self._source.label(made.segment)}")
+        nodes = tuple(self._ids[id(each.segment)] for each in reversed(chain))
+        where = self._source.place(made.segment)[1].location
+        return Origin(nodes[0], nodes, frozenset(nodes[1:]), where)
+
+    def influence(self, node: int, part: MarkedPart) -> Influence | None:
+        """The steps that could have influenced the part; never all that could have."""
+        seed = self._seed(node, part)
+        if isinstance(seed, str):
+            return None
+        slices: list[frozenset[int]] = []
+        for width in Width:
+            slices.append(self._nodes(seed, width).union(*slices))
+        return Influence(slices[0], complete=False, wider=tuple(slices[1:]))
+
+    def grown(self, tree: Tree) -> Provenance:
+        """Steps do not become more."""
+        return self
+
+    def _older(self, part: Part) -> str:
+        """Why nobody is known who set a part."""
+        name = f"{part.name}{''.join(part.steps)}"
+        return f"{name}: {_BEGAN if part.name in self._told.states[0] else _UNSEEN}"
+
+    def _nodes(self, seed: Seed, width: Width) -> frozenset[int]:
+        own, holding = self._slices.slice(seed, width)
+        steps = {self._ids[id(each)] for each in holding if id(each) in self._ids}
+        calls = {
+            call
+            for each in own
+            if id(each) in self._ids
+            for call in self._places.calls.get(self._ids[id(each)], ())
+        }
+        rest = {self._ids[id(each)] for each in self._places.segments if each.what is What.REST}
+        return frozenset({self._places.call} | steps | calls | rest | self._places.others)
+
+    # --- what was marked --------------------------------------------------------------------------
+
+    def _seed(self, node: int, part: MarkedPart) -> Seed | str:
+        if node == self._places.call:
+            return self._of_whole(part)
+        if not 0 <= node - self._places.first < len(self._places.segments):
+            return self._of_call(node, part)
+        segment = self._places.segments[node - self._places.first]
+        root, steps = part.mark.root, part.mark.steps
+        if part.is_input:
+            return self._before(segment, self._source.named(segment, root, part.position), steps)
+        if root in self._source.changed(segment):
+            return Seed(segment.end, Part(root, steps))
+        return self._outcome(segment, root, steps)
+
+    def _of_whole(self, part: MarkedPart) -> Seed | str:
+        """A mark on the call itself: what it came to, or left behind in what it was given."""
+        root, steps = part.mark.root, part.mark.steps
+        if part.is_input:
+            return _BEGAN
+        if root in (RESULT, RAISED, YIELDED, PRINTED):
+            return self._outcome(self._whole, root, steps)
+        name, inner = parse_path(root)
+        return Seed(self._whole.end, Part(name, (*inner, *steps)))
+
+    def _outcome(self, segment: Segment, root: str, steps: Path) -> Seed | str:
+        if root == YIELDED and steps:
+            return self._yielded(segment, int(steps[0][1:-1]), steps[1:])
+        if root == PRINTED and steps:
+            return self._printed(segment, int(steps[0][1:-1]))
+        return self._result(segment, steps)
+
+    def _of_call(self, node: int, part: MarkedPart) -> Seed | str:
+        """A mark on a recorded call: what it was given was read by the step that made it."""
+        owner = self._places.owner(node)
+        action = None if owner is None else self._action(owner)
+        if not part.is_input or action is None:
+            return _BELOW
+        return Seed(action.first, action=action)
+
+    def _before(self, segment: Segment, name: str, steps: Path) -> Seed | str:
+        if name == STILL_TO_COME:
+            items = [
+                each
+                for each in self._actions.in_time
+                if each.segment.what is What.ITEMS
+                and each.segment.number == segment.number
+                and each.end <= segment.first
+            ]
+            return Seed(items[-1].end, action=items[-1]) if items else _UNSEEN
+        states = self._told.states
+        # What should have been changed and was not is seen at the end.
+        same = states[segment.first].get(name) == states[segment.end].get(name)
+        return Seed(segment.end if same else segment.first, Part(name, steps))
+
+    def _result(self, segment: Segment, steps: Path) -> Seed | str:
+        """What was returned or raised, or what a test came to."""
+        ending = segment
+        while segment.how is not None:
+            inside = [each for each in ending.children if each.how is segment.how]
+            if not inside:
+                break
+            ending = inside[-1]
+        action = self._action(ending)
+        if action is None:
+            return _UNSEEN
+        node = self._actions.node(ending)
+        expression = node.value if isinstance(node, ast.Return) else None
+        if ending.what in (What.TEST, What.ITEMS):
+            [expression] = [each for each in action.pieces if isinstance(each, ast.expr)]
+        if ending.how is How.RAISE:
+            expression = None
+        return self._made(action, expression, steps)
+
+    def _yielded(self, segment: Segment, number: int, steps: Path) -> Seed | str:
+        events = self._told.events
+        places = [n for n in range(segment.first, segment.end + 1) if events[n][0] == "yield"]
+        inside = [
+            each
+            for each in self._actions.in_time
+            if number < len(places) and each.first <= places[number] <= each.end
+        ]
+        if not inside:
+            return _UNSEEN
+        action = inside[-1]
+        given = [
+            each.value
+            for piece in action.pieces
+            for each in ast.walk(piece)
+            if isinstance(each, ast.Yield)
+        ]
+        return self._made(action, given[0] if len(given) == 1 else None, steps)
+
+    def _printed(self, segment: Segment, line: int) -> Seed | str:
+        """The action that printed the beginning of a line."""
+        ranges = self._told.printed_from(segment.first, segment.end)
+        before = self._told.printed(segment.first, segment.end).split("\n")[:line]
+        left = len("".join(f"{each}\n" for each in before).encode())
+        for low, high in ranges:
+            if left < high - low:
+                return self._printing(low + left)
+            left -= high - low
+        return _UNSEEN
+
+    def _printing(self, offset: int) -> Seed | str:
+        for action in self._actions.in_time:
+            ranges = self._told.printed_from(action.first, action.end)
+            if any(low <= offset < high for low, high in ranges):
+                return Seed(action.end, action=action)
+        return _UNSEEN
+
+    def _made(self, action: Action, expression: ast.expr | None, steps: Path) -> Seed:
+        """What an action made of an expression, or of the part that this is a copy of."""
+        put = None if expression is None else Put(expression, steps)
+        source = None if put is None else self._histories.source(action, put)
+        if source is None:
+            return Seed(action.end, action=action)
+        return Seed(action.first, source, action)
+
+    def _action(self, segment: Segment) -> Action | None:
+        found = [each for each in self._actions.in_time if each.segment is segment]
+        return found[-1] if found else None

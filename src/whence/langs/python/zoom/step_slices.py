@@ -1,0 +1,185 @@
+"""Which steps of a call could have influenced a part of a variable: a backward dynamic slice.
+
+Going back in time from where the part was seen, an action is in the slice if it set what is looked
+for, as its text says or as the values show; what it read is looked for from there on (Korel and
+Laski 1988). The choices that led to an action come with it, and so do those that kept something
+from being done: a branch not taken that would have changed it, a jump that did not come.
+
+What none of the slices has is searched last: they are never complete, since of values only the
+first levels are seen.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from enum import Enum
+from itertools import chain
+
+from whence.langs.python.zoom.actions import (
+    Action,
+    Actions,
+    jumps,
+    may_write,
+    mentioned,
+    touched,
+)
+from whence.langs.python.zoom.copies import Part
+from whence.langs.python.zoom.execution import How, Segment, What
+from whence.langs.python.zoom.histories import Histories
+from whence.langs.python.zoom.variables import NONE, Names, Variables
+
+
+class Width(Enum):
+    """How much is taken into a slice."""
+
+    PART = 1
+    """The one part is followed through plain copies; what only changed other parts of the same
+    variable is left out."""
+    VARIABLES = 2
+    """What changed the variable, and all variables that are read on the way."""
+    OBJECTS = 3
+    """Also what may have written to an object that is reached in some way that is not seen."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What is looked for: a part of a variable up to an event, or what one action did.
+
+    With both, it is what the action made of that part.
+    """
+
+    place: int
+    part: Part | None = None
+    action: Action | None = None
+
+
+class StepSlices:
+    """Slices of one call."""
+
+    def __init__(self, actions: Actions, variables: Variables, histories: Histories):
+        self._actions, self._variables, self._histories = actions, variables, histories
+        self._read: dict[tuple[int, ...], Names] = {}
+        self._static: dict[tuple[int, bool], Names] = {}
+        self._jumps: dict[int, frozenset[type[ast.stmt]]] = {}
+
+    def slice(self, seed: Seed, width: Width) -> tuple[list[Segment], list[Segment]]:
+        """The segments whose own doing is in the slice, and all that these lie in."""
+        return _Backwards(self, seed, width).found()
+
+    def reads(self, action: Action) -> Names:
+        """What an action read: what it calls may read all that functions in this one see."""
+        key = tuple(map(id, action.pieces))
+        if key not in self._read:
+            self._read[key] = self.read_by(action.pieces)
+        return self._read[key]
+
+    def read_by(self, pieces: tuple[ast.AST, ...]) -> Names:
+        """The same of pieces of the text."""
+        lasting = self._variables.lasting if any(map(_calls, pieces)) else NONE
+        return self._variables.read_by(pieces) | lasting
+
+    def touches(self, node: ast.AST, wide: bool) -> Names:
+        """What a statement may change, with all branches that it has."""
+        key = (id(node), wide)
+        if key not in self._static:
+            self._static[key] = mentioned(node) if wide else touched(node)
+        return self._static[key]
+
+    def leads_to(self, node: ast.AST) -> frozenset[type[ast.stmt]]:
+        """How a statement may jump."""
+        if id(node) not in self._jumps:
+            self._jumps[id(node)] = jumps(node)
+        return self._jumps[id(node)]
+
+
+class _Backwards:
+    def __init__(self, slices: StepSlices, seed: Seed, width: Width):
+        self._slices, self._width = slices, width
+        self._actions, self._histories = slices._actions, slices._histories
+        self._seed = seed
+        is_whole = width is not Width.PART
+        self._part = None if is_whole else seed.part
+        self._names: set[str] = {seed.part.name} if is_whole and seed.part is not None else set()
+        self._own: dict[int, Segment] = {}
+        self._holding: dict[int, Segment] = {}
+
+    def found(self) -> tuple[list[Segment], list[Segment]]:
+        for action in reversed(self._actions.in_time):
+            if action is self._seed.action:
+                self._take(action, learn=self._seed.part is None)
+            elif action.end <= self._seed.place and self._is_in(action):
+                self._take(action)
+        return list(self._own.values()), list(self._holding.values())
+
+    def _is_in(self, action: Action) -> bool:
+        if action.is_choice and self._is_governing(action):
+            return True
+        if action.segment.how is How.RAISE and self._is_caught(action):
+            return True
+        if self._width is Width.OBJECTS and may_write(action.pieces):
+            return True
+        if self._names & (self._actions.named(action) | self._actions.changed(action)):
+            return True
+        return self._part is not None and self._histories.sets(action, self._part)
+
+    def _is_governing(self, action: Action) -> bool:
+        """Whether what is looked for was done, or not done, because of a choice."""
+        segment = action.segment
+        owner = segment if action.is_own else self._actions.parents[id(segment)]
+        node = self._actions.node(segment)
+        if node is None or id(owner) in self._holding or self._could_change(node):
+            return True
+        return any(self._is_after(segment, jump) for jump in self._slices.leads_to(node))
+
+    def _is_after(self, segment: Segment, jump: type[ast.stmt]) -> bool:
+        """Whether something in the slice would not have come, or would have, after a jump."""
+        if jump is ast.Return:
+            return bool(self._holding)
+        for above in self._actions.above(segment):
+            if above.what is not What.ROUND:
+                continue
+            loop = self._actions.node(above)
+            around = above if jump is ast.Continue else self._actions.parents[id(above)]
+            return id(around) in self._holding or (loop is not None and self._could_change(loop))
+        return False
+
+    def _is_caught(self, action: Action) -> bool:
+        """Whether an exception led to something in the slice, or kept it from being done."""
+        for above in self._actions.above(action.segment):
+            node = self._actions.node(above)
+            if isinstance(node, ast.Try | ast.TryStar | ast.With | ast.AsyncWith):
+                return id(above) in self._holding or self._could_change(node)
+        return bool(self._holding)
+
+    def _could_change(self, node: ast.AST) -> bool:
+        names = self._slices.touches(node, self._width is Width.OBJECTS)
+        return bool(names & self._names) or (self._part is not None and self._part.name in names)
+
+    def _take(self, action: Action, *, learn: bool = True) -> None:
+        self._own.setdefault(id(action.segment), action.segment)
+        for each in chain([action.segment], self._actions.above(action.segment)):
+            if id(each) in self._holding:
+                break
+            self._holding[id(each)] = each
+        if not learn:
+            self._names |= self._slices.reads(action) & self._histories.keys(action)
+            return
+        self._names -= self._actions.bound(action)
+        if self._part is None or not self._histories.sets(action, self._part):
+            self._names |= self._slices.reads(action)
+            return
+        part, self._part = self._part, self._histories.copied(action, self._part)
+        keys = self._slices.reads(action) & self._histories.keys(action)
+        put = self._histories.worked_out(action, part)
+        # Other parts of what it is put into, or stands beside, do not matter to it.
+        if self._part is not None:
+            self._names |= keys - {self._part.name, part.name}
+        elif put is not None:
+            self._names |= keys | self._slices.read_by((put,))
+        else:
+            self._names |= self._slices.reads(action)
+
+
+def _calls(node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Call | ast.Await) for each in ast.walk(node))

@@ -1,0 +1,370 @@
+"""What is said of each step of a call: its question, its place in the text, how it ended.
+
+A step is asked about by what was so before and after it: of all variables only those that it reads,
+and those that it changed and that something may read later. Invariant: what is said of a step
+depends on nothing but what the call told between its first and last event, and on the text.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+
+from whence.errors import CannotExpand
+from whence.langs.python.rebuilding.attention import looked_at
+from whence.langs.python.rebuilding.definitions import Module
+from whence.langs.python.zoom.body import Body
+from whence.langs.python.zoom.execution import How, Segment, What
+from whence.langs.python.zoom.told import State, Told
+from whence.langs.python.zoom.variables import Variables, writes
+from whence.model.call import (
+    Binding,
+    Call,
+    Effect,
+    Function,
+    Location,
+    Outcome,
+    OutcomeKind,
+    Rule,
+    Step,
+)
+from whence.model.value import Kind, Value, names_code
+from whence.tree.memory import ColumnTree
+from whence.tree.reading import function_at
+
+_TO_COME = 12
+_HEAD = 60
+_ENDINGS = {
+    How.RETURN: "returns",
+    How.BREAK: "leaves the loop",
+    How.CONTINUE: "goes on to the next round",
+    How.RAISE: "raises",
+    How.CUT: "",
+}
+STILL_TO_COME = "still to come"
+_CUT = "the call was followed up to here only"
+LEAVES = (What.TEST, What.ITEMS)
+
+
+class Steps:
+    """Where the details of steps are: a `Source`."""
+
+    def __init__(self, told: Told, body: Body, recorded: ColumnTree, node: int, file: str):
+        self._told, self._body = told, body
+        self._recorded, self._owner, self._file = recorded, node, file
+        self._variables = Variables(body)
+        self._module = Module(body.text)
+        self.segments: list[Segment] = []
+        self._bound: dict[int, frozenset[str]] = {}
+        self._matter: dict[tuple[object, ...], tuple[frozenset[str], frozenset[str]]] = {}
+
+    def call(self, detail: int, function: Function, rule: Rule) -> Call:
+        """A step, or a recorded call."""
+        if detail < 0:
+            return self._recorded.call(self._recorded.position(-1 - detail))
+        segment = self.segments[detail]
+        value = segment.value if segment.what in LEAVES or segment.how is not None else None
+        told = self._told
+        yielded = tuple(map(told.value, told.yielded(segment.first, segment.end)))
+        outcome = Outcome(
+            self.outcome_kind(segment), None if value is None else told.value(value), yielded
+        )
+        return Call(
+            function, rule, outcome,
+            arguments=tuple(self._before(segment)),
+            effects=tuple(self._effects(segment)),
+            printed=told.printed(segment.first, segment.end),
+            step=Step(
+                self.label(segment), self._ending(segment), self._parts(segment),
+                tuple(self._same(segment)),
+                tuple(self._looks_at(segment)),
+            ),
+        )  # fmt: skip
+
+    def expand(self, detail: int, levels: int) -> ColumnTree:
+        """What recorded calls led to is searched in the recording, not here."""
+        if detail >= 0:
+            raise CannotExpand(f"{_CUT}: it went on for too long")
+        raise CannotExpand(f"what call {-1 - detail} led to is not looked at inside another call")
+
+    # --- what one is asked ------------------------------------------------------------------------
+
+    def before(self, segment: Segment) -> list[str]:
+        """The variables that a segment reads and that there were."""
+        state = self._told.states[segment.first]
+        read, _ = self._that_matter(segment)
+        return [name for name in state if name in read]
+
+    def named(self, segment: Segment, root: str, position: int) -> str:
+        """The variable that the root of a mark stands for, which may be named by its number."""
+        return root if position < 0 else list(self._before(segment))[position].name
+
+    def _that_matter(self, segment: Segment) -> tuple[frozenset[str], frozenset[str]]:
+        """The variables that a segment reads, and those that live on: the same in each round."""
+        is_left = segment.how is How.BREAK
+        bound = self._bound_by_next(segment)
+        key = (segment.what, segment.number, segment.last, is_left, bound)
+        if key not in self._matter:
+            self._matter[key] = self._read(segment), self.alive(segment)
+        return self._matter[key]
+
+    def _before(self, segment: Segment) -> Iterator[Binding]:
+        state = self._told.states[segment.first]
+        for name in self.before(segment):
+            value = self._told.value(state[name])
+            if not names_code(value):
+                yield Binding(name, value)
+        to_come = self._to_come(segment)
+        if to_come is not None:
+            yield Binding(STILL_TO_COME, to_come)
+
+    def _same(self, segment: Segment) -> Iterator[str]:
+        """Containers that are in two places of a value since the segment."""
+        before, after = self._told.states[segment.first], self._told.states[segment.end]
+        for name in self.changed(segment):
+            if name in after:
+                known = self._told.twice(before[name]) if name in before else frozenset()
+                for one, other in sorted(self._told.twice(after[name]) - known):
+                    yield f"{name}{one} is {name}{other}"
+        if segment.value is not None and segment.how is How.RETURN:
+            for one, other in sorted(self._told.twice(segment.value)):
+                yield f"result{one} is result{other}"
+
+    def _looks_at(self, segment: Segment) -> Iterator[tuple[str, frozenset[str]]]:
+        """Of the objects that a segment reads, those of which it sees only some attributes."""
+        if segment.what is What.REST:
+            return
+        state = self._told.states[segment.first]
+        piece = ast.Module(self._nodes(segment), [])
+        for name in self.before(segment):
+            value = self._told.value(state[name])
+            names = [step[1:] for step, _ in value.parts if step.startswith(".")]
+            is_whole = value.kind is Kind.OBJECT and len(names) == len(value.parts)
+            if is_whole and not value.omitted:
+                seen = looked_at(self._module, piece, name, value.text, names)
+                if seen is not None:
+                    yield name, seen
+
+    def _nodes(self, segment: Segment) -> list[ast.stmt]:
+        """The pieces of text that a segment runs."""
+        node = self._node(segment)
+        if segment.what in LEAVES:
+            return [ast.Expr(_header(node))]
+        statements = self._body.statements
+        parent = statements[segment.number].parent
+        inside = statements[segment.number : segment.last + 1]
+        return [each.node for each in inside if each.parent == parent]
+
+    def _read(self, segment: Segment) -> frozenset[str]:
+        node = self._node(segment)
+        match segment.what:
+            case What.REST:
+                return frozenset(self._told.states[segment.first])
+            case What.TEST | What.ITEMS:
+                return self._variables.read_by([_header(node)])
+            case What.ROUND:
+                return self._variables.read_by(getattr(node, "body", []))
+            case What.ROUNDS if isinstance(node, ast.For | ast.AsyncFor):
+                return self._variables.read_by(node.body) - writes([node.target])
+        return self._variables.read(segment.number, segment.last)
+
+    def changed(self, segment: Segment) -> list[str]:
+        """The variables that were bound or are not what they were, and that matter to what comes
+        after."""
+        before, after = self._told.states[segment.first], self._told.states[segment.end]
+        bound = self._bound_in(segment)
+        changed = [name for name in after if before.get(name) != after[name] or name in bound]
+        changed += [name for name in before if name not in after]
+        (_, alive), named = self._that_matter(segment), self._variables.named
+        # A name that the text does not have is one of its private names, spelt out.
+        return [name for name in changed if name in alive or name not in named]
+
+    def _bound_in(self, segment: Segment) -> frozenset[str]:
+        """The names that the statements of a segment bound when they ran."""
+        pending = [segment]
+        while pending:
+            each = pending[-1]
+            missing = [inner for inner in each.children if id(inner) not in self._bound]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            found = [self._bound[id(inner)] for inner in each.children]
+            if each.what is What.STATEMENT and not each.children and each.how is None:
+                found.append(self._variables.bound(each.number))
+            self._bound[id(each)] = frozenset[str]().union(*found)
+        return self._bound[id(segment)]
+
+    def alive(self, segment: Segment) -> frozenset[str]:
+        """What may be read after a segment; of what the call was given, somebody holds it."""
+        variables, number = self._variables, segment.number
+        if segment.what is What.REST:
+            return frozenset()
+        found = variables.parameters
+        if segment.what in LEAVES:
+            found |= variables.read_by([self._node(segment)])
+        if segment.what in (*LEAVES, What.ROUND) and segment.how is not How.BREAK:
+            found |= variables.alive_in_loop(number)
+        return (found | variables.alive_after(segment.last)) - self._bound_by_next(segment)
+
+    def _bound_by_next(self, segment: Segment) -> frozenset[str]:
+        """What was bound before the state after a segment was told, and not by it: the item of the
+        next round, the exception in a handler."""
+        kind, number = self._told.events[segment.end][:2]
+        if kind == "round":
+            return writes([getattr(self._body.statements[number].node, "target", ast.Pass())])
+        if kind == "caught":
+            handlers = getattr(self._body.statements[number].node, "handlers", [])
+            return frozenset(each.name for each in handlers if each.name is not None)
+        return frozenset()
+
+    def _effects(self, segment: Segment) -> Iterator[Effect]:
+        before, after = self._told.states[segment.first], self._told.states[segment.end]
+        for name in self.changed(segment):
+            old, new = self._value(before, name), self._value(after, name)
+            if new is None or not names_code(new):
+                yield Effect(name, old, new)
+
+    def _value(self, state: State, name: str) -> Value | None:
+        return self._told.value(state[name]) if name in state else None
+
+    def _to_come(self, segment: Segment) -> Value | None:
+        """Of a loop over items: those that came in the rounds that a segment is made of."""
+        node = self._node(segment)
+        if segment.what is not What.ROUNDS or not isinstance(node, ast.For | ast.AsyncFor):
+            return None
+        names = [each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)]
+        items: list[Value] = []
+        above: Segment | None = segment
+        while above is not None and len(items) < _TO_COME:
+            one = next((each for each in above.children if each.what is What.ROUND), None)
+            if one is not None:
+                items.append(self._item(self._told.states[one.first], names))
+            above = next((each for each in above.children if each.what is What.ROUNDS), None)
+        count = segment.last_round - segment.round + 1
+        parts = tuple((f"[{place}]", item) for place, item in enumerate(items))
+        return Value(Kind.LIST, "", parts, omitted=max(0, count - len(items)))
+
+    def _item(self, state: State, names: Sequence[str]) -> Value:
+        values = [value for name in names if (value := self._value(state, name)) is not None]
+        if len(values) == 1:
+            return values[0]
+        return Value(Kind.TUPLE, "", tuple((f"[{n}]", value) for n, value in enumerate(values)))
+
+    def _ending(self, segment: Segment) -> str:
+        if segment.what is What.REST:
+            return "not known, " + _CUT
+        if segment.what in LEAVES:
+            return "it is" if segment.what is What.TEST else "it goes over"
+        if segment.how is How.CUT and self._told.is_waiting:
+            return "it waits there"
+        if segment.how is How.CUT:
+            return "it had not ended when the call was left alone"
+        if segment.how is How.RAISE and segment.value is None:
+            return "raises something"
+        return _ENDINGS[segment.how] if segment.how is not None else ""
+
+    def _parts(self, segment: Segment) -> tuple[Binding, ...]:
+        found, node = [], self._node(segment)
+        whole = " ".join(self._body.source(node).split())
+        for number, value in segment.parts:
+            text = " ".join(self._body.source(self._body.expressions[number]).split())
+            made = self._told.value(value)
+            if not (names_code(made) or (made.text == "None" and text == whole)):
+                found.append(Binding(text, made))
+        return tuple(found)
+
+    def outcome_kind(self, segment: Segment) -> OutcomeKind:
+        """How it ended, in the words of every tree."""
+        if segment.how is How.RAISE:
+            return OutcomeKind.RAISED
+        if segment.how is How.CUT:
+            waits = self._told.is_waiting
+            return OutcomeKind.YIELDED if waits else OutcomeKind.NOT_TERMINATED
+        return OutcomeKind.RETURNED
+
+    def equation(self, segment: Segment) -> int:
+        """A number that is the same for equal questions."""
+        before, after = self._told.states[segment.first], self._told.states[segment.end]
+        told = self._told
+        said = repr((
+            segment.what.value, segment.number, segment.last,
+            tuple((name, before[name]) for name in self.before(segment)),
+            tuple((name, after.get(name, -1)) for name in self.changed(segment)),
+            str(segment.how), segment.value, tuple(told.yielded(segment.first, segment.end)),
+            tuple(told.printed_from(segment.first, segment.end)), segment.last_round, segment.round,
+        ))  # fmt: skip
+        digest = blake2b(said.encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little", signed=True)
+
+    # --- which piece it is ------------------------------------------------------------------------
+
+    def _node(self, segment: Segment) -> ast.stmt:
+        return self._body.statements[segment.number].node
+
+    def _lines(self, segment: Segment) -> tuple[int, int]:
+        node = self._node(segment)
+        if segment.what in LEAVES:
+            header = _header(node)
+            return header.lineno, header.end_lineno or header.lineno
+        if segment.what in (What.ROUND, What.ROUNDS):
+            inside: list[ast.stmt] = getattr(node, "body", [node])
+            first = inside[0].lineno if segment.what is What.ROUND else node.lineno
+            return first, inside[-1].end_lineno or first
+        last = self._body.statements[segment.last].node
+        return node.lineno, last.end_lineno or node.lineno
+
+    def label(self, segment: Segment) -> str:
+        """Which piece it is, and in which rounds."""
+        place, text = self._static(segment)
+        if segment.what is What.ROUND:
+            place = f"{place}, round {_rounds(segment.rounds)}"
+        elif segment.what is What.ROUNDS:
+            count = segment.last_round - segment.round + 1
+            which = f"round {segment.round}" if count == 1 else f"rounds {segment.round} to "
+            which += "" if count == 1 else str(segment.last_round)
+            around = f" (in round {_rounds(segment.rounds)})" if segment.rounds else ""
+            place = f"{place}, {which}{around}"
+        elif segment.rounds:
+            place = f"{place}, in round {_rounds(segment.rounds)}"
+        return f"{place}: {text}" if text else place
+
+    def _static(self, segment: Segment) -> tuple[str, str]:
+        """The place of a piece and its text, which are the same whenever it runs."""
+        if segment.what is What.REST:
+            return "what came after that", ""
+        first, last = self._lines(segment)
+        place = f"line {first}" if first == last else f"lines {first} to {last}"
+        node = self._node(segment)
+        if segment.what in LEAVES:
+            text = self._body.source(_header(node))
+        elif segment.what in (What.ROUND, What.ROUNDS, What.STRETCH):
+            text = ""
+        else:
+            text = self._body.head(node)
+        text = " ".join(text.split())
+        return place, text if len(text) <= _HEAD else text[: _HEAD - 1] + "…"
+
+    def place(self, segment: Segment) -> tuple[Function, Rule]:
+        """What is blamed for a step: its lines."""
+        owner = function_at(self._recorded, self._recorded.position(self._owner))
+        place, _ = self._static(segment)
+        if segment.what in (What.ROUND, What.ROUNDS):
+            place += f" ({segment.what.value})"
+        first, last = self._lines(segment)
+        where = Location(self._file, first)
+        name = f"{owner.name}, {place}"
+        function = Function(name, f"{owner.short()}, {place}", owner.module, where)
+        lines = self._body.text.splitlines()[first - 1 : last]
+        return function, Rule(name, name, where, "\n".join(lines))
+
+
+def _header(node: ast.stmt) -> ast.expr:
+    header: ast.expr = getattr(node, "test", None) or getattr(node, "iter", None) or ast.Constant(0)
+    return header
+
+
+def _rounds(rounds: Iterable[int]) -> str:
+    """Of nested loops the outermost first."""
+    return ".".join(map(str, rounds))
