@@ -115,11 +115,11 @@ class Comprehensions(Expressions):
         self, clauses: list[ast.comprehension], site: ast.expr, condition: ast.expr
     ) -> None:
         if not self.may_bind:
-            tested = call("kept", site, self.control, self.pair(condition))
+            tested = call("kept", site, self.control, self.truth(condition))
             clauses.append(_clause(write(CONTROL), tested))
             return
         test = self.temporary()
-        tested = bind(test, call("keep", site, self.control, self.pair(condition)))
+        tested = bind(test, call("keep", site, self.control, self.truth(condition)))
         clauses[-1].ifs.append(located(outcome(tested), condition))
         self.control_name = test
 

@@ -11,6 +11,7 @@ import ast
 import builtins
 import copy
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from whence.langs.python.provenance.base import Base
@@ -45,6 +46,22 @@ class Expressions(Base):
         """An expression that gives (value, tag)."""
         rewrite = getattr(self, f"pair_{type(node).__name__}", self.native)
         return located(rewrite(node), node)
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        """The same where nothing but whether the value is true is asked for: what `and` and the
+        like have found out of an operand is not asked again."""
+        match node:
+            case ast.Compare():
+                made = self._compared(node, for_truth=True)
+            case ast.BoolOp():
+                made = self._one_of(node, for_truth=True)
+            case ast.IfExp():
+                made = self._conditional(node, self.truth)
+            case ast.UnaryOp(op=ast.Not()):
+                made = self._applied(node, self.truth(node.operand))
+            case _:
+                return self.pair(node)
+        return located(made, node)
 
     def value(self, node: ast.expr) -> ast.expr:
         """An expression whose tag is of no use."""
@@ -105,10 +122,16 @@ class Expressions(Base):
                     self.pair(node.right))  # fmt: skip
 
     def pair_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
-        operator = constant(type(node.op).__name__)
-        return call("unary", operator, self.site(node), self.control, self.pair(node.operand))
+        return self._applied(node, self.pair(node.operand))
+
+    def _applied(self, node: ast.UnaryOp, operand: ast.expr) -> ast.expr:
+        return call("unary", constant(type(node.op).__name__), self.site(node), self.control,
+                    operand)  # fmt: skip
 
     def pair_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802
+        return self._compared(node, for_truth=False)
+
+    def _compared(self, node: ast.Compare, *, for_truth: bool) -> ast.expr:
         site = self.site(node)
 
         def step(left: ast.expr, number: int) -> ast.expr:
@@ -118,58 +141,72 @@ class Expressions(Base):
                 return call(operator, site, self.control, left, right)
             kept = self.temporary()
             here = call(operator, site, self.control, left, bind(kept, right))
-            return self.chosen(site, here, lambda: step(read(kept), number + 1), both=False)
+
+            def rest() -> ast.expr:
+                return step(read(kept), number + 1)
+
+            return self._chosen(site, here, rest, both=False, for_truth=for_truth)
 
         if len(node.ops) > 1 and not self.may_bind:
             return self.native(node)
         return step(self.pair(node.left), 0)
 
     def pair_BoolOp(self, node: ast.BoolOp) -> ast.expr:  # noqa: N802
+        return self._one_of(node, for_truth=False)
+
+    def _one_of(self, node: ast.BoolOp, *, for_truth: bool) -> ast.expr:
         site = self.site(node)
         stops_when = isinstance(node.op, ast.Or)
+        operand = self.truth if for_truth else self.pair
         if not self.may_bind and any(suspends(each) for each in node.values[1:]):
             return self.native(node)
 
         def step(values: list[ast.expr]) -> ast.expr:
             if len(values) == 1:
-                return self.pair(values[0])
-            first, rest = self.pair(values[0]), values[1:]
-            return self.chosen(site, first, lambda: step(rest), stops_when, changes(rest))
+                return operand(values[0])
+            first, rest = operand(values[0]), values[1:]
+            return self._chosen(
+                site, first, lambda: step(rest), stops_when, for_truth, decides=changes(rest)
+            )
 
         return step(node.values)
 
-    def chosen(
-        self, site: ast.expr, left: ast.expr, right: object, both: bool, decides: bool = False
-    ) -> ast.expr:
+    def _chosen(
+        self, site: ast.expr, left: ast.expr, right: Callable[[], ast.expr], both: bool,
+        for_truth: bool, *, decides: bool = False,
+    ) -> ast.expr:  # fmt: skip
         """The left operand, or the right one if the left one's truth is not `both`."""
-        make_right = right
-        assert callable(make_right)
         if not self.may_bind:
-            return call("shortcut", site, self.control, constant(both), left, thunk(make_right()))
+            return call("shortcut", site, self.control, constant(both), left, thunk(right()),
+                        constant(for_truth))  # fmt: skip
         kept, test = self.temporary(), self.temporary()
         name = "test_and_note" if decides else "test"
         condition = outcome(bind(test, call(name, site, self.control, bind(kept, left))))
         outer = self.control
         with self.under(test):
-            other = make_right()
-        first, second = (read(kept), other) if both else (other, read(kept))
+            other = right()
+        found = several(constant(both), item(read(kept), 1)) if for_truth else read(kept)
+        first, second = (found, other) if both else (other, found)
         picked = ast.IfExp(condition, first, second)
         return call("select", site, outer, picked, read(test))
 
     def pair_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802
+        return self._conditional(node, self.pair)
+
+    def _conditional(self, node: ast.IfExp, branch: Callable[[ast.expr], ast.expr]) -> ast.expr:
         site = self.site(node)
-        test = self.pair(node.test)
+        test = self.truth(node.test)
         if not self.may_bind:
             if suspends(node.body) or suspends(node.orelse):
                 return self.native(node)
-            return call("choose", site, self.control, test, thunk(self.pair(node.body)),
-                        thunk(self.pair(node.orelse)))  # fmt: skip
+            return call("choose", site, self.control, test, thunk(branch(node.body)),
+                        thunk(branch(node.orelse)))  # fmt: skip
         kept = self.temporary()
         name = "test_and_note" if changes([node.body, node.orelse]) else "test"
         condition = outcome(bind(kept, call(name, site, self.control, test)))
         outer = self.control
         with self.under(kept):
-            picked = ast.IfExp(condition, self.pair(node.body), self.pair(node.orelse))
+            picked = ast.IfExp(condition, branch(node.body), branch(node.orelse))
         return call("select", site, outer, picked, read(kept))
 
     # --- what is made of parts -----------------------------------------------------------------

@@ -392,11 +392,14 @@ def select(site: int, control: Control, given: Pair, decided: Control) -> Pair:
 
 
 def shortcut(
-    site: int, control: Control, stops_when: bool, left: Pair, right: Callable[[], Pair]
-) -> Pair:
-    """`and` and `or` where no variable may be bound."""
+    site: int, control: Control, stops_when: bool, left: Pair, right: Callable[[], Pair],
+    for_truth: bool,
+) -> Pair:  # fmt: skip
+    """`and` and `or` where no variable may be bound; for its truth only, or for its value."""
     decided = test_and_note(site, control, left)
-    return select(site, control, left if decided[5] is stops_when else right(), decided)
+    if decided[5] is not stops_when:
+        return select(site, control, right(), decided)
+    return select(site, control, (stops_when, left[1]) if for_truth else left, decided)
 
 
 def choose(

@@ -211,7 +211,7 @@ class Statements(Definitions):
         return [ast.Raise(raised, cause)]
 
     def on_Assert(self, node: ast.Assert) -> list[ast.stmt]:  # noqa: N802
-        test = call("test_and_note", self.site(node), self.control, self.pair(node.test))
+        test = call("test_and_note", self.site(node), self.control, self.truth(node.test))
         decided: list[ast.stmt] = [assign(CONTROL, test)]
         message = self.value(node.msg) if node.msg is not None else None
         held = outcome(self.control)
@@ -241,7 +241,7 @@ class Statements(Definitions):
         both = [*node.body, *node.orelse]
         decides = changes(both) or leaves(both)
         test = call("test_and_note" if decides else "test", site, self.control,
-                    self.pair(node.test))  # fmt: skip
+                    self.truth(node.test))  # fmt: skip
         out: list[ast.stmt] = [assign(before, self.control), assign(CONTROL, test)]
         branches = ast.If(outcome(self.control), self.body(node.body),
                           self.body(node.orelse) if node.orelse else [])  # fmt: skip
@@ -257,7 +257,7 @@ class Statements(Definitions):
         before, ended = self.temporary(), self.temporary()
         outer = self.control if leaves(node.body) else read(before)
         name = "test_and_note" if changes(node.body) else "test"
-        test = assign(CONTROL, call(name, site, outer, self.pair(node.test)))
+        test = assign(CONTROL, call(name, site, outer, self.truth(node.test)))
         end: list[ast.stmt] = [assign(ended, constant(True)), ast.Break()]
         stop = ast.If(ast.UnaryOp(ast.Not(), outcome(self.control)), end, [])
         loop = ast.While(constant(True), [test, stop, *self.body(node.body)], [])
@@ -391,7 +391,7 @@ class Statements(Definitions):
         matched = ast.Expr(call("matched"))
         if case.guard is None:
             return ast.match_case(case.pattern, None, [*start, matched, *self.body(case.body)])
-        test = call("test_and_note", self.site(case.guard), self.control, self.pair(case.guard))
+        test = call("test_and_note", self.site(case.guard), self.control, self.truth(case.guard))
         guard = outcome(call("last", *tags, bind(CONTROL, test)))
         start = [] if all(self.has_shadow(each) for each in names) else start
         return ast.match_case(case.pattern, guard, [*start, matched, *self.body(case.body)])

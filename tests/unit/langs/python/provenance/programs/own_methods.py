@@ -143,6 +143,11 @@ class Meta(type):
 class K(metaclass=Meta):
     def __init__(self, *a): self.a = a
     def __class_getitem__(cls, i): return 1
+class F:
+    def __bool__(self): return False
+class C:
+    def __lt__(self, o): return F()
+    def __gt__(self, o): return N()
 def ident(x): return x
 def key(x): return x
 def pred(x): return True
@@ -758,6 +763,76 @@ def case_525():
     try: int(T("q"))
     except ValueError as e: str(e)
 def case_526(): del N().v
+def case_527():
+    return 1 if F() and N() else 2
+def case_528():
+    return 1 if N() and F() else 2
+def case_529():
+    return 1 if N() or F() else 2
+def case_530():
+    return not (F() and N())
+def case_531():
+    return 1 if not (N() or F()) else 2
+def case_532():
+    return 1 if (F() and N()) or N() else 2
+def case_533():
+    return 1 if not (N() and (F() or N())) else 2
+def case_534():
+    return (N() if F() else F()) and N()
+def case_535():
+    return 1 if (N() if N() else F()) else 2
+def case_536():
+    return 1 if ((F() and N()) if N() else F()) else 2
+def case_537():
+    return [x for x in [1] if F() and N()]
+def case_538():
+    return [x for x in [1] if N() or F()]
+def case_539():
+    return [x for x in [1, 2] if not (F() or F())]
+def case_540():
+    return 1 if (y := F()) and N() else 2
+def case_541():
+    return 1 if (y := F() and N()) else 2
+def case_542():
+    return 1 if N() and N() and F() else 2
+def case_543():
+    return bool(F() and N())
+def case_544():
+    return 1 if C() < C() < C() else 2
+def case_545():
+    return 1 if C() > C() > C() else 2
+def case_546():
+    return C() < C() < C()
+def case_547():
+    return (lambda: 1 if F() and N() else 2)()
+def case_548():
+    return [1 if F() or N() else 2 for _ in range(2)]
+def case_549():
+    return 1 if type(F() and 3).__name__ == 'F' else 2
+def case_550():
+    if F() and N(): pass
+def case_551():
+    if not (N() or F()): pass
+def case_552():
+    if N() or F(): pass
+    elif F(): pass
+def case_553():
+    while F() or F(): pass
+def case_554():
+    while F() and N(): pass
+def case_555():
+    assert N() or F()
+def case_556():
+    assert not (F() and N())
+def case_557():
+    match 3:
+        case 3 if F() and N(): pass
+        case _ if N() or F(): pass
+def case_558():
+    x = F() and N()
+    if x: pass
+def case_559():
+    if N() and (F() or N()) and not F(): pass
 
 
 def attempt(case):
