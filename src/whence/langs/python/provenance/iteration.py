@@ -67,6 +67,7 @@ class _ByPlace:
 
 _BY_PLACE = type(iter(_ByPlace()))
 """The iterator over such a thing, which asks that for its length."""
+_SEQUENCES = Kinds(list, tuple)
 _COUNTED = Kinds(list, tuple, dict)
 _KEYS = Kinds(dict.__iter__, set.__iter__, frozenset.__iter__)
 Steps = tuple[int, int, tuple[Any, ...]]
@@ -390,7 +391,7 @@ def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step)
 @twin
 def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
     """All that an iterable gives, one by one; it is asked for an iterator at once."""
-    if type(owner[0]) in {list, tuple}:
+    if type(owner[0]) in _SEQUENCES:
         return _places(site, control, owner)
     return stepped(site, control, iterator_of(site, control, owner), owner)
 
