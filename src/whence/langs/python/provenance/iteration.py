@@ -596,9 +596,13 @@ def listed(site: int, control: Control, owner: Pair, before: int = 0) -> Iterato
     """All that an iterable gives, where a list is made of its iterator, or of what that gives after
     the first ones: one of the program's own is asked for an iterator and for its length then."""
     if type(owner[0]) is list or type(owner[0]) is tuple:
-        yield from pairs_of(site, control, owner)
-        return
-    iterator = iterator_of(site, control, owner)
+        return pairs_of(site, control, owner)
+    return _listed(site, control, owner, iterator_of(site, control, owner), before)
+
+
+def _listed(
+    site: int, control: Control, owner: Pair, iterator: Pair, before: int
+) -> Iterator[Pair]:
     pairs = stepped(site, control, iterator, owner)
     is_own = type(found_in(type(iterator[0]), "__next__")) is FunctionType
     if is_own or type(iterator[0]) is _BY_PLACE:

@@ -143,6 +143,8 @@ class Meta(type):
 class K(metaclass=Meta):
     def __init__(self, *a): self.a = a
     def __class_getitem__(cls, i): return 1
+class E:
+    def __iter__(self): raise StopIteration(N())
 class F:
     def __bool__(self): return False
 class C:
@@ -833,6 +835,18 @@ def case_558():
     if x: pass
 def case_559():
     if N() and (F() or N()) and not F(): pass
+def case_560():
+    return ','.join(E())
+def case_561():
+    a, *b = E()
+def case_562():
+    x = [1]; x[:] = E()
+def case_563():
+    return list(E())
+def case_564():
+    for x in E(): pass
+def case_565():
+    return [*E()]
 
 
 def attempt(case):
