@@ -624,11 +624,11 @@ def main():
     finally: sys.stdout = old
     return s.getvalue()
 """,
-    'atexit register': """
-import atexit
+    'finalizer called': """
+class O: pass
 def main():
-    xs = []
-    atexit.register(xs.append, source()); atexit._run_exitfuncs()
+    xs = []; o = O()
+    weakref.finalize(o, xs.append, source())()
     return xs
 """,
     'sched timer': """

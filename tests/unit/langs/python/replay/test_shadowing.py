@@ -328,7 +328,7 @@ def test_of_doubtful_code_a_program_is_warned_once_however_it_is_run_again(tmp_p
     assert len(run.nodes("noted")) == 1
     [main], [f] = run.nodes("main"), run.nodes("f")
     assert run.origin(main, "result[1]").node == f
-    assert len(run.provenance.zoom(f).columns)
+    assert len(run.provenance.zoom(f)[0].columns)
 
 
 def test_code_that_the_program_makes_of_a_text_is_looked_through(tmp_path: Path) -> None:
