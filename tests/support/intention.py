@@ -314,7 +314,8 @@ class Intention:
         self.watched[frame] = watch
         if child == 0:
             os.close(read)
-            _run_on(*loop)
+            if sys.version_info >= (3, 14):  # where the loop runs is told by process from there on
+                _run_on(*loop)
             self.watched = {frame: watch}
             self.report, self.target = write, frame
             builtins.__dict__[SWITCH] = True
@@ -430,7 +431,7 @@ def _run_on(loop: Any, task: Any) -> None:
     asyncio: Any = sys.modules.get("asyncio")
     if loop is not None:
         asyncio._set_running_loop(loop)
-    if task is not None and asyncio.current_task(loop) is None:  # 3.14
+    if task is not None and asyncio.current_task(loop) is None:
         asyncio.tasks._enter_task(loop, task)
 
 
