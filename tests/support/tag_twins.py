@@ -71,7 +71,10 @@ class _Written:
         self.lines.append(f"{what} {[self._field(each) for each in fields]}")
 
     def address(self, thing: int) -> str:
-        """An address, by a number of its own."""
+        """An address, by a number of its own. Of a generator that is gone, something else may have
+        the address by now."""
+        if thing not in RUN.shadows and thing not in RUN.kept and thing not in RUN.sources:
+            return "@gone"
         return f"@{self._addresses.setdefault(thing, len(self._addresses))}"
 
     def _tags(self, fields: Any) -> None:
