@@ -23,13 +23,17 @@ def left_by_both(source: str, file: str = "program.py") -> tuple[list[str], list
     SWITCH.install()
     code = Modules(dual=False).code(source, file)
     found = []
-    left_behind(code)  # what the first run puts into caches of the library is there for both
-    for is_native in (True, False):
-        before = twins.use_native(is_native)
-        try:
-            found.append(left_behind(code))
-        finally:
-            twins.use_native(before)
+    gc.freeze()  # what other tests have left is not looked through again and again
+    try:
+        left_behind(code)  # what the first run puts into caches of the library is there for both
+        for is_native in (True, False):
+            before = twins.use_native(is_native)
+            try:
+                found.append(left_behind(code))
+            finally:
+                twins.use_native(before)
+    finally:
+        gc.unfreeze()
     return found[0], found[1]
 
 
