@@ -295,3 +295,15 @@ def check(source: str, mark: Mark, width: int = 3, most: int = 40) -> Checked:
 
 
 __all__ = ["Checked", "Mark", "Marked", "check", "paths", "some_marks"]
+
+
+def check_form(source: str) -> None:
+    """Of each part of what a program's `main` returns: no call outside its widest slice changes it,
+    and some are inside."""
+    inside = 0
+    for path in paths(source, "main"):
+        mark = Mark((("main", 0),), path)
+        checked = check(source, mark, most=12)
+        assert checked.violations == (), mark
+        inside += checked.inside
+    assert inside, "something is in the slices"
