@@ -75,10 +75,7 @@ class _Written:
         self.lines.append(f"{what} {[self._field(each) for each in fields]}")
 
     def address(self, thing: int) -> str:
-        """An address, by a number of its own. Of a generator that is gone, something else may have
-        the address by now."""
-        if thing not in RUN.shadows and thing not in RUN.kept and thing not in RUN.sources:
-            return "@gone"
+        """An address, by a number of its own."""
         return f"@{self._addresses.setdefault(thing, len(self._addresses))}"
 
     def _tags(self, fields: Any) -> None:
@@ -108,7 +105,10 @@ class _Written:
     def _tag(self, tag: Any) -> None:
         fields = [self._field(each) for each in tag]
         place = _ADDRESS.get(tag[0])
-        if place is not None and type(tag[place]) is int:
+        if tag[0] == LOAD and tag[6] is None:
+            # How far an iterator is: when it is gone, something else may have its address.
+            fields[5] = "an iterator"
+        elif place is not None and type(tag[place]) is int:
             fields[place] = self.address(tag[place])
         self.lines.append(f"tag {self._numbers[id(tag)]}: {fields}")
 
