@@ -19,14 +19,10 @@ from typing import Any
 
 from mutation import MutantBug, Subject, bugs
 from zoom_corpus import changed_line
-from zoomed import Copying, Followed, Intended, recorded, uninstall
+from zoomed import Copying, Followed, Intended, OneCall, uninstall
 
 from whence.langs.python.zoom.body import Body, beginning, functions
-from whence.langs.python.zoom.execution import read_call
-from whence.langs.python.zoom.steps import Zoomed
-from whence.langs.python.zoom.told import Told
-from whence.langs.python.zoom.variables import Variables
-from whence.langs.python.zoom.watching import Wish, _Finder
+from whence.langs.python.zoom.watching import _Finder
 from whence.model.verdict import Verdict
 
 _MOST_CALLS = 12
@@ -117,33 +113,16 @@ def _followed(bug: MutantBug, nth: int) -> Followed | None:
     path = bug.folder / bug.file
     text = path.read_text()
     [node] = _named(text, bug.function)
-    body = Body(node, text)
-    count, found = 0, list[dict[str, Any]]()
-
-    def here() -> int:
-        nonlocal count
-        count += 1
-        return count
-
-    def ended(told: dict[str, Any]) -> None:
-        found.append(told)
-        raise _Enough
-
-    wish = Wish(
-        nth, str(path), beginning(node), bug.function, Variables(body).of_module, _MOST_EVENTS
-    )  # fmt: skip
-    watch = Copying(wish, here, ended)
-    with _in_place(bug, watch) as modules:
+    one = OneCall(
+        Body(node, text), bug.function, str(path), beginning(node), nth, _MOST_EVENTS, _Enough()
+    )
+    with _in_place(bug, one.watch) as modules:
         with contextlib.suppress(BaseException):
             runpy.run_path(str(bug.folder / "driver.py"), run_name="__main__")
         namespace = next(
             (vars(each) for each in modules() if getattr(each, "__file__", "") == str(path)), {}
         )
-    if not found:
-        return None
-    told = Told(found[0])
-    zoomed = Zoomed(told, body, read_call(told, body), recorded(bug.function), 1, str(path))
-    return Followed(zoomed, watch, dict(namespace), count)
+    return one.followed(dict(namespace))
 
 
 @contextlib.contextmanager

@@ -129,6 +129,38 @@ class Followed:
     """How many calls of the function began."""
 
 
+class OneCall:
+    """Watches the `nth` call of a function, and raises `then` when that has told enough."""
+
+    def __init__(
+        self, body: Body, name: str, file: str, first: int, nth: int, most: int,
+        then: BaseException | None = None,
+    ):  # fmt: skip
+        self._body, self._name, self._file, self._then = body, name, file, then
+        self._told: list[dict[str, Any]] = []
+        self.entered = 0
+        wish = Wish(nth, file, first, name, Variables(body).of_module, most)
+        self.watch = Copying(wish, self._here, self._ended)
+
+    def _here(self) -> int:
+        self.entered += 1
+        return self.entered
+
+    def _ended(self, told: dict[str, Any]) -> None:
+        self._told.append(told)
+        if self._then is not None:
+            raise self._then
+
+    def followed(self, namespace: Scope) -> Followed | None:
+        """What the call did; None if it did not come."""
+        if not self._told:
+            return None
+        told = Told(self._told[0])
+        steps = read_call(told, self._body)
+        zoomed = Zoomed(told, self._body, steps, recorded(self._name), 1, self._file)
+        return Followed(zoomed, self.watch, namespace, self.entered)
+
+
 def follow(
     source: str, name: str, run: Callable[[Scope], object] | str, *, nth: int = 1,
     most: int = MOST_EVENTS, file: str = FILE, module: str = "program",
@@ -139,23 +171,8 @@ def follow(
     `then` is raised when it has told enough, where a process of its own would end.
     """
     first = next(beginning(node) for each, node in functions(ast.parse(source)) if each == name)
-    body = find_body(source, first, name)
-    found: list[dict[str, Any]] = []
-    count = 0
-
-    def here() -> int:
-        nonlocal count
-        count += 1
-        return count
-
-    def ended(told: dict[str, Any]) -> None:
-        found.append(told)
-        if then is not None:
-            raise then
-
-    wish = Wish(nth, file, first, name, Variables(body).of_module, most)
-    watch = Copying(wish, here, ended)
-    watch.install()
+    one = OneCall(find_body(source, first, name), name, file, first, nth, most, then)
+    one.watch.install()
     namespace: Scope = {"__name__": module}
     try:
         exec(instrumented(source, file, first, name), namespace)
@@ -168,11 +185,10 @@ def follow(
             raise
     finally:
         uninstall()
-    if not found:
-        raise LookupError(f"{name} was called {count} times")
-    told = Told(found[0])
-    zoomed = Zoomed(told, body, read_call(told, body), recorded(name), 1, file)
-    return Followed(zoomed, watch, namespace, count)
+    followed = one.followed(namespace)
+    if followed is None:
+        raise LookupError(f"{name} was called {one.entered} times")
+    return followed
 
 
 def uninstall() -> None:

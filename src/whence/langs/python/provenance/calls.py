@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 from whence.langs.python.provenance.constructing import prepare_instance
 from whence.langs.python.provenance.finding import model_for
-from whence.langs.python.provenance.kinds import is_mapping, name_of
+from whence.langs.python.provenance.kinds import name_of
 from whence.langs.python.provenance.making import SpreadNames, starred
 from whence.langs.python.provenance.operations import note_failure, note_unexplained, shape_of
 from whence.langs.python.provenance.outside import Prepared, counts, prepare_outside
@@ -40,7 +40,7 @@ from whence.langs.python.provenance.shadows import (
     shadow_for,
     shadow_of,
 )
-from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending, frame_of
+from whence.langs.python.provenance.state import HERE, RUN, Operation, Pending, frame_of, known_by
 from whence.langs.python.provenance.syntax import RUNTIME_NAMES
 from whence.langs.python.provenance.tags import (
     AMBIG,
@@ -348,16 +348,16 @@ def keywords(
     site: int, control: Control, entries: Iterable[tuple[str | None, Pair]]
 ) -> dict[str, Pair]:
     """`name=value, **more` of a call."""
+    from whence.langs.python.provenance.iteration import spread_entries
+
     made = SpreadNames()
     shapes: list[Tag] = []
     for name, given in entries:
         if name is not None:
             more: list[tuple[Pair, Pair]] = [((name, None), given)]
-        elif not is_mapping(given[0]):
-            kind = name_of(type(given[0]))
-            raise TypeError(f"argument after ** must be a mapping, not {kind}")
         else:
-            more = _named_entries(site, control, given)
+            refusal = f"argument after ** must be a mapping, not {name_of(type(given[0]))}"
+            more = spread_entries(site, control, given, refusal)
             shapes += (given[1], shape_of(given[0]))
         for (key, _), value in more:
             if key in made:
@@ -365,17 +365,6 @@ def keywords(
             made[key] = value
     made.shape = (OP, site, control, *shapes)
     return made
-
-
-def _named_entries(site: int, control: Control, mapping: Pair) -> list[tuple[Pair, Pair]]:
-    """`**mapping` of a call. As always, whatever attribute is missing: it is no mapping."""
-    from whence.langs.python.provenance.iteration import entry_pairs
-
-    try:
-        return entry_pairs(site, control, mapping)
-    except AttributeError:
-        kind = type(mapping[0]).__name__
-    raise TypeError(f"argument after ** must be a mapping, not {kind}")
 
 
 # --- a call, from the callee ---------------------------------------------------------------------
@@ -393,7 +382,7 @@ def enter(
     operation, here.operation = here.operation, None
     is_direct = False
     if info.is_stepped:
-        pending = _started(frame)
+        pending = known_by(frame, RUN.starting.pop(id(frame), None))
     elif pending is not None and _is_this(pending, frame, values):
         is_direct = True
     else:
@@ -469,14 +458,6 @@ def _expected(
     given = found.values[1:]
     same = all(a is b for a, b in zip(given, values[1 : 1 + len(given)], strict=False))
     return found if same or len(values) < len(found.values) else None
-
-
-def _started(frame: FrameType) -> Pending | None:
-    found = RUN.starting.pop(id(frame), None)
-    if found is None:
-        return None
-    thing, pending = found[0](), found[1]
-    return pending if thing is not None and frame_of(thing) is frame else None
 
 
 def nearest(frame: FrameType) -> Activation:

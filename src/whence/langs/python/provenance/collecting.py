@@ -6,8 +6,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whence.langs.python.provenance.iteration import entry_pairs, is_plain_dict
-from whence.langs.python.provenance.kinds import is_mapping, name_of
+from whence.langs.python.provenance.iteration import entry_pairs, is_plain_dict, spread_entries
+from whence.langs.python.provenance.kinds import name_of
 from whence.langs.python.provenance.making import make_dict, make_list, make_set, shadowed_dict
 from whence.langs.python.provenance.operations import (
     compared,
@@ -44,13 +44,12 @@ def _spread_into(
 ) -> list[tuple[Pair, Pair]]:
     """`**given` in a display; a mapping of the program's own is gone through once."""
     more = given[0]
-    if not is_mapping(more):
-        raise TypeError(f"'{name_of(type(more))}' object is not a mapping")
-    if is_plain_dict(more):
-        _, operation = natively(site, control, (given,), made.update, more)
-        shapes.append(compared(operation, None))
-        return entry_pairs(site, control, given)
-    return entry_pairs(site, control, given, made)
+    refusal = f"'{name_of(type(more))}' object is not a mapping"
+    if not is_plain_dict(more):
+        return spread_entries(site, control, given, refusal, made)
+    _, operation = natively(site, control, (given,), made.update, more)
+    shapes.append(compared(operation, None))
+    return entry_pairs(site, control, given)
 
 
 def keep(site: int, control: Control, given: Pair) -> Control:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from whence.langs.python.provenance.kinds import found_in
+from whence.langs.python.provenance.kinds import found_in, size
 from whence.langs.python.provenance.outside import (
     Prepared,
     counts,
@@ -103,7 +103,7 @@ def _by_signature(
     if (
         issubclass(type(value), tuple)
         and issubclass(type(fields), tuple)
-        and len(fields) == len(value)
+        and len(fields) == size(value)
     ):
         shadow = shadow_of(value)
         if shadow is not None and type(shadow.items) is list:

@@ -15,7 +15,15 @@ from operator import length_hint
 from types import FunctionType, GeneratorType, MappingProxyType
 from typing import Any
 
-from whence.langs.python.provenance.kinds import Kinds, found_in, has, name_of, size
+from whence.langs.python.provenance.kinds import (
+    SEQUENCES,
+    Kinds,
+    can_be_gone_through,
+    found_in,
+    has,
+    name_of,
+    size,
+)
 from whence.langs.python.provenance.making import Spread, make_list
 from whence.langs.python.provenance.operations import (
     natively,
@@ -67,7 +75,6 @@ class _ByPlace:
 
 _BY_PLACE = type(iter(_ByPlace()))
 """The iterator over such a thing, which asks that for its length."""
-_SEQUENCES = Kinds(list, tuple)
 _COUNTED = Kinds(list, tuple, dict)
 _KEYS = Kinds(dict.__iter__, set.__iter__, frozenset.__iter__)
 Steps = tuple[int, int, tuple[Any, ...]]
@@ -391,7 +398,7 @@ def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step)
 @twin
 def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
     """All that an iterable gives, one by one; it is asked for an iterator at once."""
-    if type(owner[0]) in _SEQUENCES:
+    if type(owner[0]) in SEQUENCES:
         return _places(site, control, owner)
     return stepped(site, control, iterator_of(site, control, owner), owner)
 
@@ -439,6 +446,17 @@ def _entries(mapping: Any, into: dict[Any, Any] | None) -> list[tuple[Any, Any]]
         if into is not None:
             into[key] = value
     return found
+
+
+def spread_entries(
+    site: int, control: Control, owner: Pair, refusal: str, into: dict[Any, Any] | None = None
+) -> list[tuple[Pair, Pair]]:
+    """`**owner`. As always, whatever attribute is missing: it is no mapping."""
+    try:
+        return entry_pairs(site, control, owner, into)
+    except AttributeError:
+        pass
+    raise TypeError(refusal)
 
 
 # --- loops ---------------------------------------------------------------------------------------
@@ -565,7 +583,7 @@ def spread_out(site: int, control: Control, elements: tuple[Any, ...]) -> Spread
 def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:
     """`a, *b, c = owner`."""
     thing = owner[0]
-    if not has(type(thing), "__iter__") and not has(type(thing), "__getitem__"):
+    if not can_be_gone_through(thing):
         raise _failed(
             site, control, owner,
             TypeError(f"cannot unpack non-iterable {name_of(type(thing))} object"),

@@ -19,7 +19,6 @@ space_of_class = type.__dict__["__dict__"].__get__
 name_of = type.__dict__["__name__"].__get__
 qualname_of = type.__dict__["__qualname__"].__get__
 _NONE = object()
-_READ = object.__getattribute__
 _SIZED = (list, dict, tuple, set, frozenset, deque)
 
 
@@ -39,6 +38,9 @@ class Kinds:
         return Kinds(*self._kinds, *others._kinds)
 
 
+SEQUENCES = Kinds(list, tuple)
+
+
 @twin
 def found_in(kind: type, name: str, default: Any = None) -> Any:
     """What a class or one of its bases defines under a name, as it stands there."""
@@ -54,10 +56,9 @@ def has(kind: type, name: str) -> bool:
     return found_in(kind, name) is not None
 
 
-def is_mapping(thing: Any) -> bool:
-    """Whether `**thing` can be written, for all that its class says."""
-    asks = has(type(thing), "__getattr__") or found_in(type(thing), "__getattribute__") is not _READ
-    return has(type(thing), "keys") or (asks and hasattr(thing, "keys"))
+def can_be_gone_through(thing: Any) -> bool:
+    """Whether a loop over it can begin."""
+    return has(type(thing), "__iter__") or has(type(thing), "__getitem__")
 
 
 def size(thing: Any) -> int:

@@ -16,10 +16,9 @@ from whence.langs.python.provenance.iteration import (
     listed,
     spread,
 )
-from whence.langs.python.provenance.kinds import size
+from whence.langs.python.provenance.kinds import can_be_gone_through, size
 from whence.langs.python.provenance.making import make_dict, make_list
 from whence.langs.python.provenance.models import (
-    can_be_gone_through,
     copies_unseen,
     dict_entries,
     sorted_order,
@@ -330,7 +329,7 @@ def _copy_dict(site: int, control: Control, owner: Pair, given: Arguments, named
 def _view(kind: str) -> None:
     @models_method(dict, kind)
     def _model(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-        if given or named or not issubclass(type(owner[0]), dict) or type(owner[0]) is not dict:
+        if given or named or type(owner[0]) is not dict:
             return NotImplemented
         made = getattr(dict, kind)(owner[0])
         RUN.sources[id(made)] = (made, View(owner, kind))

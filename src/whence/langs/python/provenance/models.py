@@ -19,7 +19,13 @@ from whence.langs.python.provenance.iteration import (
     pairs_of,
     tupled,
 )
-from whence.langs.python.provenance.kinds import Kinds, found_in, has
+from whence.langs.python.provenance.kinds import (
+    SEQUENCES,
+    Kinds,
+    can_be_gone_through,
+    found_in,
+    has,
+)
 from whence.langs.python.provenance.making import (
     make_dict,
     make_list,
@@ -49,7 +55,6 @@ from whence.langs.python.provenance.tags import (
 )
 
 _ASKED = ("__len__", "__length_hint__", "keys", "__getattribute__", "__getattr__")
-_SEQUENCES = Kinds(list, tuple)
 _HASHED = (dict, set, frozenset)
 
 # --- containers ----------------------------------------------------------------------------------
@@ -143,11 +148,6 @@ def dict_entries(
                 entries.append(_entry(site, control, each, number))
     constant: Tag = (CONST, site, control)
     return entries + [((name, constant), value) for name, value in named.items()]
-
-
-def can_be_gone_through(thing: Any) -> bool:
-    """Whether a loop over it can begin."""
-    return has(type(thing), "__iter__") or has(type(thing), "__getitem__")
 
 
 def _entry(site: int, control: Control, given: Pair, number: int) -> tuple[Pair, Pair]:
@@ -329,7 +329,7 @@ def _iter(site: int, control: Control, _: Pair, given: Arguments, named: Keyword
 
 @models(reversed)
 def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named or type(given[0][0]) not in _SEQUENCES:
+    if len(given) != 1 or named or type(given[0][0]) not in SEQUENCES:
         return NotImplemented
     made = reversed(given[0][0])
     SequenceSource(made, given[0], backwards=True)

@@ -14,7 +14,7 @@ from functools import partial
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from whence.langs.python.provenance.kinds import Kinds, has
+from whence.langs.python.provenance.kinds import SEQUENCES, Kinds, has
 from whence.langs.python.provenance.shadows import (
     Candidates,
     Shadow,
@@ -78,7 +78,6 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 
 Operator = Callable[[int, Control, Pair, Pair], Pair]
 _NUMBERS = Kinds(int, float, bool)
-_SEQUENCES = Kinds(list, tuple)
 _HASHED = Kinds(dict, set, frozenset)
 
 
@@ -114,7 +113,7 @@ def _odd_ones(given: tuple[Pair, ...]) -> Iterator[Tag]:
     included."""
     single = [*given]
     for value, _ in given:
-        shadow = shadow_of(value) if type(value) in _SEQUENCES else None
+        shadow = shadow_of(value) if type(value) in SEQUENCES else None
         if shadow is not None:
             single += shadow.parts()
     # By their addresses: a metaclass may have a hash of its own.
@@ -242,7 +241,7 @@ def binary_with(
         return value, told(operation, value, everything((left, right)))
     kind = type(value)
     made = (NEW, site, control, None, left[1], right[1])
-    if kind in _SEQUENCES and value is not a and value is not b:
+    if kind in SEQUENCES and value is not a and value is not b:
         tags = _joined_tags(site, control, left, right, len(value))
         if tags is not None:
             shape = (OP, site, control, left[1], right[1], shape_of(a), shape_of(b))

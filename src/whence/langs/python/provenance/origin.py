@@ -154,8 +154,7 @@ def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
     if tag[0] == LOST:
         return [], hops, "it was changed by code that was not followed"
     activation = activation_of(tag)
-    if activation is None:
-        return [], hops, "it came from code that was not followed"
+    assert activation is not None
     parameter = tag[3] if tag[0] == INPUT else ""
     rest = path if tag[0] == INPUT else ()
     return [Maker(activation, SITES[tag[1]], parameter, rest, tag)], hops, ""

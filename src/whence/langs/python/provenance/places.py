@@ -25,6 +25,7 @@ from whence.langs.python.provenance.frames import (
 )
 from whence.langs.python.provenance.iteration import listed, note_window, part_out_of_sight
 from whence.langs.python.provenance.kinds import (
+    SEQUENCES,
     Kinds,
     found_in,
     order_of,
@@ -84,7 +85,6 @@ from whence.langs.python.template_types import TEMPLATES
 
 _NONE = object()
 _HELD_BY = Kinds(MemberDescriptorType, GetSetDescriptorType)
-_PLAIN_SEQUENCES = Kinds(list, tuple)
 _PLACES = Kinds(int, slice)
 _FLAGS = type.__dict__["__flags__"].__get__
 _IMMUTABLE = 1 << 8
@@ -285,7 +285,7 @@ def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> Non
 def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     """`owner[key]`."""
     thing, place = owner[0], key[0]
-    if type(place) is int and type(thing) in _PLAIN_SEQUENCES:  # no code of the program runs
+    if type(place) is int and type(thing) in SEQUENCES:  # no code of the program runs
         value, _ = simply(operator.getitem, site, control, owner, key)
         return value, item_tag(site, control, owner, place, (key[1],), value)
     if type(thing) in SCALARS and type(key[0]) in _PLACES:
@@ -457,7 +457,8 @@ def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
 
 def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
     thing = owner[0]
-    if not all(each is None or type(each) is int for each in _bounds(key[0])):
+    bounds = (key[0].start, key[0].stop, key[0].step)
+    if not all(each is None or type(each) is int for each in bounds):
         natively(site, control, (owner, key, given), operator.setitem, thing, key[0], given[0])
         RUN.time += 1
         synchronise(thing, site, control, (owner, key, given))
@@ -473,10 +474,6 @@ def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
     shadow.shape = (OP, site, control, shadow.shape, key[1], given[1], shape_of(given[0]))
     for value, _ in pairs:
         held(thing, value)
-
-
-def _bounds(key: slice) -> tuple[Any, Any, Any]:
-    return key.start, key.stop, key.step
 
 
 def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = False) -> Shadow:

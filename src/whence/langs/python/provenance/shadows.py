@@ -51,13 +51,13 @@ _SETS = (set, frozenset)
 _CONTAINERS = (*_SEQUENCES, dict, *_SETS)
 _SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
 _READ_THROUGH = Kinds(
-    *_SEQUENCES, dict, *_SETS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
+    *_CONTAINERS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
     AsyncGeneratorType, slice, *TEMPLATES,
 )  # fmt: skip
 _DISPLAYED = Kinds(list, tuple, dict)
 _BY_IDENTITY = object()
 _MODULE = type.__dict__["__module__"].__get__
-_TELLING = (*_SEQUENCES, dict, *_SETS, *_SHARED)
+_TELLING = (*_CONTAINERS, *_SHARED)
 """What tells itself what it holds, when that is stored, or is shared by all."""
 Slots = list[tuple[str, MemberDescriptorType]]
 _DEEP = 4

@@ -13,7 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable
 from types import CellType, CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from whence.langs.python.provenance.kinds import has
 from whence.langs.python.provenance.tags import (
@@ -28,6 +28,8 @@ from whence.langs.python.provenance.tags import (
 if TYPE_CHECKING:
     from whence.langs.python.provenance.shadows import Shadow
     from whence.langs.python.provenance.texts import Text
+
+Known = TypeVar("Known")
 
 
 class Operation:
@@ -89,16 +91,20 @@ class ThreadState(threading.local):
         self.defining: list[Any] = []
 
 
-def _nothing() -> Any:
-    return None
-
-
 def frame_of(value: Any) -> FrameType | None:
     """The frame of a generator or coroutine that has not ended."""
     for name in ("gi_frame", "cr_frame", "ag_frame"):
         if has(type(value), name):
             return getattr(value, name)  # type: ignore[no-any-return]
     return None
+
+
+def known_by(frame: FrameType, known: tuple[Any, Known] | None) -> Known | None:
+    """What is known of a generator or coroutine by its frame: None if that is another's by now."""
+    if known is None:
+        return None
+    thing = known[0]()
+    return known[1] if thing is not None and frame_of(thing) is frame else None
 
 
 class ShadowRun:
@@ -217,9 +223,7 @@ class ShadowRun:
 
     def maker_of(self, frame: Any) -> Activation | None:
         """Who asked for the generator that just begins."""
-        generator, activation = self.makers.pop(id(frame), (_nothing, None))
-        found = generator()
-        return activation if found is not None and found.gi_frame is frame else None
+        return known_by(frame, self.makers.pop(id(frame), None))
 
     def note_expression(self, generator: Any, activation: Activation) -> None:
         """Remember the call in which a generator expression stands: what it calls, that calls."""
@@ -229,9 +233,7 @@ class ShadowRun:
 
     def expression_of(self, frame: Any) -> Activation | None:
         """The call in which the generator expression that runs in a frame stands."""
-        generator, activation = self.expressions.get(id(frame), (_nothing, None))
-        found = generator()
-        return activation if found is not None and frame_of(found) is frame else None
+        return known_by(frame, self.expressions.get(id(frame)))
 
     def note_dropped(self, tests: list[Tag], test: Tag) -> None:
         """Note a test of a comprehension that left something out, or ended it."""

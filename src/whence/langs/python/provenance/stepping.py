@@ -7,7 +7,7 @@ from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
 from whence.langs.python.provenance.iteration import iterator_of, loop_end, pairs_of, stepped
-from whence.langs.python.provenance.kinds import Kinds, found_in, has
+from whence.langs.python.provenance.kinds import SEQUENCES, Kinds, found_in, has
 from whence.langs.python.provenance.shadows import Candidates, everything
 from whence.langs.python.provenance.state import HERE, RUN
 from whence.langs.python.provenance.tags import (
@@ -22,7 +22,6 @@ from whence.langs.python.provenance.tags import (
 )
 
 _STEPPED = Kinds(GeneratorType, CoroutineType, AsyncGeneratorType)
-_SEQUENCES = Kinds(list, tuple)
 
 
 def out(activation: Activation, site: int, control: Control, given: Pair) -> Any:
@@ -88,7 +87,7 @@ def delegate(activation: Activation, site: int, control: Control, given: Pair) -
     HERE.operation = activation.operation
     if type(given[0]) in _STEPPED:
         return given[0]
-    if type(given[0]) in _SEQUENCES:
+    if type(given[0]) in SEQUENCES:
         return _Delegate(activation, pairs_of(site, control, given), site, control)
     iterator = iterator_of(site, control, given)
     kind = type(iterator[0])

@@ -17,7 +17,6 @@ from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.tags import Activation
 
 PROGRAM = Path(__file__).parent / "programs" / "whole_language.py"
-WATCHED = Path(__file__).parent / "programs" / "watched.py"
 
 
 def output_of(source: str) -> str:
@@ -197,26 +196,6 @@ def test_no_code_of_the_program_is_asked_what_an_object_is() -> None:
     exec(textwrap.dedent(source), plain)
     tagged = run_source(textwrap.dedent(source), "program.py")
     assert tagged["ASKED"] == plain["ASKED"]
-
-
-def test_no_method_of_an_object_or_its_class_is_called_more_often_or_less() -> None:
-    source = WATCHED.read_text(encoding="utf-8")
-    plain: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(source, "program.py", "exec"), plain)
-    tagged = run_source(source, "program.py")
-    assert _by_operation(tagged["LOG"]) == _by_operation(plain["LOG"])
-
-
-def _by_operation(log: list[str]) -> dict[str, list[str]]:
-    """What was called, by what was done with which object."""
-    called: list[str] = []
-    found = {"": called}
-    for each in log:
-        if each.startswith("-- "):
-            called = found[each] = []
-        else:
-            called.append(each)
-    return found
 
 
 def test_a_generator_belongs_to_who_asked_a_property_or_an_iterable_for_it() -> None:

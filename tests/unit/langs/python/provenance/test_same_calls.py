@@ -6,14 +6,17 @@ With tags a program prints the same, and calls each of its functions as often as
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from same_calls import alone, with_tags
 
-OWN_METHODS = Path(__file__).parent / "programs" / "own_methods.py"
+from whence.langs.python.provenance.importing import run_source
+
+PROGRAMS = Path(__file__).parent / "programs"
 
 
 def test_methods_are_called_as_often_as_without_tags(twin: str) -> None:
-    source = OWN_METHODS.read_text()
+    source = (PROGRAMS / "own_methods.py").read_text(encoding="utf-8")
     expected, found = alone(source), with_tags(source)
     assert len(expected.calls) > 400
     differences = {
@@ -23,3 +26,23 @@ def test_methods_are_called_as_often_as_without_tags(twin: str) -> None:
     }
     assert differences == {}
     assert found.printed == expected.printed
+
+
+def test_no_method_of_an_object_or_its_class_is_called_more_often_or_less() -> None:
+    source = (PROGRAMS / "watched.py").read_text(encoding="utf-8")
+    plain: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(source, "program.py", "exec"), plain)
+    tagged = run_source(source, "program.py")
+    assert _by_operation(tagged["LOG"]) == _by_operation(plain["LOG"])
+
+
+def _by_operation(log: list[str]) -> dict[str, list[str]]:
+    """What was called, by what was done with which object."""
+    called: list[str] = []
+    found = {"": called}
+    for each in log:
+        if each.startswith("-- "):
+            called = found[each] = []
+        else:
+            called.append(each)
+    return found

@@ -145,6 +145,11 @@ class K(metaclass=Meta):
     def __class_getitem__(cls, i): return 1
 class E:
     def __iter__(self): raise StopIteration(N())
+class G:
+    def __getattr__(self, n):
+        if n == "keys": return lambda: ["a"]
+        raise AttributeError(n)
+    def __getitem__(self, k): return 1
 class F:
     def __bool__(self): return False
 class C:
@@ -847,6 +852,10 @@ def case_564():
     for x in E(): pass
 def case_565():
     return [*E()]
+def case_566():
+    return {**G()}
+def case_567():
+    return many(**G())
 
 
 def attempt(case):
