@@ -37,10 +37,10 @@ import twins
 
 from whence.app import Debugging
 from whence.cli.opening import open_any, reruns_of
-from whence.langs.python.importing_prior import ImportingPrior
 from whence.langs.python.oracles.contracts import contracts_of
 from whence.langs.python.oracles.reference import oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
+from whence.langs.python.priors.import_prior import ImportingPrior
 from whence.model.diagnosis import Status
 from whence.model.question import Question
 from whence.model.verdict import Answer, Judgement, Verdict

@@ -14,7 +14,7 @@ from types import CodeType, FrameType, TracebackType
 
 import pytest
 
-from whence.langs.python.assertions import operands_at
+from whence.langs.python.source.assertions import operands_at
 from whence.model.symptom import Assertion, Operand, Symptom, SymptomKind
 
 _REWRITTEN = "@pytest_ar"

@@ -25,7 +25,7 @@ import numpy as np
 from recorded import environment
 
 from whence.errors import WhenceError
-from whence.langs.python.symptoms import first_answers
+from whence.langs.python.symptoms.run_symptom import first_answers
 from whence.langs.python.trace.opening import open_trace
 from whence.model.call import PRINTED, RAISED, Mark, MarkedPart, OutcomeKind, find_mark
 from whence.model.symptom import Symptom, SymptomKind

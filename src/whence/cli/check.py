@@ -30,7 +30,7 @@ from whence.langs.python.running import (
     program_words,
 )
 from whence.langs.python.running import run as run_recorded
-from whence.langs.python.symptoms import happened
+from whence.langs.python.symptoms.run_symptom import happened
 from whence.langs.python.trace.equations import Equations, NotKnown
 from whence.langs.python.trace.opening import about, open_trace
 from whence.langs.python.trace.pages import Header

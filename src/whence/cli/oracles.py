@@ -21,14 +21,14 @@ from whence.langs.prolog.equations import equations_of as prolog_equations
 from whence.langs.prolog.plunit import TestOracle as PrologTests
 from whence.langs.prolog.reference import ReferenceOracle as PrologReference
 from whence.langs.python import recordings
-from whence.langs.python.importing_prior import ImportingPrior
-from whence.langs.python.learned import FILE, LearnedPrior
 from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
 from whence.langs.python.oracles.definitions import NAME as DEFINITIONS
 from whence.langs.python.oracles.definitions import Definitions
 from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
-from whence.langs.python.symptoms import first_answers
+from whence.langs.python.priors.import_prior import ImportingPrior
+from whence.langs.python.priors.learned_store import FILE, LearnedPrior
+from whence.langs.python.symptoms.run_symptom import first_answers
 from whence.langs.python.trace.equations import Equations, NotKnown, is_recorded
 from whence.model.call import Call
 from whence.model.symptom import SYMPTOM

@@ -23,7 +23,7 @@ from whence.cli.waiting import told_in_percent
 from whence.errors import WhenceError
 
 if TYPE_CHECKING:
-    from whence.langs.python.learning import Learner
+    from whence.langs.python.priors.learner import Learner
 
 _TURN = 0.1
 """Seconds between two looks at what was recorded."""
@@ -138,7 +138,7 @@ def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
     Ctrl-C ends the tests, and a second one the learning; what was learned is kept.
     """
-    from whence.langs.python.learning import Learner
+    from whence.langs.python.priors.learner import Learner
 
     with tempfile.TemporaryDirectory(prefix="whence-") as folder:
         learner = Learner(Path(folder))

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python import failed_assertion
 from whence.langs.python.recordings import read_symptom, write_symptom
-from whence.langs.python.symptoms import first_answers, happened, is_test
+from whence.langs.python.symptoms import assertion_symptom
+from whence.langs.python.symptoms.run_symptom import first_answers, happened, is_test
 from whence.langs.python.trace.provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom, SymptomKind, parse
@@ -99,12 +99,12 @@ class FirstAnswers:
         unsaid = failed is not None and all(each.wrong is None for each in failed.operands)
         if failed is not None and (unsaid or self._fresh):
             try:
-                asked = ask_operand(screen, failed, *failed_assertion.shown(tree, symptom))
+                asked = ask_operand(screen, failed, *assertion_symptom.shown(tree, symptom))
             except Quit:
                 return Diagnosis(Status.UNDETERMINED, reason=LEFT)
             symptom = replace(symptom, assertion=asked or failed)
             self._keep(symptom)
-        answers, notes = failed_assertion.first_answers(tree, symptom)
+        answers, notes = assertion_symptom.first_answers(tree, symptom)
         for note in notes:
             screen.note(note)
         return [Answered(tuple(answers))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whence.langs.python.rebuilding.operations import Operand, Operation
+from whence.langs.python.source.operation_spans import Operand, Operation
 from whence.model.call import (
     RESULT,
     Binding,

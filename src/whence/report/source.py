@@ -17,10 +17,10 @@ from pathlib import Path
 from textwrap import dedent
 
 from whence.errors import WhenceError
-from whence.langs.python.rebuilding.attention import looked_at
-from whence.langs.python.rebuilding.class_bodies import class_at, outline
-from whence.langs.python.rebuilding.definitions import Module
-from whence.langs.python.rebuilding.operations import Operation, operation_at
+from whence.langs.python.source.attribute_uses import looked_at
+from whence.langs.python.source.class_bodies import class_at, outline
+from whence.langs.python.source.definitions import Module
+from whence.langs.python.source.operation_spans import Operation, operation_at
 from whence.model.call import Binding, Call, Location, OutcomeKind
 from whence.model.value import Kind, Value
 

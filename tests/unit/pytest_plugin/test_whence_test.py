@@ -12,7 +12,7 @@ import pytest
 
 from whence.cli.main import main
 from whence.cli.test import separated
-from whence.langs.python.learned import FILE, Learned, Spectrum
+from whence.langs.python.priors.learned_store import FILE, Learned, Spectrum
 
 FILES = {
     "numbers_.py": """
@@ -259,7 +259,7 @@ def test_learning_that_is_stopped_keeps_what_was_learned(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("whence.cli.test._run_tests", run_tests)
-    monkeypatch.setattr("whence.langs.python.learning.Learner._learn", learn)
+    monkeypatch.setattr("whence.langs.python.priors.learner.Learner._learn", learn)
     assert main(["test", "--learn"]) == 130
     assert learned_from == ["t1", "t2"]
     assert "Stopped: nothing was learned from the last 2 tests." in capsys.readouterr().out

@@ -35,7 +35,7 @@ from whence.langs.python.freezing.kinds import (
     whole_function,
 )
 from whence.langs.python.freezing.objects import Content, Shape, put, shape_of, tell
-from whence.langs.python.layouts import above, own_names
+from whence.langs.python.objects.class_slots import above, own_names
 
 MOST_MADE = 300_000
 """More new objects than these are not noted."""

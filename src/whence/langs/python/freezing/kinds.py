@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from whence.langs.python.freezing.atoms import SCALARS, value_of, value_text
-from whence.langs.python.layouts import is_changeable, own_names
-from whence.langs.python.template_types import TEMPLATES
+from whence.langs.python.objects.class_slots import is_changeable, own_names
+from whence.langs.python.objects.template_types import TEMPLATES
 
 Told = tuple[Any, Sequence[Any]]
 """What is no object of its own, as JSON, and the objects that are held."""

@@ -31,7 +31,7 @@ from whence.langs.python.freezing.kinds import (
     Kind,
     put_entries,
 )
-from whence.langs.python.layouts import above, is_changeable, layout, own_names
+from whence.langs.python.objects.class_slots import above, is_changeable, layout, own_names
 
 
 class Shape(NamedTuple):

@@ -28,7 +28,7 @@ from whence.langs.python.oracles.declared import (
     Unclear,
     UserClass,
 )
-from whence.langs.python.oracles.modules import (
+from whence.langs.python.source.bindings import (
     Function,
     Imported,
     Module,

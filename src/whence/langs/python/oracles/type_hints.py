@@ -24,7 +24,7 @@ from whence.langs.python.oracles.annotations import (
     parsed,
 )
 from whence.langs.python.oracles.declared import Allowed, Builtin, Either, all_of, fits
-from whence.langs.python.oracles.modules import Function, Modules
+from whence.langs.python.source.bindings import Function, Modules
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace import recipes as r
 from whence.langs.python.trace.call_recipes import CallRecipe, place_of

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import CodeType
 
 from whence.errors import WhenceError
-from whence.langs.python.compiled import all_code, content
 from whence.langs.python.oracles.workers import Version
 from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.source.code_digest import all_code, content
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.pages import Header
 from whence.langs.python.trace.tables import CodeEntry

@@ -8,7 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from whence.langs.python.provenance.scopes import (
+from whence.langs.python.provenance.syntax import CONTROL, constant, read
+from whence.langs.python.provenance.tags import SITES, Site
+from whence.langs.python.source.quiet_compile import parsed
+from whence.langs.python.source.scopes import (
     GLOBAL,
     LOCAL,
     Scope,
@@ -17,9 +20,6 @@ from whence.langs.python.provenance.scopes import (
     stored,
     walk,
 )
-from whence.langs.python.provenance.syntax import CONTROL, constant, read
-from whence.langs.python.provenance.tags import SITES, Site
-from whence.langs.python.unwarned import parsed
 
 Wanted = tuple[int, str] | None
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 
 from whence.langs.python.provenance.expressions import Expressions
-from whence.langs.python.provenance.scopes import comprehension_scope, walk
 from whence.langs.python.provenance.syntax import (
     CONTROL,
     bind,
@@ -27,6 +26,7 @@ from whence.langs.python.provenance.syntax import (
     thunk,
     write,
 )
+from whence.langs.python.source.scopes import comprehension_scope, walk
 
 _MAKERS = {ast.ListComp: "list_of", ast.SetComp: "set_of", ast.DictComp: "dict_of"}
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp

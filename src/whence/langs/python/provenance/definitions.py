@@ -16,21 +16,6 @@ from typing import Any
 
 from whence.langs.python.provenance import tags
 from whence.langs.python.provenance.comprehensions import Comprehensions
-from whence.langs.python.provenance.scopes import (
-    CLASS,
-    COMPREHENSIONS,
-    FUNCTIONS,
-    GLOBAL,
-    LOCAL,
-    Scope,
-    assigned,
-    class_scope,
-    function_scope,
-    loaded,
-    own_nodes,
-    parameters,
-    walk,
-)
 from whence.langs.python.provenance.syntax import (
     CONTROL,
     FRAME,
@@ -50,6 +35,21 @@ from whence.langs.python.provenance.syntax import (
     targets,
     thunk,
     write,
+)
+from whence.langs.python.source.scopes import (
+    CLASS,
+    COMPREHENSIONS,
+    FUNCTIONS,
+    GLOBAL,
+    LOCAL,
+    Scope,
+    assigned,
+    class_scope,
+    function_scope,
+    loaded,
+    own_nodes,
+    parameters,
+    walk,
 )
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any
 
 from whence.langs.python.provenance.base import Base
-from whence.langs.python.provenance.scopes import CLASS, LOCAL, own_nodes
 from whence.langs.python.provenance.syntax import (
     FRAME,
     bind,
@@ -33,6 +32,7 @@ from whence.langs.python.provenance.syntax import (
     suspends,
     thunk,
 )
+from whence.langs.python.source.scopes import CLASS, LOCAL, own_nodes
 
 _NEED_THE_FRAME = {"super", "locals", "globals", "vars", "dir", "eval", "exec"}
 _CALL = "_@K"

@@ -17,7 +17,7 @@ from whence.langs.python.provenance.runtime import SWITCH
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import Activation
 from whence.langs.python.record.repeatable import Aside, directly
-from whence.langs.python.unwarned import parsed
+from whence.langs.python.source.quiet_compile import parsed
 
 
 class Modules:

@@ -17,6 +17,7 @@ from types import (
 )
 from typing import Any
 
+from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.provenance.frames import (
     own_cells,
     read_elsewhere,
@@ -81,7 +82,6 @@ from whence.langs.python.provenance.tags import (
 )
 from whence.langs.python.provenance.templates import all_values
 from whence.langs.python.provenance.twins import twin
-from whence.langs.python.template_types import TEMPLATES
 
 _NONE = object()
 _HELD_BY = Kinds(MemberDescriptorType, GetSetDescriptorType)

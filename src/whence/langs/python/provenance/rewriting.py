@@ -21,7 +21,7 @@ from whence.langs.python.provenance.syntax import (
     targets,
     write,
 )
-from whence.langs.python.unwarned import compiled
+from whence.langs.python.source.quiet_compile import compiled
 
 
 def rewritten(

@@ -27,6 +27,7 @@ from types import (
 )
 from typing import Any
 
+from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.provenance.kinds import Kinds, found_in, order_of, size, space_of_class
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import (
@@ -44,7 +45,6 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 from whence.langs.python.provenance.twins import twin
-from whence.langs.python.template_types import TEMPLATES
 
 _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)

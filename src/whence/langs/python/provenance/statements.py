@@ -12,7 +12,6 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from whence.langs.python.provenance.definitions import Definitions
-from whence.langs.python.provenance.scopes import CLASS, GLOBAL, LOCAL, assigned, stored
 from whence.langs.python.provenance.syntax import (
     CONTROL,
     FRAME,
@@ -33,6 +32,7 @@ from whence.langs.python.provenance.syntax import (
     write,
 )
 from whence.langs.python.provenance.tags import PHI
+from whence.langs.python.source.scopes import CLASS, GLOBAL, LOCAL, assigned, stored
 
 
 class Statements(Definitions):

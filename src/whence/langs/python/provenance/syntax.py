@@ -11,8 +11,8 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from whence.langs.python.provenance.scopes import COMPREHENSIONS, FUNCTIONS, own_nodes, walk
 from whence.langs.python.provenance.tags import CONST
+from whence.langs.python.source.scopes import COMPREHENSIONS, FUNCTIONS, own_nodes, walk
 
 RUNTIME = "__@__"
 CONTROL = "_@C"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.provenance.iteration import SOURCES, Source, place_tag
 from whence.langs.python.provenance.shadows import (
     held,
@@ -19,7 +20,6 @@ from whence.langs.python.provenance.shadows import (
 )
 from whence.langs.python.provenance.state import RUN
 from whence.langs.python.provenance.tags import CONST, LOAD, NEW, STORE, Control, Pair, Tag
-from whence.langs.python.template_types import TEMPLATES
 
 _TEXTS, _VALUES = "strings", "interpolations"
 

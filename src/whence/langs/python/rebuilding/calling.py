@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from whence.langs.python.rebuilding.definitions import (
+from whence.langs.python.rebuilding.expressions import CannotRebuild, Writer, plain, same
+from whence.langs.python.rebuilding.layout import Group, Text, flat
+from whence.langs.python.source.definitions import (
     NOT_LITERAL,
     Function,
     Module,
@@ -14,8 +16,6 @@ from whence.langs.python.rebuilding.definitions import (
     kind_of,
     literal,
 )
-from whence.langs.python.rebuilding.expressions import CannotRebuild, Writer, plain, same
-from whence.langs.python.rebuilding.layout import Group, Text, flat
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.recipes import (

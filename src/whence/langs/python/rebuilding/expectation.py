@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from whence.langs.python.rebuilding.calling import Written as WrittenCall
-from whence.langs.python.rebuilding.definitions import Module
 from whence.langs.python.rebuilding.expressions import (
     NOT_PLAIN,
     CannotRebuild,
@@ -25,6 +24,7 @@ from whence.langs.python.rebuilding.expressions import (
 )
 from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
 from whence.langs.python.record import matches
+from whence.langs.python.source.definitions import Module
 from whence.langs.python.trace import format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.recipes import (

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from functools import singledispatchmethod
 
 from whence.errors import WhenceError
-from whence.langs.python.rebuilding.definitions import Making, Module, is_literal
 from whence.langs.python.rebuilding.imports import Imports
 from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
 from whence.langs.python.record import matches
+from whence.langs.python.source.definitions import Making, Module, is_literal
 from whence.langs.python.trace.recipes import (
     Bytearray,
     ClassItself,

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.rebuilding.definitions import Module
 from whence.langs.python.rebuilding.expressions import CannotRebuild
+from whence.langs.python.source.definitions import Module
 
 MAIN = "__main__"
 

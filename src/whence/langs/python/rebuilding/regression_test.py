@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.langs.python.rebuilding.calling import written_call
-from whence.langs.python.rebuilding.definitions import Module, is_literal, literal
 from whence.langs.python.rebuilding.expectation import Assertion, Said
 from whence.langs.python.rebuilding.expressions import CannotRebuild, Writer, plain, same
 from whence.langs.python.rebuilding.imports import Imports
 from whence.langs.python.rebuilding.layout import Text, flat
 from whence.langs.python.rebuilding.program import MAIN, Access, Program, access, way_to
+from whence.langs.python.source.definitions import Module, is_literal, literal
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.recipes import (
     ClassItself,

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from whence.langs.python.oracles.type_hints import unchanged_files
-from whence.langs.python.rebuilding.operations import span_of
 from whence.langs.python.replay.alignment import contradiction, first_divergence
 from whence.langs.python.replay.process import CannotRepeat, Played, diverged, report_in
 from whence.langs.python.replay.rerun import ProgramReruns
+from whence.langs.python.source.operation_spans import span_of
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.tables import CodeEntry
 from whence.langs.python.zoom.body import Body, NotThere, find_body

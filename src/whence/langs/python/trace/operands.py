@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whence.langs.python.assertions import Made, decorators, maker
+from whence.langs.python.source.assertions import Made, decorators, maker
 from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.processes import FamilySource

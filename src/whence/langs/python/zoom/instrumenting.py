@@ -15,7 +15,7 @@ import copy
 from types import CodeType
 from typing import Any
 
-from whence.langs.python.unwarned import compiled, parsed
+from whence.langs.python.source.quiet_compile import compiled, parsed
 from whence.langs.python.zoom.body import TEXTS, Body, FunctionNode, find_owner, is_told
 
 ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAISED, LEFT = (

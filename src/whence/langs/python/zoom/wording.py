@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 from whence.errors import CannotExpand
-from whence.langs.python.rebuilding.attention import looked_at
-from whence.langs.python.rebuilding.definitions import Module
+from whence.langs.python.source.attribute_uses import looked_at
+from whence.langs.python.source.definitions import Module
 from whence.langs.python.zoom.body import Body
 from whence.langs.python.zoom.execution import How, Segment, What
 from whence.langs.python.zoom.told import State, Told

@@ -28,9 +28,9 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from whence.langs.python.layouts import layout, own_names
+from whence.langs.python.objects.class_slots import layout, own_names
+from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.oracles.worker.exchange import Exchange
-from whence.langs.python.template_types import TEMPLATES
 
 _CODE = (types.FunctionType, types.ModuleType, type, staticmethod, classmethod, property)
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from whence.langs.python.compiled import all_code
+from whence.langs.python.source.code_digest import all_code
 
 _WHILE_LOADED = "__mp_main__"
 _raw_dict = type.__dict__["__dict__"].__get__

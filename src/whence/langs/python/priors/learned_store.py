@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.errors import WhenceError
-from whence.langs.python.compiled import digests_of
+from whence.langs.python.source.code_digest import digests_of
 from whence.langs.python.trace.equations import Equations, NotKnown
 from whence.langs.python.trace.format import mix
 from whence.langs.python.trace.scan import UNIQUE

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from whence.langs.python.rebuilding.definitions import Function, Module
+from whence.langs.python.source.definitions import Function, Module
 
 _DEEPEST = 20
 _UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}

@@ -9,8 +9,8 @@ import pytest
 from recorded import BACKENDS, record
 
 from whence.errors import WhenceError
-from whence.langs.python.learned import FILE, Learned, LearnedPrior, Spectrum
-from whence.langs.python.learning import Learner
+from whence.langs.python.priors.learned_store import FILE, Learned, LearnedPrior, Spectrum
+from whence.langs.python.priors.learner import Learner
 from whence.langs.python.trace.opening import open_trace
 
 

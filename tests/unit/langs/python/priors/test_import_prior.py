@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.langs.python.importing_prior import ImportingPrior
+from whence.langs.python.priors.import_prior import ImportingPrior
 from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
 from whence.ports import Floats, Tree
 from whence.search.auto import Auto

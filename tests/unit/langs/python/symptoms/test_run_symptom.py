@@ -11,7 +11,7 @@ from recorded import environment
 
 from whence.errors import UsageError
 from whence.langs.python.record.choose import NATIVE, candidates
-from whence.langs.python.symptoms import first_answers, happened
+from whence.langs.python.symptoms.run_symptom import first_answers, happened
 from whence.langs.python.trace.opening import open_trace
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind, parse
 from whence.model.verdict import Verdict

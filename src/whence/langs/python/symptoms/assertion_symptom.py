@@ -11,8 +11,8 @@ import ast
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whence.langs.python.assertions import expected_of, statement_at
 from whence.langs.python.recordings import read_symptom
+from whence.langs.python.source.assertions import expected_of, statement_at
 from whence.langs.python.trace.operands import (
     Traced,
     failing_call,

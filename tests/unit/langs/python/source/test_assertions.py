@@ -3,7 +3,7 @@ from textwrap import dedent
 
 import pytest
 
-from whence.langs.python.assertions import (
+from whence.langs.python.source.assertions import (
     Made,
     decorators,
     expected_of,

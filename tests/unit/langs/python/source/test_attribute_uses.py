@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from whence.langs.python.rebuilding.attention import looked_at
-from whence.langs.python.rebuilding.definitions import Module
+from whence.langs.python.source.attribute_uses import looked_at
+from whence.langs.python.source.definitions import Module
 
 TEXT = """
 class Base:

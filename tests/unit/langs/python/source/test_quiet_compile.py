@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from whence.langs.python import unwarned
+from whence.langs.python.source import quiet_compile
 
 DOUBTFUL = "def f(x):\n    return x is 1 or '\\d'\n"
 
@@ -15,7 +15,7 @@ def test_nothing_is_said_of_doubtful_code_even_where_warnings_are_errors() -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         before = list(warnings.filters)
-        made = unwarned.compiled(unwarned.parsed(DOUBTFUL), "program.py")
+        made = quiet_compile.compiled(quiet_compile.parsed(DOUBTFUL), "program.py")
         assert list(warnings.filters) == before
     assert made.co_filename == "program.py"
 
@@ -24,16 +24,18 @@ def test_nothing_is_said_of_doubtful_code_even_where_warnings_are_errors() -> No
 def test_nothing_is_said_of_what_leaves_a_finally() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        unwarned.compiled(unwarned.parsed("def f():\n    try: 1\n    finally: return 2\n"), "p.py")
+        quiet_compile.compiled(
+            quiet_compile.parsed("def f():\n    try: 1\n    finally: return 2\n"), "p.py"
+        )
 
 
 def test_what_is_no_python_is_told_and_the_filters_are_what_they_were() -> None:
     before = list(warnings.filters)
     with pytest.raises(SyntaxError):
-        unwarned.parsed("def")
+        quiet_compile.parsed("def")
     wrong = ast.fix_missing_locations(ast.Module([ast.Return(None)], []))
     with pytest.raises(SyntaxError):
-        unwarned.compiled(wrong, "p.py")
+        quiet_compile.compiled(wrong, "p.py")
     assert list(warnings.filters) == before
 
 
@@ -43,6 +45,6 @@ def test_a_warning_that_was_shown_once_is_not_shown_again() -> None:
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("default")
         exec(warn, namespace)
-        unwarned.parsed(DOUBTFUL)
+        quiet_compile.parsed(DOUBTFUL)
         exec(warn, namespace)
     assert len(shown) == 1

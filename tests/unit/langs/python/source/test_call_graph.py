@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from whence.errors import WhenceError
-from whence.langs.python.call_graph import PythonCallGraph
+from whence.langs.python.source.call_graph import PythonCallGraph
 from whence.model.call import Function, Location
 
 TEXT = """\

@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.learned import FILE, Amount, Compiled, Learned, digests, name_of
+from whence.langs.python.priors.learned_store import (
+    FILE,
+    Amount,
+    Compiled,
+    Learned,
+    digests,
+    name_of,
+)
 from whence.langs.python.recordings import folder
 from whence.langs.python.trace.opening import open_trace
 

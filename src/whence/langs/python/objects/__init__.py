@@ -1,0 +1,1 @@
+"""One model of live objects: what is in them, how they are walked, compared and made again."""
