@@ -7,7 +7,7 @@ from typing import Any
 
 from whence.cli import run as running
 from whence.errors import UsageError
-from whence.langs.python.record.launch import Kind, Target
+from whence.langs.python.debuggee.launch import Kind, Target
 
 _USAGE = "whence call [OPTIONS] 'package.module:function' [ARGS]"
 

@@ -12,18 +12,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.errors import UsageError
+from whence.langs.python.debuggee.executed_lines import LineWatch, Wanted
+from whence.langs.python.debuggee.launch import Kind, Target, as_it_is, launch
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE, chosen
-from whence.langs.python.record.executed_lines import LineWatch, Wanted
 from whence.langs.python.record.journal.choosing import Journal, journal_of, obstacle
-from whence.langs.python.record.launch import STOPPED, Kind, Target, as_it_is, launch
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
 from whence.langs.python.record.repeatable import aside, directly, pinned
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
+from whence.langs.python.trace.format import STOPPED
 
 if TYPE_CHECKING:
-    from whence.langs.python.record.checkpoints import Checkpoints
+    from whence.langs.python.debuggee.checkpoint_forks import Checkpoints
     from whence.langs.python.zoom.watching import Watch
 
 _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNCTION) [ARGS]"
@@ -269,7 +270,7 @@ def run(options: argparse.Namespace) -> NoReturn:
             checkpoints.wait()
 
     def await_window(wishes: argparse.Namespace) -> None:
-        from whence.langs.python.record.arrival import await_call
+        from whence.langs.python.debuggee.on_target_call import await_call
 
         await_call(wishes, lambda: finished(STOPPED, "it was wanted up to here"), watch)
 
@@ -324,7 +325,7 @@ def _checkpoints(
     asked_for: Callable[[argparse.Namespace], None],
 ) -> Checkpoints:
     """The program begins when it is known what for; that is said with the options of a re-run."""
-    from whence.langs.python.record.checkpoints import Checkpoints
+    from whence.langs.python.debuggee.checkpoint_forks import Checkpoints
     from whence.langs.python.record.journal.playing import JournalPlayer
     from whence.langs.python.record.native_backend import NativeBackend
 

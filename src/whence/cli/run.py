@@ -18,7 +18,7 @@ from typing import Any
 from whence.cli import diagnosing, record, wrong
 from whence.cli.opening import open_any
 from whence.errors import WhenceError
-from whence.langs.python.record.launch import Target
+from whence.langs.python.debuggee.launch import Target
 from whence.langs.python.recordings import new_recording, remove
 from whence.langs.python.running import FULL, STOP, Order, keep_environment, program_words
 from whence.langs.python.running import run as run_recorded

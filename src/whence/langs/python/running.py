@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.record.launch import Kind
+from whence.langs.python.debuggee.launch import Kind
 from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.recordings import beside
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from whence.langs.python.debuggee.executed_lines import Wanted
+from whence.langs.python.debuggee.launch import Kind, Target, launch
 from whence.langs.python.provenance.importing import Modules, rewrite_imports
 from whence.langs.python.provenance.marks import (
     Criterion,
@@ -36,8 +38,6 @@ from whence.langs.python.provenance.shadows import shadow_of
 from whence.langs.python.provenance.slices import catchable, influencing
 from whence.langs.python.provenance.state import RUN, Operation
 from whence.langs.python.provenance.tags import Activation, Tag
-from whence.langs.python.record.executed_lines import Wanted
-from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.repeatable import OWN, Aside, directly, make_repeatable
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 

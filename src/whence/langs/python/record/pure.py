@@ -30,8 +30,8 @@ from whence.langs.python.record.call_stream import (
     Resumption,
 )
 from whence.langs.python.record.code_reader import rebound_names
-from whence.langs.python.record.created import Creations, unwrapped
 from whence.langs.python.record.frame_values import is_borrowed, variable
+from whence.langs.python.record.new_generators import Creations, unwrapped
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.summaries import Summary
 from whence.langs.python.trace import format as f

@@ -25,7 +25,6 @@ from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.children import Family, new_family
 from whence.langs.python.record.choose import chosen, make
 from whence.langs.python.record.code_reader import PythonCodeReader
-from whence.langs.python.record.launch import STOPPED
 from whence.langs.python.record.options import Bound, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
     AsideReader,
@@ -35,7 +34,7 @@ from whence.langs.python.record.repeatable import (
 from whence.langs.python.record.summaries import SUMMARIES, Summary
 from whence.langs.python.record.tail import new_tail
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
-from whence.langs.python.trace.format import HEADER, MAGIC, MAIN
+from whence.langs.python.trace.format import HEADER, MAGIC, MAIN, STOPPED
 from whence.langs.python.trace.writing import header_bytes
 
 _HIGHEST_DESCRIPTOR = 1024

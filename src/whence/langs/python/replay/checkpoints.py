@@ -1,7 +1,8 @@
 """The sleeping copies of a re-run that a session has, and what they are asked for.
 
-A re-run up to a call leaves copies of its process behind on its way (`record/checkpoints.py`). What
-is asked for later starts from the nearest one before its call. Whence never runs the program
+A re-run up to a call leaves copies of its process behind on its way
+(`debuggee/checkpoint_forks.py`). What is asked for later starts from the nearest one before its
+call. Whence never runs the program
 itself: it keeps a pipe to each of these processes, and when that ends they end.
 
 There are never more of them, and they never have more memory, than is allowed: then every second

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from whence.errors import WhenceError
-from whence.langs.python.record.arrival import CALLS
+from whence.langs.python.debuggee.on_target_call import CALLS
 from whence.langs.python.record.journal.choosing import JOURNAL
 from whence.langs.python.record.options import WHOLE_BOUND, Detail
 from whence.langs.python.record.repeatable import HASH_SEED, OWN

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whence.langs.python.record.executed_lines import Wanted
+from whence.langs.python.debuggee.executed_lines import Wanted
 from whence.langs.python.replay.alignment import contradiction, first_divergence
 from whence.langs.python.replay.causes import likely_cause
 from whence.langs.python.replay.materializing import windows_of

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from whence.errors import WhenceError
+from whence.langs.python.debuggee.executed_lines import Wanted
 from whence.langs.python.provenance.shadow_run import WHOLE, Request
-from whence.langs.python.record.executed_lines import Wanted
 from whence.langs.python.record.repeatable import OWN
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.replay.process import (

@@ -32,8 +32,8 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
-from whence.langs.python.record.arrival import ARRIVED, BREAKPOINT, END, START, TRIED
-from whence.langs.python.record.executed_lines import Wanted
+from whence.langs.python.debuggee.executed_lines import Wanted
+from whence.langs.python.debuggee.on_target_call import ARRIVED, BREAKPOINT, END, START, TRIED
 from whence.langs.python.replay.alignment import contradiction, other_outcome
 from whence.langs.python.replay.checkpoints import Checkpoints, NotRunOn, obstacle
 from whence.langs.python.replay.freezing import Freezing

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from shadowed import steps
 
+from whence.langs.python.debuggee.executed_lines import Wanted
 from whence.langs.python.provenance.shadow_run import Request
-from whence.langs.python.record.executed_lines import Wanted
 
 PROGRAM = """
 import sys

@@ -138,7 +138,7 @@ def test_another_debugger_stands_there_too(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_had_is_said_and_pdb_comes_instead() -> None:
-    from whence.langs.python.record.stepping import named
+    from whence.langs.python.debuggee.step_debugger import named
 
     said = StringIO()
     assert named("", said) is None

@@ -36,6 +36,7 @@ from types import (
 )
 from typing import Any
 
+from whence.langs.python.debuggee.launch import Kind, Target, launch
 from whence.langs.python.oracles.worker import calling
 from whence.langs.python.oracles.worker.beginnings import Beginnings
 from whence.langs.python.oracles.worker.contents import Contents
@@ -43,7 +44,6 @@ from whence.langs.python.oracles.worker.exchange import Exchange
 from whence.langs.python.oracles.worker.making import CannotMake
 from whence.langs.python.oracles.worker.reach import Reach
 from whence.langs.python.record import frame_values
-from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.repeatable import make_repeatable

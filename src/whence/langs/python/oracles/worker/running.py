@@ -8,8 +8,8 @@ import sys
 from dataclasses import replace
 from importlib.machinery import PathFinder
 
+from whence.langs.python.debuggee.launch import Kind, Target, launch
 from whence.langs.python.oracles.worker.calling import WHOLE
-from whence.langs.python.record.launch import Kind, Target, launch
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules

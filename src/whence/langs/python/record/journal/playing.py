@@ -72,7 +72,7 @@ def _compile_again(since: int) -> None:
     It is not quite the same: a set of constants may have another order.
     """
     importing = sys.modules["_frozen_importlib_external"]
-    where, stat, frame = importing.cache_from_source, os.stat, sys._getframe
+    where, stat, frame = importing.cache_from_source, aside(os.stat), sys._getframe
 
     def cache_from_source(path: str, *given: Any, **named: Any) -> str:
         found: str = where(path, *given, **named)

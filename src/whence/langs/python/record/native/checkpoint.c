@@ -1,7 +1,7 @@
 /* Sleeping copies of a re-run, from which later ones start instead of from the beginning.
  *
  * A copy is made by fork where a call begins, when the program has run for a while since the last
- * one. What a copy does then is in Python (record/checkpoints.py).
+ * one. What a copy does then is in Python (debuggee/checkpoint_forks.py).
  *
  * The interpreter is not told of these forks: what it, or the program, does after one (`random`
  * seeds itself anew) is not what the program did. That is sound while there is one thread only.

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from whence.langs.python.record.executed_lines import LineWatch, Wanted
+from whence.langs.python.debuggee.executed_lines import LineWatch, Wanted
 
 START, END = "start", "end"
 BREAKPOINT = "PYTHONBREAKPOINT"
@@ -57,7 +57,7 @@ def _debugger(options: argparse.Namespace) -> Callable[[], Any]:
 
         before = _passages.inside(True)
         try:
-            from whence.langs.python.record.stepping import Stepping
+            from whence.langs.python.debuggee.step_debugger import Stepping
 
             wanted = Wanted.from_text(options.lines_of)
             stepping = Stepping(options.debugger, wanted, options.sandbox)

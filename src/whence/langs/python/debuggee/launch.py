@@ -27,8 +27,7 @@ from types import CodeType, CoroutineType, GeneratorType, ModuleType, TracebackT
 from typing import Any, NoReturn
 
 from whence.errors import UsageError, WhenceError
-
-ENDED, BY_EXCEPTION, BY_EXIT, STOPPED = 0, 1, 2, 3
+from whence.langs.python.trace.format import BY_EXCEPTION, BY_EXIT, ENDED
 
 Finished = Callable[[int, object], None]
 """Told how the program ended, and with which exit status or exception; so is, in a child that was

@@ -22,8 +22,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from whence.langs.python.debuggee.checkpoint_fds import CannotCopy, Held, held, let_go, take_up
 from whence.langs.python.record import _recorder
-from whence.langs.python.record.held_files import CannotCopy, Held, held, let_go, take_up
 from whence.langs.python.record.journal import _passages
 from whence.langs.python.record.journal.playing import JournalPlayer
 from whence.langs.python.record.recording import Recording, moved_up

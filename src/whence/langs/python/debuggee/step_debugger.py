@@ -20,8 +20,8 @@ from functools import partial
 from types import FrameType
 from typing import Any, TextIO
 
-from whence.langs.python.record.arrival import ARRIVED, BREAKPOINT, END
-from whence.langs.python.record.executed_lines import Wanted
+from whence.langs.python.debuggee.executed_lines import Wanted
+from whence.langs.python.debuggee.on_target_call import ARRIVED, BREAKPOINT, END
 from whence.langs.python.record.journal import _passages
 
 _NONE = "0"
