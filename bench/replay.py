@@ -22,9 +22,9 @@ from statistics import median
 
 import numpy as np
 
-from whence.langs.python.replay.materializing import materializable, windows_of
-from whence.langs.python.replay.windows import Replay
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.replay.materializer import materializable, windows_of
+from whence.langs.python.replay.partial_replay import Replay
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.tree.memory import ColumnTree
 
 PROGRAM = """

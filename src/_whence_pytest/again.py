@@ -176,7 +176,7 @@ class Again:
         if not self._called:
             recording.discard()
             return
-        from whence.langs.python.trace.format import BY_EXCEPTION, ENDED
+        from whence.langs.python.trace.trace_format import BY_EXCEPTION, ENDED
 
         exception, self._exception = self._exception, None
         written = recording.finish(ENDED if exception is None else BY_EXCEPTION, exception)

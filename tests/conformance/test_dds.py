@@ -20,7 +20,7 @@ from whence.langs.python.record.choose import NATIVE
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, OutcomeKind
 from whence.model.value import Kind, Value
 from whence.model.verdict import Answer, Scope, Trust, Verdict

@@ -23,8 +23,8 @@ from twins import Bug
 
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
-from whence.langs.python.replay.rerun import ProgramReruns
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, OutcomeKind
 from whence.model.trial import Trial
 from whence.model.value import FULL, Value, show

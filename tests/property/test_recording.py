@@ -19,7 +19,7 @@ from recorded import BACKENDS, Node, environment, record
 from reference_tracer import Told, trace
 
 from whence.langs.python.record.options import Bound, RecordOptions
-from whence.langs.python.trace.opening import about, open_trace
+from whence.langs.python.trace.trace_reader import about, open_trace
 
 WHOLE = Bound(depth=20, width=200, attributes=50, text=500, budget=5000)
 OPTIONS = RecordOptions(first_bound=WHOLE, bound=WHOLE)

@@ -12,11 +12,16 @@ from hypothesis import strategies as st
 from trace_programs import HEADER, Recording, recording
 
 from whence.errors import WhenceError
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace import writing as w
-from whence.langs.python.trace.opening import about, open_trace
-from whence.langs.python.trace.scan import DTYPES, Scanner
-from whence.langs.python.trace.twins import HAS_NATIVE, AnyScanner, NativeScanner, decode_page
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace import trace_writer as w
+from whence.langs.python.trace.native_or_python_scan import (
+    HAS_NATIVE,
+    AnyScanner,
+    NativeScanner,
+    decode_page,
+)
+from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.trace_scan import DTYPES, Scanner
 from whence.testing.laws import check_tree
 from whence.tree.memory import ColumnTree
 from whence.tree.store import open_tree, write_tree

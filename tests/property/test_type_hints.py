@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from whence.langs.python.oracles.annotations import Reader, Scope
 from whence.langs.python.oracles.declared import fits
 from whence.langs.python.source.bindings import Module, Modules
-from whence.langs.python.trace import recipes as r
+from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.partial_recipes import Partly
 
 SOURCE = """

@@ -8,9 +8,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace import writing as w
-from whence.langs.python.trace.effects import UNKNOWN, effects_on
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace import trace_writer as w
+from whence.langs.python.trace.recorded_effects import UNKNOWN, effects_on
 from whence.model.call import Binding, Effect, Outcome, OutcomeKind
 from whence.model.value import Kind, Value, atom
 

@@ -61,8 +61,8 @@ DEBUGS = """
 import resource, sys
 from pathlib import Path
 from whence.cli.opening import open_any
-from whence.langs.python.replay.materializing import windows_of
-from whence.langs.python.replay.windows import Replay
+from whence.langs.python.replay.materializer import windows_of
+from whence.langs.python.replay.partial_replay import Replay
 from whence.model.verdict import Answer, Verdict
 from whence.session.engine import expansion, step
 from whence.session.events import Answered, Ask, Expand

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recorded import BACKENDS, environment
 
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 from suites import Suite, differences, from_unittest
 
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 

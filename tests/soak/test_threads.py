@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from recorded import BACKENDS, environment
 
-from whence.langs.python.trace.opening import about, open_trace
+from whence.langs.python.trace.trace_reader import about, open_trace
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 

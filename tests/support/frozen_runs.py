@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from whence.langs.python.replay.freezing import Freezing
-from whence.langs.python.replay.process import Conditions, header_of, run_again
-from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.replay.frozen_calls import Freezing
+from whence.langs.python.replay.rerun_process import Conditions, header_of, run_again
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.tree.memory import ColumnTree
 
 COMPARED = "with it frozen"

@@ -31,7 +31,7 @@ from twins import Bug, combined, record_program
 
 from whence.app import Debugging
 from whence.langs.python.oracles.reference import oracle_of
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.diagnosis import Status
 from whence.model.verdict import Answer, Verdict
 from whence.session.events import Answered, Ask, Exhausted, Found

@@ -14,7 +14,7 @@ from whence.langs.python.record.choose import candidates
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, Written
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call
 from whence.model.value import Limits, Value, show
 from whence.ports import Tree

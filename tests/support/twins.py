@@ -26,7 +26,7 @@ from recorded import environment
 
 from whence.errors import WhenceError
 from whence.langs.python.symptoms.run_symptom import first_answers
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import PRINTED, RAISED, Mark, MarkedPart, OutcomeKind, find_mark
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Answer, Verdict

@@ -13,8 +13,8 @@ import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whence.langs.python.replay.checking import Checked, check
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.replay.determinism_check import Checked, check
+from whence.langs.python.trace.trace_reader import open_trace
 
 USE = "def use(*values):\n    return values\n"
 

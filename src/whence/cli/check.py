@@ -31,9 +31,9 @@ from whence.langs.python.running import (
 )
 from whence.langs.python.running import run as run_recorded
 from whence.langs.python.symptoms.run_symptom import happened
-from whence.langs.python.trace.equations import Equations, NotKnown
-from whence.langs.python.trace.opening import about, open_trace
-from whence.langs.python.trace.pages import Header
+from whence.langs.python.trace.equation_digest import Equations, NotKnown
+from whence.langs.python.trace.trace_pages import Header
+from whence.langs.python.trace.trace_reader import about, open_trace
 from whence.model.call import Call, find_mark
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.value import FULL, Limits, show

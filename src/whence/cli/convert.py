@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.cli.opening import open_any
-from whence.langs.python.trace.opening import about
+from whence.langs.python.trace.trace_reader import about
 from whence.model.call import Mark, MarkedPart, find_mark, roots
 from whence.ports import Provenance, Tree
 from whence.slicing.art_provenance import ArtProvenance

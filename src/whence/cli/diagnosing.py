@@ -29,7 +29,7 @@ from whence.cli.opening import (
 from whence.cli.reporting import check_output, write_report
 from whence.cli.waiting import Waiting
 from whence.errors import WhenceError
-from whence.langs.python.trace.provenance import program_of
+from whence.langs.python.trace.trace_provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Scope, Trust
 from whence.ports import Oracle, Provenance, Tree

@@ -13,7 +13,7 @@ from typing import Any
 import whence
 from whence.langs.python.record.choose import NATIVE, Candidate, candidates
 from whence.langs.python.record.journal.choosing import obstacle as no_journal
-from whence.langs.python.replay.checkpoints import obstacle as no_checkpoints
+from whence.langs.python.replay.checkpoint_pool import obstacle as no_checkpoints
 from whence.tree import index
 
 _OPTIONAL = {

@@ -14,10 +14,10 @@ import numpy as np
 
 from whence.cli.opening import given_or_last
 from whence.errors import UsageError
-from whence.langs.python.replay.freezing import Freezing, outermost
-from whence.langs.python.replay.process import header_of, journal_beside
-from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.replay.frozen_calls import Freezing, outermost
+from whence.langs.python.replay.rerun_process import header_of, journal_beside
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.value import Limits
 from whence.tree.memory import ColumnTree, all_ids
 from whence.tree.reading import readable_call

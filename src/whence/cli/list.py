@@ -11,8 +11,8 @@ from whence.cli.opening import open_any
 from whence.cli.show import bytes_text, natural
 from whence.errors import WhenceError
 from whence.langs.python.recordings import read_symptom, recordings, remove
-from whence.langs.python.trace.opening import about
-from whence.langs.python.trace.pages import TraceFile
+from whence.langs.python.trace.trace_pages import TraceFile
+from whence.langs.python.trace.trace_reader import about
 from whence.model.call import OutcomeKind
 from whence.report.source import from_here
 from whence.session.journal import default_path

@@ -14,16 +14,16 @@ from typing import Any
 from whence.cli.waiting import told_in_percent
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.recordings import latest
-from whence.langs.python.replay.following import FollowedProvenance
-from whence.langs.python.replay.materializing import NODE_BUDGET, Below, materializable
-from whence.langs.python.replay.shadowing import ShadowedProvenance, Watch, unwatched
-from whence.langs.python.replay.windows import Replay
+from whence.langs.python.replay.fallback_provenance import FollowedProvenance
+from whence.langs.python.replay.materializer import NODE_BUDGET, Below, materializable
+from whence.langs.python.replay.partial_replay import Replay
+from whence.langs.python.replay.shadow_run_provenance import ShadowedProvenance, Watch, unwatched
 from whence.langs.python.source.call_graph import PythonCallGraph
 from whence.langs.python.symptoms.assertion_symptom import OperandProvenance
-from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.opening import about, open_trace
-from whence.langs.python.trace.pages import is_trace
-from whence.langs.python.trace.provenance import TraceProvenance
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_pages import is_trace
+from whence.langs.python.trace.trace_provenance import TraceProvenance
+from whence.langs.python.trace.trace_reader import about, open_trace
 from whence.ports import CallGraph, Provenance, Reruns, Tree
 from whence.report.source import Sources
 from whence.slicing.art_file import read_art

@@ -29,7 +29,7 @@ from whence.langs.python.oracles.type_hints import TypeHints
 from whence.langs.python.priors.import_prior import ImportingPrior
 from whence.langs.python.priors.learned_store import FILE, LearnedPrior
 from whence.langs.python.symptoms.run_symptom import first_answers
-from whence.langs.python.trace.equations import Equations, NotKnown, is_recorded
+from whence.langs.python.trace.equation_digest import Equations, NotKnown, is_recorded
 from whence.model.call import Call
 from whence.model.symptom import SYMPTOM
 from whence.model.value import Limits, folded

@@ -21,7 +21,7 @@ from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOption
 from whence.langs.python.record.recording import Recording, Settings, Written
 from whence.langs.python.record.repeatable import aside, directly, pinned
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
-from whence.langs.python.trace.format import STOPPED
+from whence.langs.python.trace.trace_format import STOPPED
 
 if TYPE_CHECKING:
     from whence.langs.python.debuggee.checkpoint_forks import Checkpoints

@@ -9,9 +9,9 @@ from typing import Any
 
 from whence.cli.opening import given_or_last
 from whence.errors import UsageError
-from whence.langs.python.replay.checking import Checked, check
-from whence.langs.python.replay.process import TIME_LIMIT, header_of, journal_beside
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.replay.determinism_check import Checked, check
+from whence.langs.python.replay.rerun_process import TIME_LIMIT, header_of, journal_beside
+from whence.langs.python.trace.trace_reader import open_trace
 
 _WIDTH = 100
 

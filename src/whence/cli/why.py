@@ -17,7 +17,7 @@ import numpy as np
 from whence.cli.opening import open_any, reruns_of, sources_of
 from whence.cli.waiting import Waiting
 from whence.errors import UsageError
-from whence.langs.python.replay.following import FollowedProvenance
+from whence.langs.python.replay.fallback_provenance import FollowedProvenance
 from whence.model.call import Call, MarkedPart, find_mark
 from whence.model.origin import Origin
 from whence.model.value import BRIEF, is_cut, show

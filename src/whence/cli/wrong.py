@@ -11,7 +11,7 @@ from whence.errors import WhenceError
 from whence.langs.python.recordings import read_symptom, write_symptom
 from whence.langs.python.symptoms import assertion_symptom
 from whence.langs.python.symptoms.run_symptom import first_answers, happened, is_test
-from whence.langs.python.trace.provenance import program_of
+from whence.langs.python.trace.trace_provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom, SymptomKind, parse
 from whence.ports import Tree

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.langs.python.trace.opening import about
+from whence.langs.python.trace.trace_reader import about
 from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
 from whence.model.symptom import SYMPTOM

@@ -16,8 +16,8 @@ from whence.langs.python.rebuilding.expressions import CannotRebuild
 from whence.langs.python.rebuilding.program import Program
 from whence.langs.python.rebuilding.regression_test import Order, write
 from whence.langs.python.trace.call_recipes import call_recipe
-from whence.langs.python.trace.opening import about
-from whence.langs.python.trace.pages import TraceError
+from whence.langs.python.trace.trace_pages import TraceError
+from whence.langs.python.trace.trace_reader import about
 from whence.model.call import Call, OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.value import Limits

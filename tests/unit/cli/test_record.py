@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recorded import BACKENDS, Node, as_node, environment
 
-from whence.langs.python.trace.opening import about, open_trace
+from whence.langs.python.trace.trace_reader import about, open_trace
 
 PROGRAM = """
 import helper

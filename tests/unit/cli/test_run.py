@@ -17,7 +17,7 @@ from recorded import environment
 from whence.cli.main import main
 from whence.langs.python.record.choose import NATIVE, candidates
 from whence.langs.python.recordings import beside, latest, read_symptom, recordings
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.symptom import Symptom, SymptomKind
 
 if not any(each.name == NATIVE and each.can_be_used for each in candidates()):

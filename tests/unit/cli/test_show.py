@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from whence.cli import main
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace import writing as w
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace import trace_writer as w
 
 SQRTEST = Path(__file__).parents[3] / "examples" / "sqrtest.jsonl"
 HEADER = {

@@ -13,7 +13,7 @@ from textwrap import dedent
 import pytest
 
 from whence.langs.python.recordings import read_symptom, recordings
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.symptom import Symptom
 from whence.tree.memory import ColumnTree
 

@@ -11,7 +11,7 @@ import pytest
 
 from whence.cli.opening import open_any
 from whence.cli.wrong import FirstAnswers
-from whence.langs.python.trace.opening import about
+from whence.langs.python.trace.trace_reader import about
 from whence.model.symptom import SymptomKind
 from whence.ui.terminal.plain import PlainScreen
 

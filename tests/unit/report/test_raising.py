@@ -14,8 +14,8 @@ from whence.langs.python.record.choose import PURE
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.trace.opening import open_trace
-from whence.langs.python.trace.provenance import TraceProvenance
+from whence.langs.python.trace.trace_provenance import TraceProvenance
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Binding
 from whence.model.raising import Primitive, WorkedOut
 from whence.model.value import atom, show

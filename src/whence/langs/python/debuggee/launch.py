@@ -27,7 +27,7 @@ from types import CodeType, CoroutineType, GeneratorType, ModuleType, TracebackT
 from typing import Any, NoReturn
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.python.trace.format import BY_EXCEPTION, BY_EXIT, ENDED
+from whence.langs.python.trace.trace_format import BY_EXCEPTION, BY_EXIT, ENDED
 
 Finished = Callable[[int, object], None]
 """Told how the program ended, and with which exit status or exception; so is, in a child that was

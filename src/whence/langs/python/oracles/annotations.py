@@ -36,7 +36,7 @@ from whence.langs.python.source.bindings import (
     bound_in,
     name_is_missing,
 )
-from whence.langs.python.trace.recipes import Name
+from whence.langs.python.trace.value_recipes import Name
 
 _UNCLEAR = Unclear()
 _DEEPEST = 20

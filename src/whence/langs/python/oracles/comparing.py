@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from whence.langs.python.trace import recipes as r
+from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.call_recipes import CallRecipe, Variable
 from whence.model.call import OutcomeKind
 

@@ -34,10 +34,10 @@ from whence.langs.python.oracles.equations import NotWhole, equation_at
 from whence.langs.python.oracles.sending import NotSendable, spec
 from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import CALLING, Failed, Worker
-from whence.langs.python.trace import format as f
+from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
-from whence.langs.python.trace.opening import open_trace
-from whence.langs.python.trace.recipes import Recipe
+from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.value_recipes import Recipe
 from whence.model.call import OutcomeKind
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict

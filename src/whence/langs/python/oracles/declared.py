@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from whence.langs.python.trace import recipes as r
+from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.partial_recipes import Partly
 
 _DEEPEST = 50

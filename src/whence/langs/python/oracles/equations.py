@@ -35,9 +35,9 @@ from whence.langs.python.oracles.comparing import (
 )
 from whence.langs.python.oracles.workers import Version
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
-from whence.langs.python.trace.format import Malformed
-from whence.langs.python.trace.opening import open_trace
-from whence.langs.python.trace.recipes import Entries, Extended, Recipe, Unknown, walk
+from whence.langs.python.trace.trace_format import Malformed
+from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.value_recipes import Entries, Extended, Recipe, Unknown, walk
 from whence.tree.memory import ColumnTree
 
 _MOST = 200

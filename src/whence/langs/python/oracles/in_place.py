@@ -24,10 +24,10 @@ from whence.langs.python.oracles.comparing import Compared, Match, contradiction
 from whence.langs.python.oracles.versions import Versions
 from whence.langs.python.oracles.worker.in_place import BEFORE, ERRORS, OWN, REFERENCE, VARIABLE
 from whence.langs.python.oracles.workers import Failed, Worker
-from whence.langs.python.trace import format as f
+from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
-from whence.langs.python.trace.opening import open_trace
-from whence.langs.python.trace.processes import FamilySource
+from whence.langs.python.trace.joined_processes import FamilySource
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import OutcomeKind
 from whence.tree.memory import ColumnTree
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from whence.langs.python.oracles.comparing import Equation
 from whence.langs.python.oracles.sending import NotSendable, spec
+from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import RecipeSource
-from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.recipes import Name, Recipe, Unbound
+from whence.langs.python.trace.value_recipes import Name, Recipe, Unbound
 from whence.model.call import OutcomeKind
 
 

@@ -50,11 +50,11 @@ from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import CALLING, Failed, Worker
 from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recordings import beside
-from whence.langs.python.trace import format as f
+from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
-from whence.langs.python.trace.opening import open_trace
-from whence.langs.python.trace.recipes import Name, Recipe, why_unknown
-from whence.langs.python.trace.tables import CodeEntry
+from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.trace_tables import CodeEntry
+from whence.langs.python.trace.value_recipes import Name, Recipe, why_unknown
 from whence.model.call import OutcomeKind
 from whence.model.question import Question
 from whence.model.symptom import Symptom, SymptomKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whence.langs.python.trace import recipes as r
+from whence.langs.python.trace import value_recipes as r
 
 _SMALL = 2**53
 

@@ -25,12 +25,12 @@ from whence.langs.python.oracles.annotations import (
 )
 from whence.langs.python.oracles.declared import Allowed, Builtin, Either, all_of, fits
 from whence.langs.python.source.bindings import Function, Modules
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace import recipes as r
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace import value_recipes as r
+from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import CallRecipe, place_of
-from whence.langs.python.trace.calls import TraceSource
 from whence.langs.python.trace.partial_recipes import partial_recipe
-from whence.langs.python.trace.tables import CodeEntry
+from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import Call, OutcomeKind
 from whence.model.question import Question
 from whence.model.value import BRIEF, show

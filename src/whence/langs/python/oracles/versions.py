@@ -22,9 +22,9 @@ from whence.errors import WhenceError
 from whence.langs.python.oracles.workers import Version
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.source.code_digest import all_code, content
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace.pages import Header
-from whence.langs.python.trace.tables import CodeEntry
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.trace_pages import Header
+from whence.langs.python.trace.trace_tables import CodeEntry
 
 _OPTIMIZED = 1
 _MOST_FILES = 20_000

@@ -28,9 +28,9 @@ import numpy.typing as npt
 
 from whence.errors import WhenceError
 from whence.langs.python.source.code_digest import digests_of
-from whence.langs.python.trace.equations import Equations, NotKnown
-from whence.langs.python.trace.format import mix
-from whence.langs.python.trace.scan import UNIQUE
+from whence.langs.python.trace.equation_digest import Equations, NotKnown
+from whence.langs.python.trace.trace_format import mix
+from whence.langs.python.trace.trace_scan import UNIQUE
 from whence.model.call import Function
 from whence.ports import Floats, Tree
 from whence.tree.memory import ColumnTree

@@ -26,7 +26,7 @@ from whence.langs.python.priors.learned_store import (
     name_of,
 )
 from whence.langs.python.recordings import folder
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 
 _MOST_OF_TEST = 500
 """So many equations of one test are kept."""

@@ -16,9 +16,10 @@ from whence.langs.python.source.definitions import (
     kind_of,
     literal,
 )
-from whence.langs.python.trace import format as f
+from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
-from whence.langs.python.trace.recipes import (
+from whence.langs.python.trace.trace_tables import CodeEntry
+from whence.langs.python.trace.value_recipes import (
     ClassItself,
     Entries,
     Instance,
@@ -28,7 +29,6 @@ from whence.langs.python.trace.recipes import (
     Recipe,
     Shared,
 )
-from whence.langs.python.trace.tables import CodeEntry
 from whence.model.call import OutcomeKind
 
 _MAY_CHANGE = (Instance, Shared)

@@ -25,9 +25,9 @@ from whence.langs.python.rebuilding.expressions import (
 from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
 from whence.langs.python.record import matches
 from whence.langs.python.source.definitions import Module
-from whence.langs.python.trace import format as f
+from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
-from whence.langs.python.trace.recipes import (
+from whence.langs.python.trace.value_recipes import (
     Bytearray,
     Entries,
     Extended,

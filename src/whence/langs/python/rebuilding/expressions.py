@@ -16,7 +16,7 @@ from whence.langs.python.rebuilding.imports import Imports
 from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
 from whence.langs.python.record import matches
 from whence.langs.python.source.definitions import Making, Module, is_literal
-from whence.langs.python.trace.recipes import (
+from whence.langs.python.trace.value_recipes import (
     Bytearray,
     ClassItself,
     Entries,

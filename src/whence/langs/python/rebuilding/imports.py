@@ -6,7 +6,7 @@ import builtins
 import keyword
 from collections.abc import Mapping
 
-from whence.langs.python.trace.recipes import Name
+from whence.langs.python.trace.value_recipes import Name
 
 
 class Imports:

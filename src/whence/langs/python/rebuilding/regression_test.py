@@ -19,7 +19,7 @@ from whence.langs.python.rebuilding.layout import Text, flat
 from whence.langs.python.rebuilding.program import MAIN, Access, Program, access, way_to
 from whence.langs.python.source.definitions import Module, is_literal, literal
 from whence.langs.python.trace.call_recipes import CallRecipe
-from whence.langs.python.trace.recipes import (
+from whence.langs.python.trace.value_recipes import (
     ClassItself,
     FunctionItself,
     Items,

@@ -36,8 +36,8 @@ from whence.langs.python.record.snapshot import (
 )
 from whence.langs.python.record.summaries import Summary
 from whence.langs.python.record.tail import Tail
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace import writing as w
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace import trace_writer as w
 
 _FLUSH_AFTER_SECONDS = 1.0
 _RECORDS_BETWEEN_CLOCKS = 512

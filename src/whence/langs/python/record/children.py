@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.trace.format import FOLDER, MAGIC, STARTED, TAIL_MAGIC, TAIL_SUFFIX
+from whence.langs.python.trace.trace_format import FOLDER, MAGIC, STARTED, TAIL_MAGIC, TAIL_SUFFIX
 
 VARIABLE = "WHENCE_CHILDREN"
 _STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")

@@ -17,7 +17,7 @@ from typing import Any
 
 from whence.langs.python.record.backend import CodeDescription
 from whence.langs.python.record.user_code import UserCode, module_name
-from whence.langs.python.trace.format import (
+from whence.langs.python.trace.trace_format import (
     ASYNC_GENERATOR,
     CLASS_BODY,
     COROUTINE,

@@ -34,7 +34,7 @@ from whence.langs.python.record.frame_values import is_borrowed, variable
 from whence.langs.python.record.new_generators import Creations, unwrapped
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.summaries import Summary
-from whence.langs.python.trace import format as f
+from whence.langs.python.trace import trace_format as f
 
 _ROOM = 40
 _THREAD_START = threading.Thread.start.__code__

@@ -34,8 +34,8 @@ from whence.langs.python.record.repeatable import (
 from whence.langs.python.record.summaries import SUMMARIES, Summary
 from whence.langs.python.record.tail import new_tail
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
-from whence.langs.python.trace.format import HEADER, MAGIC, MAIN, STOPPED
-from whence.langs.python.trace.writing import header_bytes
+from whence.langs.python.trace.trace_format import HEADER, MAGIC, MAIN, STOPPED
+from whence.langs.python.trace.trace_writer import header_bytes
 
 _HIGHEST_DESCRIPTOR = 1024
 _GREENLETS = (

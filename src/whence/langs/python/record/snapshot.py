@@ -29,8 +29,8 @@ from typing import Any
 
 from whence.langs.python.record.options import LARGE_ROOT, SHORT_TEXT, Bound
 from whence.langs.python.record.summaries import Summary
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace import writing as w
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace import trace_writer as w
 
 # What `type` itself says of a class, whatever its metaclass says.
 _dict_of: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__

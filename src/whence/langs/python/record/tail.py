@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from whence.langs.python.trace import format as f
+from whence.langs.python.trace import trace_format as f
 
 # Bound here: the program may replace them.
 _pwrite, _fstat, _close, _unlink = os.pwrite, os.fstat, os.close, os.unlink

@@ -14,7 +14,7 @@ from itertools import zip_longest
 import numpy as np
 import numpy.typing as npt
 
-from whence.langs.python.trace.effects import UNKNOWN
+from whence.langs.python.trace.recorded_effects import UNKNOWN
 from whence.model.call import Call, Function, Location, OutcomeKind
 from whence.model.value import Kind, Limits, Value, show
 from whence.ports import Int32s, Int64s

@@ -20,8 +20,8 @@ from whence.langs.python.replay.alignment import (
     other_effects,
     other_outcome,
 )
-from whence.langs.python.replay.process import Played
-from whence.langs.python.trace.calls import TraceSource
+from whence.langs.python.replay.rerun_process import Played
+from whence.langs.python.trace.call_reader import TraceSource
 from whence.ports import Int64s
 from whence.tree.memory import ColumnTree, all_ids
 from whence.tree.reading import function_at

@@ -17,8 +17,8 @@ from typing import Any
 
 from whence.langs.python.oracles.versions import is_body
 from whence.langs.python.provenance.shadow_run import WHOLE
-from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.tables import CodeEntry
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.tree.memory import ColumnTree
 
 Key = tuple[str, int]

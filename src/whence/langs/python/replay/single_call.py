@@ -24,12 +24,12 @@ from whence.langs.python.oracles.orders import NoOrder, order_of
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.oracles.versions import Reference, Versions, is_body
 from whence.langs.python.oracles.workers import Failed, Worker
-from whence.langs.python.replay.scratch import Scratch
+from whence.langs.python.replay.scratch_folder import Scratch
+from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import place_of
-from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.opening import open_trace
-from whence.langs.python.trace.recipes import Name, Raised
-from whence.langs.python.trace.tables import CodeEntry
+from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.trace_tables import CodeEntry
+from whence.langs.python.trace.value_recipes import Name, Raised
 from whence.model.call import OutcomeKind
 from whence.tree.memory import ColumnTree
 

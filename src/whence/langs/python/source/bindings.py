@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from whence.langs.python.oracles.declared import Ancestry
-from whence.langs.python.trace.recipes import Name
+from whence.langs.python.trace.value_recipes import Name
 
 _LARGEST = 8 * 2**20
 _FURTHEST = 8

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from whence.langs.python.recordings import read_symptom
 from whence.langs.python.source.assertions import expected_of, statement_at
-from whence.langs.python.trace.operands import (
+from whence.langs.python.trace.assertion_operands import (
     Traced,
     failing_call,
     read_source,

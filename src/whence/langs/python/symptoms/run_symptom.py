@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.errors import UsageError
-from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.provenance import TraceProvenance, program_of
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_provenance import TraceProvenance, program_of
 from whence.model.call import PRINTED, RESULT, Call, Mark, OutcomeKind, find_mark
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
 from whence.model.value import Kind, Value, show

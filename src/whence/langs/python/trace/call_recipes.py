@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.decoding import Identities, Root
-from whence.langs.python.trace.format import Malformed, read_text
-from whence.langs.python.trace.pages import TraceError
-from whence.langs.python.trace.processes import FamilySource, member_of
-from whence.langs.python.trace.recipes import (
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.joined_processes import FamilySource, member_of
+from whence.langs.python.trace.trace_format import Malformed, read_text
+from whence.langs.python.trace.trace_pages import TraceError
+from whence.langs.python.trace.trace_tables import CodeEntry
+from whence.langs.python.trace.value_decoder import Identities, Root
+from whence.langs.python.trace.value_recipes import (
     Name,
     Raised,
     Recipe,
@@ -30,7 +31,6 @@ from whence.langs.python.trace.recipes import (
     Unknown,
     walk,
 )
-from whence.langs.python.trace.tables import CodeEntry
 from whence.model.call import OutcomeKind
 from whence.ports import Int64s, Tree
 from whence.tree.memory import ColumnTree

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whence.langs.python.trace import format as f
+from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
-from whence.langs.python.trace.format import read_v
-from whence.langs.python.trace.recipes import (
+from whence.langs.python.trace.trace_format import read_v
+from whence.langs.python.trace.value_recipes import (
     Bytearray,
     Entries,
     Extended,

@@ -11,9 +11,9 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whence.langs.python.trace.decoding import Identities, Root
-from whence.langs.python.trace.tables import TypeEntry
-from whence.langs.python.trace.values import ValueReader
+from whence.langs.python.trace.trace_tables import TypeEntry
+from whence.langs.python.trace.value_decoder import Identities, Root
+from whence.langs.python.trace.value_reader import ValueReader
 from whence.model.call import whole_value
 from whence.model.value import Kind, Value
 

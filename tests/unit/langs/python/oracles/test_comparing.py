@@ -11,7 +11,8 @@ from whence.langs.python.oracles.comparing import (
     compare_values,
 )
 from whence.langs.python.trace.call_recipes import CallRecipe, OutcomeRecipe, Variable
-from whence.langs.python.trace.recipes import (
+from whence.langs.python.trace.trace_tables import CodeEntry
+from whence.langs.python.trace.value_recipes import (
     Entries,
     Extended,
     Instance,
@@ -24,7 +25,6 @@ from whence.langs.python.trace.recipes import (
     Unknown,
     Written,
 )
-from whence.langs.python.trace.tables import CodeEntry
 from whence.model.call import OutcomeKind
 
 NOTHING = Literal(0)

@@ -10,7 +10,7 @@ from recorded import environment
 
 from whence.langs.python.oracles.definitions import Definitions
 from whence.langs.python.source.class_bodies import class_at, outline
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 

@@ -14,7 +14,7 @@ from recorded import BACKENDS, environment, recording
 
 from whence.langs.python.oracles.type_hints import TypeHints
 from whence.langs.python.record.options import RecordOptions
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.question import Question
 from whence.model.verdict import Verdict
 

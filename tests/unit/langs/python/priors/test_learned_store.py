@@ -11,7 +11,7 @@ from recorded import BACKENDS, record
 from whence.errors import WhenceError
 from whence.langs.python.priors.learned_store import FILE, Learned, LearnedPrior, Spectrum
 from whence.langs.python.priors.learner import Learner
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 
 
 def ran(*names: str) -> dict[str, str | None]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from recorded import Node, as_node, environment
 
-from whence.langs.python.trace.opening import about, open_trace
-from whence.langs.python.trace.pages import TraceFile
+from whence.langs.python.trace.trace_pages import TraceFile
+from whence.langs.python.trace.trace_reader import about, open_trace
 
 
 def run(

@@ -17,7 +17,7 @@ import pytest
 from whence.langs.python.record.backend import CodeDescription
 from whence.langs.python.record.code_reader import PythonCodeReader, global_names
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
-from whence.langs.python.trace.format import (
+from whence.langs.python.trace.trace_format import (
     CLASS_BODY,
     COROUTINE,
     GENERATOR,

@@ -16,9 +16,9 @@ from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.replay.materializing import materializable
-from whence.langs.python.trace.calls import TraceSource
-from whence.langs.python.trace.opening import about, open_trace
+from whence.langs.python.replay.materializer import materializable
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_reader import about, open_trace
 from whence.tree.memory import ColumnTree
 
 PROGRAM = """\

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from recorded import as_node, environment
 
-from whence.langs.python.trace.opening import about, open_trace
+from whence.langs.python.trace.trace_reader import about, open_trace
 
 PROGRAMS = {
     "uncaught": "def f(x):\n    return 1 / x\ndef g():\n    f(0)\nprint('before')\ng()\n",

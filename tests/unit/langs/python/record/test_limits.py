@@ -15,7 +15,7 @@ from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.running import Order
 from whence.langs.python.running import run as run_recorded
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import OutcomeKind
 from whence.tree.memory import ColumnTree
 

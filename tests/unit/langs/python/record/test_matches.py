@@ -6,8 +6,8 @@ import pytest
 
 from whence.langs.python.oracles.worker.making import from_text
 from whence.langs.python.record import matches
-from whence.langs.python.trace.tables import TypeEntry
-from whence.langs.python.trace.written import written
+from whence.langs.python.trace.summary_text import written
+from whence.langs.python.trace.trace_tables import TypeEntry
 
 RE = TypeEntry("re", "Match", 0)
 LINE = re.compile(r"(\w+)\s+(\d+)(?:\s+x(\d+))?")

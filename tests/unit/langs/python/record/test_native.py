@@ -18,7 +18,7 @@ from whence.langs.python.record.backend import CodeDescription
 from whence.langs.python.record.code_reader import PythonCodeReader
 from whence.langs.python.record.options import Bound, Detail, RecordOptions
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
-from whence.langs.python.trace.format import decode_page
+from whence.langs.python.trace.trace_format import decode_page
 
 _recorder = pytest.importorskip("whence.langs.python.record._recorder")
 

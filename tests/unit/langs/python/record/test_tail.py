@@ -13,8 +13,8 @@ import pytest
 from recorded import Node, as_node, environment
 
 from whence.langs.python.record.tail import new_tail
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace.opening import about, open_trace
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.trace_reader import about, open_trace
 
 CALLS = "def f(n):\n    return n + 1\nfor i in range(5):\n    f(i)\n"
 Process = subprocess.Popen[str]

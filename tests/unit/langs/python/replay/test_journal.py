@@ -15,8 +15,8 @@ from whence.cli.main import main
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.recordings import beside
-from whence.langs.python.replay.rerun import ProgramReruns
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.value import FULL, show
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")

@@ -12,7 +12,7 @@ import pytest
 from recorded import environment
 
 from whence.langs.python.replay.single_call import CannotTell, lines_of_call
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 
 SIGN = """\
 def sign(n, names=()):

@@ -11,9 +11,9 @@ import pytest
 
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
-from whence.langs.python.replay.materializing import materializable
-from whence.langs.python.replay.rerun import ProgramReruns
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.replay.materializer import materializable
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.trial import ChangedLine
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")

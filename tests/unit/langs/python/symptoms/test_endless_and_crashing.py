@@ -14,7 +14,7 @@ from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.symptoms.run_symptom import first_answers, happened
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, OutcomeKind
 from whence.model.diagnosis import FaultKind
 from whence.model.symptom import Symptom, SymptomKind

@@ -12,7 +12,7 @@ from recorded import environment
 from whence.errors import UsageError
 from whence.langs.python.record.choose import NATIVE, candidates
 from whence.langs.python.symptoms.run_symptom import first_answers, happened
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind, parse
 from whence.model.verdict import Verdict
 from whence.tree.memory import ColumnTree

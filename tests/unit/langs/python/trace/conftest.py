@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from whence.langs.python.trace import format as f
-from whence.langs.python.trace import writing as w
-from whence.langs.python.trace.opening import open_trace
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace import trace_writer as w
+from whence.langs.python.trace.trace_reader import open_trace
 from whence.tree.memory import ColumnTree
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.langs.python.trace.twins import HAS_NATIVE, arrange
+from whence.langs.python.trace.native_or_python_scan import HAS_NATIVE, arrange
 from whence.tree.build import _arranged
 
 pytestmark = pytest.mark.skipif(not HAS_NATIVE, reason="there is nothing in C here")

@@ -48,7 +48,7 @@ from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.repeatable import make_repeatable
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.trace import format as f
+from whence.langs.python.trace import trace_format as f
 
 OWN, REFERENCE = "own", "reference"
 PRINTED, ERRORS = "what it printed", "what it wrote to standard error"

@@ -33,7 +33,7 @@ static void set_widths(Scan *scan)
 
 static PyObject *malformed_class(void)
 {
-    PyObject *format = PyImport_ImportModule("whence.langs.python.trace.format");
+    PyObject *format = PyImport_ImportModule("whence.langs.python.trace.trace_format");
     if (format == NULL) {
         return NULL;
     }

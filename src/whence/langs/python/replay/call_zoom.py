@@ -1,0 +1,145 @@
+"""Goes into one recorded call: the program is run again, and that call tells of its statements.
+
+Invariant: nothing is believed of a run that went another way than the recorded one, up to the end
+of the call; and of a call whose text is not what it was nothing is said at all.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.util import decode_source
+from pathlib import Path
+from typing import Any
+
+from whence.langs.python.oracles.type_hints import unchanged_files
+from whence.langs.python.replay.alignment import contradiction, first_divergence
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.replay.rerun_process import CannotRepeat, Played, diverged, report_in
+from whence.langs.python.source.operation_spans import span_of
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_tables import CodeEntry
+from whence.langs.python.zoom.body import Body, NotThere, find_body
+from whence.langs.python.zoom.execution import How, Segment, read_call
+from whence.langs.python.zoom.provenance import StepProvenance
+from whence.langs.python.zoom.steps import Zoomed
+from whence.langs.python.zoom.told import Told
+from whence.langs.python.zoom.variables import Variables
+from whence.langs.python.zoom.watching import MOST_EVENTS, Wish
+from whence.model.call import Call, OutcomeKind
+from whence.model.raising import WorkedOut
+from whence.model.value import Kind, is_cut, show
+from whence.tree.memory import ColumnTree
+
+ENDLESS = 3_000
+"""Of a call that did not end so many events are enough to see why."""
+_TOLD = "zoom.json"
+
+
+class ZoomingReruns(ProgramReruns):
+    """Reruns that also go into calls."""
+
+    def zoom(self, node: int) -> tuple[ColumnTree, StepProvenance]:
+        """The steps of a call as a tree, and where values came from among them; `CannotRepeat` says
+        why there are none."""
+        code, body, events, whole = self._read(node)
+        return Zoomed(events, body, whole, self._tree, node, code.file).searched()
+
+    def worked_out(self, node: int) -> WorkedOut:
+        """The variables of a call where it raised, and what the statement had worked out."""
+        _, body, events, whole = self._read(node)
+        raising = whole
+        while raising.children and raising.children[-1].how is How.RAISE:
+            raising = raising.children[-1]
+        if raising.how is not How.RAISE:
+            return WorkedOut()
+        return WorkedOut(
+            {name: events.value(value) for name, value in events.states[raising.end].items()},
+            {span_of(body.expressions[part]): events.value(value) for part, value in raising.parts},
+        )
+
+    def _read(self, node: int) -> tuple[CodeEntry, Body, Told, Segment]:
+        """The code of a call, its body, and what it tells of itself in another run."""
+        code, body = self._body_of(node)
+        position = self._tree.position(node)
+        call = self._tree.call(position)
+        ended = call.outcome.kind is not OutcomeKind.NOT_TERMINATED
+        wish = Wish(
+            node, code.file, code.first_line, code.qualname, Variables(body).of_module,
+            MOST_EVENTS if ended else ENDLESS,
+        )  # fmt: skip
+        told, printed = self._events_of(wish, call)
+        events = Told(told, printed)
+        try:
+            whole = read_call(events, body)
+        except NotThere as why:
+            raise CannotRepeat(f"call {node} cannot be gone into: {why}") from None
+        different = _other_end(call, events, whole)
+        if different:
+            raise diverged(f"call {node} {different}")
+        return code, body, events, whole
+
+    def _body_of(self, node: int) -> tuple[CodeEntry, Body]:
+        """The code of a call and the body that it ran."""
+        tree = self._tree
+        position = tree.position(node)
+        source = tree.sources[int(tree.source_of[position])]
+        detail = int(tree.details[position])
+        if not isinstance(source, TraceSource) or detail < 1:
+            raise CannotRepeat(f"call {node} is no call of a function, so there is nothing in it")
+        code = source.code(detail)
+        if code.is_text:
+            raise CannotRepeat(f"the text of {code.qualname} is in no file")
+        if code.module not in unchanged_files(source):
+            raise CannotRepeat(f"{code.file} is not what it was when it was recorded")
+        try:
+            text = decode_source(Path(code.file).read_bytes())
+            return code, find_body(text, code.first_line, code.qualname)
+        except NotThere as why:
+            raise CannotRepeat(str(why)) from None
+        except (OSError, SyntaxError, ValueError) as problem:
+            raise CannotRepeat(f"{code.file} cannot be read: {problem}") from None
+
+    def _events_of(self, wish: Wish, call: Call) -> tuple[dict[str, Any], bytes]:
+        """What the call tells in another run, and what it prints."""
+        node = wish.node
+
+        def wishes(place: Path) -> list[str]:
+            return ["--zoom-of", wish.text(), "--zoom-to", str(place / _TOLD)]
+
+        with self._again(node, wishes) as (again, place):
+            output = place / _TOLD
+            if not output.exists():
+                problem = Played(report_in(place)).problem
+                if problem:
+                    raise CannotRepeat(f"call {node} was not run to its end again: {problem}")
+                if call.outcome.kind is OutcomeKind.YIELDED and not call.outcome.yielded:
+                    raise CannotRepeat(
+                        f"call {node} has no steps: it was made, and nobody asked it for anything"
+                    )
+                raise CannotRepeat(
+                    f"the program was run again, and call {node} told nothing: it did not "
+                    "begin, or its code is made anew while the program runs"
+                )
+            told = json.loads(output.read_text(encoding="utf-8"))
+            last = max(node, *(event[4] for event in told["events"] if len(event) > 4))
+            divergence = first_divergence(self._tree, again, last)
+            different = contradiction(call, again.call(again.position(node)))
+            if divergence is not None or different:
+                raise diverged(str(divergence or f"at call {node}, {different}"))
+            return told, output.with_name(f"{output.name}.printed").read_bytes()
+
+
+def _other_end(call: Call, told: Told, whole: Segment) -> str:
+    """How a call ended otherwise than it did when it was recorded; nothing if it did not."""
+    outcome = call.outcome
+    if whole.how is How.CUT:
+        return ""
+    if (outcome.kind is OutcomeKind.RAISED) != (whole.how is How.RAISE):
+        return "ended in another way"
+    if outcome.kind is not OutcomeKind.RETURNED or whole.value is None or outcome.value is None:
+        return ""
+    before, now = outcome.value, told.value(whole.value)
+    known = before.kind is Kind.ATOM and not (is_cut(before) or is_cut(now))
+    if known and show(before) != show(now):
+        return f"gave {show(before)}, now {show(now)}"
+    return ""

@@ -1,0 +1,315 @@
+"""The sleeping copies of a re-run that a session has, and what they are asked for.
+
+A re-run up to a call leaves copies of its process behind on its way
+(`debuggee/checkpoint_forks.py`). What is asked for later starts from the nearest one before its
+call. Whence never runs the program
+itself: it keeps a pipe to each of these processes, and when that ends they end.
+
+There are never more of them, and they never have more memory, than is allowed: then every second
+one is dropped, and from there on they are made half as often.
+
+Invariant: one process, which sleeps before the program's first line, is there as long as any is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import resource
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whence.langs.python.replay.rerun_process import (
+    OUTPUT,
+    CannotRepeat,
+    Conditions,
+    Played,
+    calls_in,
+    command_of,
+    report_in,
+    started,
+    waited,
+)
+from whence.langs.python.replay.scratch_folder import Scratch
+
+MOST = 32
+"""So many processes sleep at most."""
+MOST_MEMORY = 256 * 2**20
+"""So many bytes they have at most, together; what they share is counted once."""
+FIRST_SPACING = 0.1
+"""Seconds of the program between two of them, at first."""
+COSTS = 20
+"""The program runs at least so many times as long as it takes to make one."""
+_LONGEST = 2**16
+_PATIENCE = 30.0
+_GRACE = 3.0
+_HIGH, _ROOM = 700, 24
+_NO_CALL = 2**64 - 2
+
+
+class NotRunOn(CannotRepeat):
+    """A process that slept could not run the program on."""
+
+
+def obstacle() -> str:
+    """Why there can be no checkpoints here, in half a sentence; empty if there can."""
+    if not sys.platform.startswith("linux"):
+        return "they are made on Linux only"
+    if not hasattr(os, "pidfd_open"):
+        return "this Python cannot wait for them"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sleeper:
+    """One process that sleeps, and how it is asked."""
+
+    calls: int
+    """So many calls were made before."""
+    process: int
+    orders: int
+
+
+class Checkpoints:
+    """The processes of one recording's program."""
+
+    def __init__(self, conditions: Conditions, limits: Sequence[str]):
+        self.why_not = ""
+        """Why there was none to be made, the last time that it was tried."""
+        self._spacing = FIRST_SPACING
+        self._count = 0
+        self._folder = Scratch()
+        # As the process names it, whatever links lead there.
+        self._place = Path(os.path.realpath(self._folder.name))
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        source, target = os.pipe()
+        patience = struct.pack("ll", int(_PATIENCE), 0)
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
+        given = [_high(each) for each in (theirs.fileno(), source, 0, 1)]
+        self.terminal = given[2], given[3]
+        """The descriptors under which our terminal is known there."""
+        words = ["--window", f"{_NO_CALL}:1", "--checkpoints", ":".join(map(str, given)), *limits]
+        command = command_of(conditions, self._place, words)
+        try:
+            self._process = started(conditions, command, given)
+        finally:
+            for each in (source, *given):
+                os.close(each)
+            theirs.close()
+        self._first = _Sleeper(0, self._process.pid, target)
+        self._others: list[_Sleeper] = []
+        self._asked_now = self._first
+        self._close = weakref.finalize(
+            self, _ended, self._process, self._control, self._first, self._others, self._folder
+        )
+
+    def __len__(self) -> int:
+        """How many there are, besides the one before the program's first line."""
+        return len(self._others)
+
+    def close(self) -> None:
+        """End them all."""
+        self._close()
+
+    def drop(self) -> None:
+        """Start from the beginning the next time."""
+        while self._others:
+            os.close(self._others.pop().orders)
+
+    def is_before(self, ordinal: int) -> bool:
+        """Whether there is one between the beginning and a call."""
+        return self._nearest(ordinal) is not self._first
+
+    @property
+    def memory(self) -> int:
+        """The bytes that they have together."""
+        return sum(_memory(each.process) for each in self._others)
+
+    @contextmanager
+    def run(
+        self,
+        ordinal: int,
+        wishes: Callable[[Path], Sequence[str]],
+        time_limit: float,
+        progress: Callable[[int], object],
+    ) -> Iterator[tuple[Path, Played, Path]]:
+        """A run from the nearest of them to a call: what it recorded, how it went, its folder."""
+        self._count += 1
+        with tempfile.TemporaryDirectory(dir=self._place, prefix=f"{self._count}-") as name:
+            folder = Path(name)
+            output = folder / OUTPUT
+            order = {
+                "words": [*wishes(folder)], "folder": name, "output": str(output),
+                "number": self._count, "spacing": self._spacing, "costs": COSTS,
+            }  # fmt: skip
+            self._asked_now = self._nearest(ordinal)
+            worker = self._asked(self._asked_now, order)
+            in_time = worker is None or waited(
+                worker, time_limit, lambda: progress(calls_in(folder))
+            )
+            if not output.exists() or not output.stat().st_size:
+                raise NotRunOn("the program was run on, and did not come to run")
+            yield output, Played(report_in(folder), in_time), folder
+
+    def _nearest(self, ordinal: int) -> _Sleeper:
+        before = [each for each in self._others if each.calls < ordinal]
+        return max(before, key=lambda each: each.calls, default=self._first)
+
+    def _asked(self, sleeper: _Sleeper, order: dict[str, Any]) -> _Worker | None:
+        """Who does it; None: it has ended already."""
+        try:
+            _write(sleeper.orders, json.dumps(order).encode() + b"\n")
+        except OSError:
+            raise NotRunOn("a process that the program was to be run on from is gone") from None
+        end = time.monotonic() + _PATIENCE
+        while (left := end - time.monotonic()) > 0:
+            if self._process.poll() is not None:
+                raise NotRunOn("the program was started again, and did not come to run")
+            if not _readable([self._control], min(left, 1.0)):
+                continue
+            told = self._listen()
+            number = told.get("worker", 0)
+            if number > 0 and told["order"] == order["number"]:
+                try:
+                    return _Worker(os.pidfd_open(number), self._control, self._listen)
+                except ProcessLookupError:
+                    return None
+            if number > 0:  # nobody waits for it any more
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+            elif number < 0:
+                break
+        raise NotRunOn("no process could be made to run the program on")
+
+    # --- what they say -------------------------------------------------------------------------
+
+    def _listen(self) -> dict[str, Any]:
+        message, descriptors, _, _ = socket.recv_fds(self._control, _LONGEST, 1)
+        told = json.loads(message) if message else {}
+        assert isinstance(told, dict)
+        if "without" in told:
+            self.why_not = str(told["without"])
+        if "calls" in told and descriptors:
+            os.set_inheritable(descriptors[0], False)
+            self._others.append(_Sleeper(told["calls"], told["process"], descriptors[0]))
+            self._keep_within_budget()
+            with contextlib.suppress(OSError):
+                self._control.send(repr(self._spacing).encode())
+        return told
+
+    def _keep_within_budget(self) -> None:
+        while len(self._others) > MOST or self.memory > MOST_MEMORY:
+            self._others.sort(key=lambda each: each.calls)
+            # With the one that was asked, whoever does it now would end.
+            dropped = [each for each in self._others[::-2] if each is not self._asked_now]
+            if not dropped:
+                break
+            for each in dropped:
+                self._others.remove(each)
+                os.close(each.orders)
+            self._spacing *= 2
+
+
+class _Worker:
+    """A process that is not our child."""
+
+    def __init__(self, handle: int, control: socket.socket, listen: Callable[[], object]) -> None:
+        self._handle = handle
+        self._control = control
+        self._listen = listen
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Whether it has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        """Until it has ended, hearing what it says."""
+        end = time.monotonic() + timeout
+        while self.returncode is None:
+            left = max(0.0, end - time.monotonic())
+            ready = _readable([self._handle, self._control], left)
+            if self._control in ready:
+                self._listen()
+            elif self._handle in ready:
+                os.close(self._handle)
+                self.returncode = 0
+            elif not left:
+                raise subprocess.TimeoutExpired("whence record", timeout)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Let it hear a signal, if it is still there."""
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, number)
+
+
+def _ended(
+    process: subprocess.Popen[bytes],
+    control: socket.socket,
+    first: _Sleeper,
+    others: list[_Sleeper],
+    folder: Scratch,
+) -> None:
+    for each in (*others, first):
+        with contextlib.suppress(OSError):
+            os.close(each.orders)
+    others.clear()
+    control.close()
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    folder.cleanup()
+
+
+def _readable(every: Sequence[Any], timeout: float) -> list[Any]:
+    """Those of some files and descriptors that can be read from; they may have any numbers."""
+    with selectors.DefaultSelector() as waiting:
+        for each in every:
+            waiting.register(each, selectors.EVENT_READ)
+        return [key.fileobj for key, _ in waiting.select(timeout)]
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _high(descriptor: int) -> int:
+    """The same under a number that programs hardly come to."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    high = _HIGH if most == resource.RLIM_INFINITY else max(3, min(_HIGH, most - _ROOM))
+    with contextlib.suppress(OSError):
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD, high)
+    with Path(os.devnull).open("r+b") as nothing:  # we have no terminal
+        return fcntl.fcntl(nothing.fileno(), fcntl.F_DUPFD, high)
+
+
+def _memory(process: int) -> int:
+    """The bytes of a process; its part of those that it shares."""
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    found = [line.split()[1] for line in text.splitlines() if line.startswith("Pss:")]
+    return int(found[0]) * 1024 if found else 0

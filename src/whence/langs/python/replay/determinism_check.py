@@ -1,0 +1,114 @@
+"""Whether a recorded program is deterministic: run again, are all its calls the same?
+
+Calls are compared by number: function, caller, and the digest of the whole equation, which is all
+that was recorded of inputs, outcome and effects. Then the ends are: a run of which nobody knows how
+it ended is never called the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.langs.python.replay.alignment import (
+    Divergence,
+    callers_of,
+    calls_of,
+    described,
+    first_difference,
+)
+from whence.langs.python.replay.divergence_causes import likely_cause
+from whence.langs.python.replay.rerun_process import (
+    TIME_LIMIT,
+    Conditions,
+    Played,
+    calls_allowed,
+    header_of,
+    run_again,
+    time_allowed,
+)
+from whence.langs.python.replay.scratch_folder import Scratch
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_format import STOPPED
+from whence.langs.python.trace.trace_reader import open_trace
+from whence.tree.memory import ColumnTree
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of running a program again to compare it."""
+
+    calls: int
+    """How many calls are the same."""
+    played: int
+    """How many questions to the world were answered from the journal."""
+    confined: bool
+    """Whether the operating system kept it from changing anything."""
+    divergence: Divergence | None = None
+    cause: str = ""
+    unknown: str = ""
+    """What of the recorded run is not known, in a sentence; empty if it was recorded to its end."""
+    ended: bool = True
+    """Whether the recording knows how the run ended, or was told to stop."""
+
+
+def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> Checked:
+    """Run the program of a recording again and compare all its calls; may raise `CannotRepeat`."""
+    header = header_of(tree)
+    conditions = Conditions.of(recording, header)
+    with Scratch() as folder:
+        limit = time_allowed(recording, tree, time_limit)
+        output, played = run_again(conditions, Path(folder), _limits(tree, conditions), limit)
+        again = open_trace(output)
+        divergence = _divergence(tree, again, played)
+        cause = ""
+        if divergence is not None:
+            callers = [callers_of(each, divergence.call) for each in (tree, again)]
+            cause = likely_cause(tree, header, played, f"{divergence} {callers}")
+        count = calls_of(tree) if divergence is None else max(0, divergence.call - 1)
+        report = played.report
+        return Checked(
+            count, int(report.get("played", 0)), bool(report.get("confined")), divergence, cause,
+            unknown=_unknown(tree), ended=_ending(tree) is not None,
+        )  # fmt: skip
+
+
+def _limits(tree: ColumnTree, conditions: Conditions) -> list[str]:
+    return calls_allowed(tree) if conditions.journal is not None else []
+
+
+def _divergence(recorded: ColumnTree, again: ColumnTree, played: Played) -> Divergence | None:
+    last = calls_of(recorded)
+    found = first_difference(recorded, again, last)
+    if found is not None:
+        return found
+    if _ending(recorded) in (None, STOPPED):
+        return None
+    if calls_of(again) > last:
+        here = described(again, last + 1)
+        return Divergence(last + 1, "no such call", here)
+    if played.problem:
+        return Divergence(last, "went on", played.problem)
+    then, now = (_end_told(each) for each in (recorded, again))
+    return None if then == now else Divergence(last, then, now)
+
+
+def _ending(tree: ColumnTree) -> int | None:
+    source = tree.sources[0]
+    return source.ending() if isinstance(source, TraceSource) else None
+
+
+def _end_told(tree: ColumnTree) -> str:
+    if _ending(tree) is None:
+        return "the process died"
+    return f"then the end: {described(tree, 0)}"
+
+
+def _unknown(recorded: ColumnTree) -> str:
+    how = _ending(recorded)
+    if how is None:
+        return (
+            "Its recording breaks off, because the process was killed or crashed: how it ended is "
+            "not known, so nothing was compared after that."
+        )
+    return "It was stopped, and is compared up to there." if how == STOPPED else ""

@@ -1,0 +1,65 @@
+"""Why a program most likely went another way when it was run again.
+
+Only what is known to differ is named as a cause; else it is said what is not made the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from whence.langs.python.replay.rerun_process import Played
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_pages import Header
+from whence.tree.memory import ColumnTree
+
+_MOST_FILES = 3
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
+
+
+def likely_cause(tree: ColumnTree, header: Header, played: Played, how: str = "") -> str:
+    """Sentences for a person; `how` is what differs, as text."""
+    has_journal = bool(played.report)
+    said = []
+    if played.problem and "call" in played.report:
+        said.append(f"After call {played.report['call']:,} {played.problem}.")
+    changed = _changed(tree, header)
+    if changed:
+        said.append(f"Changed since it was recorded: {', '.join(changed)}.")
+    if max(_threads(tree), int(played.report.get("threads", 1))) > 1:
+        said.append("Threads ran, in an order that is not kept.")
+    if len(set(_ADDRESS.findall(how))) > 1:
+        said.append("The address of an object is part of a text.")
+    if "__del__" in how:
+        said.append("Garbage was collected in another place.")
+    if not played.in_time:
+        said.append("It did not come to its end in time.")
+    if not has_journal:
+        others = "" if header.repeatable.get("identity") else ", or sets walked in another order"
+        said.append(
+            f"It may depend on time, chance, files that changed, threads{others}; recorded with "
+            "--journal, the most of these are kept."
+        )
+    elif not said:
+        said.append("It depends on something that a journal does not keep (docs/running-again.md).")
+    return " ".join(said)
+
+
+def _threads(tree: ColumnTree) -> int:
+    source = tree.sources[0]
+    return source.threads if isinstance(source, TraceSource) else 1
+
+
+def _changed(tree: ColumnTree, header: Header) -> list[str]:
+    """The files of recorded functions that were written after the run began."""
+    files = {each.location.file for each in tree.functions if each.location is not None}
+    found = []
+    for file in sorted(files):
+        path = Path(header.cwd or ".") / file
+        try:
+            if header.clock and path.stat().st_mtime_ns > header.clock:
+                found.append(os.path.relpath(path, header.cwd or "."))
+        except OSError:
+            continue
+    return found[:_MOST_FILES]

@@ -1,0 +1,236 @@
+"""Calls that are not made when a program is run again: their effects are played instead (DDS).
+
+What a call does is noted in one re-run (`langs/python/freezing`). Then the program is run with all
+these calls frozen, and every other call is compared with the recording (`frozen_check`). Only what
+was played there without a difference is frozen in later re-runs.
+
+Invariant: a call is frozen only where the run up to it is the one that was compared: nothing else
+than what was recorded has happened before it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.langs.python.replay.frozen_check import Difference, difference
+from whence.langs.python.replay.rerun_process import (
+    TIME_LIMIT,
+    Conditions,
+    Played,
+    calls_allowed,
+    header_of,
+    run_again,
+    time_allowed,
+)
+from whence.langs.python.replay.scratch_folder import Scratch
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.trace_tables import CodeEntry
+from whence.tree.memory import ColumnTree
+
+WORTH = 1_000
+"""A call that made fewer calls is not frozen unasked."""
+MOST_CALLS = 200
+"""So many calls are looked at at once, those that made the most calls."""
+MOST_RUNS = 8
+"""So often the program is run to note what calls do."""
+_ORDER, _NOTES, _FROZEN, _SAID = "freezing.json", "notes.txt", "frozen.txt", "said.txt"
+_NOT_REACHED = "the program, run again, did not come to it as it had"
+_COUNT_ONLY: Mapping[str, Any] = {"depth": None, "max_calls": None, "filter": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a call does, as the process of a re-run has noted it."""
+
+    calls: int
+    """How many calls it made."""
+    seconds: float
+    line: str
+    """Which only such a process reads."""
+
+
+@dataclass
+class Freezing:
+    """The frozen calls of one recording; calls are told by which of all calls they are."""
+
+    recording: Path
+    tree: ColumnTree
+    frozen: dict[int, Effects] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+    """Why a call that was looked at is not frozen."""
+    seconds: float = 0.0
+    """How long the run took in which all was compared."""
+
+    def words(self, folder: Path, before: int) -> list[str]:
+        """Options for a re-run in a folder, with all calls frozen that end before one begins."""
+        ready = {at: each for at, each in self.frozen.items() if at + each.calls < before}
+        return _played(folder, ready) if ready else []
+
+    def worthwhile(self, right: Mapping[int, int], before: int) -> dict[int, int]:
+        """Of calls that were judged right those that ought to be frozen for a run up to a call:
+        none, unless that spares half of what comes before it."""
+        wanted = {
+            at: calls
+            for at, calls in outermost(right).items()
+            if calls >= WORTH and at + calls < before and at not in self.refused
+        }
+        is_new = not wanted.keys() <= self.frozen.keys()
+        return wanted if is_new and 2 * sum(wanted.values()) >= before else {}
+
+    def look(self, wanted: Mapping[int, int]) -> None:
+        """Freeze these calls, and no others, if that can be; each is given with how many calls it
+        made, and none lies in another."""
+        wanted = {at: calls for at, calls in wanted.items() if not self._is_stepped(at)}
+        largest = sorted(wanted, key=lambda ordinal: -wanted[ordinal])[:MOST_CALLS]
+        for ordinal in set(wanted).difference(largest):
+            self.refused[ordinal] = f"only the {MOST_CALLS} that made the most calls are looked at"
+        noted = self._noted({ordinal: wanted[ordinal] for ordinal in largest}) if largest else {}
+        if noted:
+            self._check(noted)
+
+    def _is_stepped(self, ordinal: int) -> bool:
+        if not _code(self.tree, ordinal).is_stepped:
+            return False
+        self.refused[ordinal] = "it is a generator or coroutine, which others go on with"
+        return True
+
+    def _noted(self, wanted: Mapping[int, int]) -> dict[int, Effects]:
+        """What calls do, of those of which it can be played."""
+        noted: dict[int, Effects] = {}
+        left = dict(wanted)
+        for _ in range(MOST_RUNS):
+            over = self._note(left, noted)
+            left = {at: calls for at, calls in left.items() if at > over}
+            if not left:
+                break
+        self.refused |= dict.fromkeys(left, "too many objects end in calls before it")
+        return noted
+
+    def _note(self, wanted: Mapping[int, int], noted: dict[int, Effects]) -> int:
+        """One run for it; the call after which nothing more could be noted, or the last one."""
+
+        def order(folder: Path) -> list[str]:
+            codes = {at: _code(self.tree, at) for at in sorted(wanted)}
+            calls = [(at, wanted[at], code.qualname, code.first_line) for at, code in codes.items()]
+            told = {"do": "note", "calls": calls, "to": str(folder / _NOTES)}
+            return ["--window", f"{calls[-1][0]}:1", *_ordered(folder, told)]
+
+        with self._run(order, _COUNT_ONLY) as (_, played, folder):
+            found = _lines(folder / _NOTES)
+        told: dict[str, Any]
+        for ordinal in sorted(wanted):
+            line = found.get(ordinal, "")
+            told = json.loads(line) if line else {"refused": played.problem or _NOT_REACHED}
+            if "refused" not in told:
+                noted[ordinal] = Effects(told["calls"], told["seconds"], line)
+                continue
+            self.refused[ordinal] = str(told["refused"])
+            if "over" in told:
+                return ordinal
+        return max(wanted)
+
+    def _check(self, noted: dict[int, Effects]) -> None:
+        """Run the program with all of these frozen, and compare what else it does.
+
+        One that cannot be frozen where others are is left out, and the rest is compared again.
+        """
+        self.frozen = {}
+        while noted:
+            began = time.monotonic()
+            order = partial(_played, effects=noted)
+            with self._run(order, {}) as (output, played, folder):
+                self.seconds = time.monotonic() - began
+                said = {at: json.loads(line) for at, line in _lines(folder / _SAID).items()}
+                made = {at: each["not"] for at, each in said.items() if "not" in each}
+                made |= {at: _NOT_REACHED for at in noted if at not in said}
+                calls = {at: each.calls for at, each in noted.items() if at not in made}
+                how = difference(self.tree, open_trace(output), calls, played)
+            if how is None and not made:
+                self.frozen = noted
+                return
+            # What comes after the first difference is what comes of it.
+            suspects = {at: why for at, why in made.items() if how is None or at < how.ordinal}
+            if how is not None and not suspects:
+                suspects = _guilty(noted, how)
+            self.refused |= suspects
+            noted = {at: each for at, each in noted.items() if at not in suspects}
+
+    def plain_seconds(self) -> float:
+        """How long such a run takes with nothing frozen."""
+        began = time.monotonic()
+        with self._run(lambda _: [], {}):
+            return time.monotonic() - began
+
+    @contextmanager
+    def _run(
+        self, order: Callable[[Path], Sequence[str]], options: Mapping[str, Any]
+    ) -> Iterator[tuple[Path, Played, Path]]:
+        """A re-run; what it recorded, how it went, and its folder."""
+        conditions = Conditions.of(self.recording, header_of(self.tree))
+        conditions = replace(conditions, options={**conditions.options, **options})
+        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
+        with Scratch() as name:
+            folder = Path(name)
+            words = [*order(folder), *calls_allowed(self.tree)]
+            output, played = run_again(conditions, folder, words, limit)
+            yield output, played, folder
+
+
+def outermost(calls: Mapping[int, int]) -> dict[int, int]:
+    """Those that lie in no other one, each given with how many calls it made."""
+    found: dict[int, int] = {}
+    end = 0
+    for at in sorted(calls):
+        if at > end:
+            found[at] = calls[at]
+            end = at + calls[at]
+    return found
+
+
+def _guilty(noted: Mapping[int, Effects], how: Difference) -> dict[int, str]:
+    """Which frozen calls may be why a run with them differs at a call: some that began before.
+
+    Which of these it is nobody knows. The later half goes first; if that does not help, more do.
+    """
+    before = sorted(at for at in noted if at <= how.ordinal) or sorted(noted)
+    return dict.fromkeys(before[len(before) // 2 :], f"with it frozen, {how}")
+
+
+def _code(tree: ColumnTree, ordinal: int) -> CodeEntry:
+    """The code of a call."""
+    source = tree.sources[0]
+    assert isinstance(source, TraceSource)
+    return source.code(int(np.searchsorted(source.ordinals(), ordinal)))
+
+
+def _ordered(folder: Path, told: Mapping[str, Any]) -> list[str]:
+    order = folder / _ORDER
+    order.write_text(json.dumps(told), encoding="utf-8")
+    return ["--freezing", str(order)]
+
+
+def _played(folder: Path, effects: Mapping[int, Effects]) -> list[str]:
+    lines = folder / _FROZEN
+    lines.write_text("".join(f"{at}\t{each.line}" for at, each in effects.items()), "utf-8")
+    return _ordered(folder, {"do": "play", "from": str(lines), "to": str(folder / _SAID)})
+
+
+def _lines(path: Path) -> dict[int, str]:
+    """What a process has appended, by call."""
+    found = {}
+    if path.exists():
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                ordinal, _, text = line.partition("\t")
+                found[int(ordinal)] = text
+    return found

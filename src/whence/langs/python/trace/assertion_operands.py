@@ -1,0 +1,193 @@
+"""Which call of a trace made an operand of an assertion that failed.
+
+The source tells which expression made the operand (`assertions.py`), the trace which call was made
+in which expression. A call is named only if both agree on its place and its name and nothing stands
+between the function and its caller; else it is said why not. Never a guess: what is named here is
+asked about first, or taken to be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from whence.langs.python.source.assertions import Made, decorators, maker
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.joined_processes import FamilySource
+from whence.langs.python.trace.line_table import Span
+from whence.model.call import OutcomeKind
+from whence.model.symptom import Operand, Symptom
+from whence.model.value import FULL, show
+from whence.tree.memory import ColumnTree
+
+_HARMLESS = frozenset(
+    ("abstractmethod", "cache", "cached_property", "classmethod", "fixture", "lru_cache",
+     "override", "property", "staticmethod")
+)  # fmt: skip
+"""Decorators after which a call still gives what the function returned."""
+ReadSource = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """The position of the call that made an operand, or why it is not known."""
+
+    position: int | None = None
+    is_wrong: bool = False
+    """If the operand is wrong so is the call: all that it was given is written in the test."""
+    is_operand: bool = True
+    """Whether what the call gave is the operand itself, and nothing that was made of that."""
+    unknown: str = ""
+
+
+def read_source(file: str) -> str | None:
+    """The text of a source file, if it can be had."""
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def failing_call(tree: ColumnTree, symptom: Symptom) -> int | None:
+    """The call in which the assertion failed: its exception left all the calls above it too.
+
+    Of a subtest that failed nobody saw that, and the recording ends there: the call did not end.
+    """
+    failed, columns = symptom.assertion, tree.columns
+    if failed is None:
+        return None
+    fitting = [
+        number
+        for number, function in enumerate(tree.functions)
+        if function.qualname == symptom.function
+        and function.location is not None
+        and function.location.file == failed.file
+    ]
+    raised = columns.outcome == OutcomeKind.RAISED
+    for position in np.flatnonzero(np.isin(columns.function, fitting) & raised)[::-1].tolist():
+        location = tree.call(position).outcome.location
+        if location is not None and location.line == failed.line and _left_all(tree, position):
+            return int(position)
+    open_ones = np.isin(columns.function, fitting) & (columns.outcome == OutcomeKind.NOT_TERMINATED)
+    found = np.flatnonzero(open_ones)
+    return int(found[-1]) if len(found) == 1 else None
+
+
+def _left_all(tree: ColumnTree, position: int) -> bool:
+    while position > 0:
+        position = int(tree.columns.parent[position])
+        if tree.columns.outcome[position] != OutcomeKind.RAISED:
+            return False
+    return True
+
+
+def trace_operand(
+    tree: ColumnTree, symptom: Symptom, operand: Operand, read: ReadSource = read_source
+) -> Traced:
+    """The call that made an operand."""
+    failed = symptom.assertion
+    frame = failing_call(tree, symptom)
+    if failed is None or frame is None:
+        return Traced(unknown="the call in which the assertion failed is not in the recording")
+    source = read(failed.file)
+    if source is None:
+        return Traced(unknown=f"{failed.file} cannot be read")
+    made: Made | None = maker(source, failed.line, operand)
+    unknown = ""
+    while made is not None:
+        as_it_is = not unknown and not made.collected_by
+        if made.parameter:
+            found = _fixture(tree, frame, made, read)
+            return found if as_it_is else replace(found, is_operand=False, is_wrong=False)
+        if made.span is None:
+            return Traced(unknown=made.unknown)
+        position = _called_at(tree, frame, made)
+        if position is not None:
+            return replace(_checked(tree, position, made, read), is_operand=as_it_is)
+        unknown = unknown or f"no call of {made.called} is recorded there"
+        made = made.part_of
+    return Traced(unknown=unknown)
+
+
+def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
+    """The last call that the frame made in an expression: what failed was run last."""
+    assert made.span is not None
+    columns = tree.columns
+    inside = slice(frame + 1, int(columns.end[frame]))
+    callees = frame + 1 + np.flatnonzero(columns.parent[inside] == frame)
+    for position in callees[::-1].tolist():
+        source = tree.sources[int(tree.source_of[position])]
+        if not isinstance(source, TraceSource | FamilySource):
+            continue
+        site = source.site_span(int(tree.details[position]))
+        if site is not None and _is_at(site, made.span):
+            return int(position)
+    return None
+
+
+def _fixture(tree: ColumnTree, frame: int, made: Made, read: ReadSource) -> Traced:
+    """The fixture that made what the test was given, if there is one and it was handed on as it
+    was."""
+    columns, name = tree.columns, made.parameter
+    given = [each.value for each in tree.call(frame).arguments if each.name == name]
+    parent = columns.parent[frame]
+    before = np.flatnonzero(columns.parent[:frame] == parent).tolist()
+    fitting = [
+        position
+        for position in before
+        if tree.functions[int(columns.function[position])].qualname.rpartition(".")[2] == name
+    ]
+    if len(fitting) != 1 or len(given) != 1:
+        return Traced(unknown=made.unknown)
+    position = int(fitting[0])
+    call = tree.call(position)
+    where, outcome = call.function.location, call.outcome
+    source = read(where.file) if where is not None else None
+    around = decorators(source, where.line) if source and where and where.line else None
+    values = outcome.yielded or ((outcome.value,) if outcome.value is not None else ())
+    same = len(values) == 1 and show(values[0], FULL) == show(given[0], FULL)
+    if around != ["fixture"] or not same:
+        return Traced(unknown=made.unknown)
+    return Traced(position, is_wrong=not call.arguments and not call.reads)
+
+
+def _is_at(site: Span, span: Span) -> bool:
+    """Whether a call was made by an expression.
+
+    What pytest does to explain a failure counts as the whole `assert`, which begins before it and
+    may end with it. Of a chain over several lines a trace knows only the end.
+    """
+    line, column, last, after = span  # `ast` counts columns from 0, a trace from 1
+    return site[2:] == (last, after + 1) and site[:2] >= (line, column + 1)
+
+
+def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> Traced:
+    """The call, unless something else may have made of its result what the test got."""
+    call = tree.call(position)
+    function = call.function
+    if made.lambda_line is not None:
+        where = function.location
+        if "<lambda>" in function.qualname and where and where.line == made.lambda_line:
+            return Traced(position)
+    if function.qualname.rpartition(".")[2] != made.called:
+        ran = function.short()
+        return Traced(unknown=f"what ran there is {ran}, which is not known to be {made.called}")
+    is_run = bool(made.collected_by and call.outcome.yielded)
+    if call.outcome.kind is not OutcomeKind.RETURNED or (call.outcome.yielded and not is_run):
+        return Traced(unknown=f"{made.called} gave its result in more than one step")
+    where = function.location
+    source = read(where.file) if where is not None else None
+    if where is None or source is None or where.line is None:
+        return Traced(unknown=f"the source of {made.called} cannot be read")
+    around = decorators(source, where.line)
+    if around is None:
+        return Traced(unknown=f"the source of {made.called} has changed since it was recorded")
+    if not _HARMLESS.issuperset(around):
+        return Traced(unknown=f"a decorator of {made.called} may have changed its result")
+    # A list of what was yielded is just that; any other value may do more when it is looked at.
+    is_same = not made.collected_by or (is_run and made.collected_by in ("list", "tuple"))
+    is_wrong = made.from_literals and is_same and not call.reads
+    return Traced(position, is_wrong=is_wrong)

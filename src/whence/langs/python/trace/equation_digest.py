@@ -1,0 +1,272 @@
+"""A recorded call as it is known in every run: a digest of its function, inputs and outcome.
+
+`Columns.equation` tells equal calls within one recording; this one is the same in another run, on
+another machine and in another version of Python, so that what was said of a call can be kept. It
+exists only where all is known: nothing cut off, nothing hidden, a function that only one piece of
+code goes by.
+
+What a call merely calls does not count: a module variable that holds the function, class or module
+of its own name is code and no data. Else every answer would be lost with the next import.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace import value_recipes as r
+from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.call_recipes import CallRecipe, call_recipe, dangling, place_of
+from whence.langs.python.trace.joined_processes import FamilySource
+from whence.langs.python.trace.trace_tables import CodeEntry
+from whence.model.call import OutcomeKind
+from whence.ports import Tree
+from whence.tree.memory import ColumnTree
+
+_VERSION = 1
+"""To be raised whenever equal calls get other digests: answers kept until then are lost."""
+_MAIN = "__main__"
+_NO_FILE = "it is code that no file holds"
+_PURE = "pure"
+"""The recorder that does not know what was printed."""
+
+
+class NotKnown(Exception):
+    """Why a call is not known in every run."""
+
+
+def is_recorded(tree: Tree) -> bool:
+    """Whether a tree is that of a recording."""
+    return isinstance(tree, ColumnTree) and isinstance(tree.sources[0], TraceSource | FamilySource)
+
+
+class Equations:
+    """The digests of one recording's calls. `project` is the folder that files are named from."""
+
+    def __init__(self, tree: Tree, project: Path) -> None:
+        self._tree = tree
+        self._project = project
+        self._codes: dict[int, Counter[tuple[str, str]]] = {}
+        self._main: dict[int, str] = {}
+
+    def of(self, position: int) -> tuple[str, str, str]:
+        """The function's name, the digest of the equation, and that of the function and inputs.
+
+        `NotKnown` says why there is none.
+        """
+        source, number = place_of(self._tree, position)
+        if number < 1:
+            raise NotKnown("it is the whole run" if number == 0 else "it was not recorded")
+        if not source.file.header.knows_effects:
+            raise NotKnown("not all that it read and changed was recorded")
+        call = call_recipe(self._tree, position)
+        name = self._function(source, call.code)
+        writer = _Writer(lambda module: self._module(source, module))
+        inputs = {"version": _VERSION, "function": name, **_inputs(call, writer)}
+        outcome = _outcome(call, writer)
+        if source.file.header.backend == _PURE:
+            outcome["printed"] = None  # it does not know, so that nothing is the same with another
+        return name, _digest({**inputs, **outcome}), _digest(inputs)
+
+    # --- which function --------------------------------------------------------------------------
+
+    def _function(self, source: TraceSource, code: CodeEntry) -> str:
+        names = self._codes.get(id(source))
+        if names is None:
+            distinct = set(source.tables.codes())
+            names = Counter((each.module, each.qualname) for each in distinct)
+            self._codes[id(source)] = names
+        if code.flags & (f.MODULE_BODY | f.CLASS_BODY):
+            raise NotKnown("what a module or class defines is no value that is compared")
+        if "<lambda>" in code.qualname:
+            raise NotKnown("a lambda has no name by which it is known again")
+        if names[code.module, code.qualname] != 1:
+            raise NotKnown(f"several functions are named {code.qualname}")
+        if code.module == _MAIN and code.is_text:
+            raise NotKnown(_NO_FILE)
+        return f"{self._module(source, code.module)}.{code.qualname}"
+
+    def _module(self, source: TraceSource, module: str) -> str:
+        """A module as it is known in every run: a script is known by its file."""
+        if module != _MAIN:
+            return module
+        if id(source) not in self._main:
+            codes = [each for each in source.tables.codes() if each.module == _MAIN]
+            found = {each.file for each in codes if not each.is_text}
+            self._main[id(source)] = next(iter(found)) if len(found) == 1 else ""
+        file = self._main[id(source)]
+        if not file:
+            raise NotKnown(_NO_FILE)
+        place = Path(source.file.header.cwd or ".", file)
+        if place.is_relative_to(self._project):
+            return place.relative_to(self._project).as_posix()
+        return PurePath(file).name
+
+
+# --- what is judged ------------------------------------------------------------------------------
+
+
+def _inputs(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
+    if call.disturbed:
+        raise NotKnown(call.disturbed)
+    if dangling(call):
+        raise NotKnown("a value of it refers to one that was not recorded")
+    captured = {name: each for name, each in call.captured.items() if not _is_code(name, each)}
+    reads = {name: each for name, each in call.reads.items() if not _is_code(name.qualname, each)}
+    return {
+        "arguments": writer.named(call.arguments),
+        "captured": writer.named(captured),
+        "reads": writer.variables(reads),
+    }
+
+
+def _outcome(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
+    outcome = call.outcome
+    left = outcome.kind is OutcomeKind.YIELDED and not outcome.closed
+    if left or outcome.kind is OutcomeKind.NOT_TERMINATED:
+        raise NotKnown("it did not end")
+    return {
+        "kind": outcome.kind.name,
+        "value": None if outcome.value is None else writer.item("its outcome", outcome.value),
+        "yielded": [writer.item("what it yielded", each) for each in outcome.yielded],
+        "changed": writer.named(call.changed),
+        "changed_reads": writer.variables(call.changed_reads),
+        "printed": _joined(call.printed),
+    }
+
+
+def _is_code(name: str, value: r.Recipe) -> bool:
+    """Whether a variable holds a function, class or module of its own name."""
+    match value:
+        case r.FunctionItself(own) | r.ClassItself(own):
+            return own.qualname == name
+        case r.ModuleItself():
+            return True
+        case _:
+            return False
+
+
+def _joined(printed: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """What was written to each stream in a row: in how many pieces says nothing."""
+    out: list[tuple[int, str]] = []
+    for stream, text in printed:
+        if out and out[-1][0] == stream:
+            out[-1] = stream, out[-1][1] + text
+        else:
+            out.append((stream, text))
+    return out
+
+
+def _digest(item: Mapping[str, Any]) -> str:
+    text = json.dumps(item, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+class _Writer:
+    """Recipes as JSON with one spelling for equal ones.
+
+    Which number a shared value has says nothing, so they are numbered as they appear. What is in a
+    set has no order that would last, so it is sorted, and nothing in it may be shared.
+    """
+
+    def __init__(self, module: Callable[[str], str]) -> None:
+        self._module = module
+        self._labels: dict[int, int] = {}
+
+    def named(self, recipes: Mapping[str, r.Recipe]) -> list[Any]:
+        """Values by name, in the order of their names."""
+        return [[name, self.item(name, recipes[name])] for name in sorted(recipes)]
+
+    def variables(self, recipes: Mapping[r.Name, r.Recipe]) -> list[Any]:
+        """Module variables, in the order of their names."""
+        return self.named(
+            {f"{self._module(name.module)}.{name.qualname}": recipes[name] for name in recipes}
+        )
+
+    def item(self, name: str, recipe: r.Recipe) -> Any:
+        """One value; `NotKnown` if a part of it is not."""
+        try:
+            return self._item(recipe)
+        except NotKnown as problem:
+            raise NotKnown(f"{name}: {problem}") from None
+
+    def _item(self, recipe: r.Recipe) -> Any:
+        match recipe:
+            case r.Unknown(reason):
+                raise NotKnown(reason)
+            case r.Literal(value):
+                return _literal(value)
+            case r.Shared(label):
+                return ["same", self._number(label)]
+            case r.Unbound():
+                return ["unbound"]
+            case r.ClassItself(name):
+                return ["class", self._module(name.module), name.qualname]
+            case r.FunctionItself(name):
+                return ["function", self._module(name.module), name.qualname]
+            case r.ModuleItself(name=module):
+                return ["module", module]
+            case _:
+                return [self._label(recipe), *self._compound(recipe)]
+
+    def _compound(self, recipe: r.Recipe) -> list[Any]:
+        match recipe:
+            case r.Items("set" | "frozenset" as kind, items):
+                return [kind, sorted((self._apart(each) for each in items), key=json.dumps)]
+            case r.Items(kind, items):
+                return [kind, [self._item(each) for each in items]]
+            case r.Entries(entries):
+                return ["dict", [[self._item(key), self._item(each)] for key, each in entries]]
+            case r.Bytearray(content):
+                return ["bytearray", content.hex()]
+            case r.Instance(of, state):
+                return ["object", *self._name(of), self._state(state)]
+            case r.Extended(of, content, state):
+                return ["extended", *self._name(of), self._item(content), self._state(state)]
+            case r.Raised(of, args, state):
+                return ["exception", *self._name(of), self._item(args), self._state(state)]
+            case r.Member(of, name):
+                return ["member", *self._name(of), name]
+            case r.Written(of, text):
+                return ["written", *self._name(of), text]
+            case r.Method(qualname, owner):
+                return ["method", qualname, self._item(owner)]
+            case _:
+                raise NotKnown(f"{type(recipe).__name__} is not known here")
+
+    def _apart(self, recipe: r.Recipe) -> Any:
+        for each in r.walk(recipe):
+            if isinstance(each, r.Shared) or getattr(each, "label", None) is not None:
+                raise NotKnown("what a set holds is also held elsewhere")
+        return self._item(recipe)
+
+    def _state(self, state: r.State) -> list[Any]:
+        return [[name, self._item(each)] for name, each in sorted(state, key=lambda one: one[0])]
+
+    def _name(self, name: r.Name) -> list[str]:
+        return [self._module(name.module), name.qualname]
+
+    def _label(self, recipe: r.Recipe) -> int | None:
+        label = getattr(recipe, "label", None)
+        return None if label is None else self._number(label)
+
+    def _number(self, label: int) -> int:
+        return self._labels.setdefault(label, len(self._labels))
+
+
+def _literal(value: object) -> Any:
+    """A literal with its type, since 1, 1.0 and True are equal and yet not the same."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return ["s", value]
+    if isinstance(value, bytes):
+        return ["b", value.hex()]
+    if isinstance(value, int):
+        return ["i", hex(value)]
+    return ["n", repr(value)]

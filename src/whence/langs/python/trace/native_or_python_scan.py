@@ -1,0 +1,77 @@
+"""Which of two twins does the work: the one in C where it was built, else the one in Python.
+
+Both give the same; whoever opens a trace does not see which one it was.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.trace_format import Malformed
+from whence.langs.python.trace.trace_scan import Scanned, Scanner
+from whence.ports import Int32s
+from whence.tree.build import Shape
+
+try:
+    from whence.langs.python.trace import _scan
+except ImportError:  # whence was installed without a compiler
+    HAS_NATIVE = False
+else:
+    HAS_NATIVE = True
+
+
+class AnyScanner(Protocol):
+    """What both scanners do."""
+
+    def feed(self, page: int, data: bytes) -> None:
+        """All records of a page."""
+
+    def finish(self, *, comparable: bool) -> Scanned:
+        """What was found."""
+
+
+class NativeScanner:
+    """The scanner in C."""
+
+    def __init__(self) -> None:
+        self._scanner = _scan.Scanner()
+
+    def feed(self, page: int, data: bytes) -> None:
+        """All records of a page."""
+        self._scanner.feed(page, data)
+
+    def finish(self, *, comparable: bool) -> Scanned:
+        """What was found. `comparable`: equal records of two calls mean that they are equal."""
+        return Scanned.from_buffers(self._scanner.finish(comparable))
+
+
+def scanner() -> AnyScanner:
+    """A new scanner."""
+    return NativeScanner() if HAS_NATIVE else Scanner()
+
+
+def decode_page(codec: int, stored: bytes, length: int) -> bytes:
+    """The payload of a page, exactly `length` bytes long."""
+    if codec == f.LZ4 and HAS_NATIVE:
+        try:
+            stored = _scan.lz4_decoded(stored, length)
+        except ValueError as problem:
+            raise Malformed(f"a page cannot be unpacked ({problem})") from None
+        codec = f.PLAIN
+    return f.decode_page(codec, stored, length)
+
+
+def arrange(parents: Int32s) -> Shape | None:
+    """The shape of a tree whose calls stand behind their parents; None: build.py has to do it."""
+    found = _scan.arranged(np.ascontiguousarray(parents)) if HAS_NATIVE else None
+    if found is None:
+        return None
+    order, *columns = (
+        None if each is None else np.frombuffer(each, dtype=np.int32) for each in found
+    )
+    parent, depth, end = columns
+    assert parent is not None and depth is not None and end is not None
+    return Shape(order, parent, depth, end)

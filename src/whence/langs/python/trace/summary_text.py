@@ -1,0 +1,68 @@
+"""Summaries as a person would write the value: `datetime(2024, 5, 1)`, `array([[1, 2], [3, 4]])`.
+
+A trace holds the text of `record/summaries.py`, which has to say everything on one line in one
+way; here is what of it nobody needs to read. Only what is shown changes, never what is recorded.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import numpy as np
+
+from whence.langs.python.record.matches import shown
+from whence.langs.python.trace.trace_tables import TypeEntry
+
+_DTYPE = re.compile(r"dtype='([^']{1,40})'\)\Z")
+_ARRAY = re.compile(r"array\((\[.*\]), shape=(\([\d, ]*\)), dtype='[^']*'\)\Z", re.DOTALL)
+_LONGEST = 2000
+
+
+def written(kind: TypeEntry, text: str, *, complete: bool) -> str:
+    """The text of a summary as it is shown."""
+    package = kind.module.partition(".")[0]
+    if package in ("datetime", "zoneinfo"):
+        text = text.replace("datetime.", "").replace("zoneinfo.", "")
+    elif package == "pathlib" and text.startswith(("PosixPath(", "WindowsPath(")):
+        text = f"Path({text.partition('(')[2]}"
+    elif package == "numpy":
+        text = _array(text)
+    elif package == "re" and complete:
+        text = shown(text)
+    return text if complete or "…" in text else f"{text} …"
+
+
+def _array(text: str) -> str:
+    if len(text) > _LONGEST:
+        return text
+    nested = _ARRAY.match(text)
+    found = _DTYPE.search(text)
+    if found is None:
+        return text
+    name = _dtype_name(found[1])
+    if nested is not None and "…" not in text:
+        items = _nested(nested[1], nested[2])
+        if items is not None:
+            return f"array({items}, dtype={name})"
+    return f"{text[: found.start()]}dtype={name})"
+
+
+def _dtype_name(text: str) -> str:
+    """The name that people use; it does not tell the order of bytes, so a strange one stays."""
+    try:
+        dtype = np.dtype(text)
+    except (TypeError, ValueError):
+        return repr(text)
+    return dtype.name if dtype.isnative and dtype.kind in "biufc" else repr(text)
+
+
+def _nested(items: str, shape: str) -> str | None:
+    """The items in the rows that they stand in."""
+    try:
+        flat, sizes = ast.literal_eval(items), ast.literal_eval(shape)
+        rows = np.empty(len(flat), dtype=object)
+        rows[:] = flat
+        return repr(rows.reshape(sizes).tolist())
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None

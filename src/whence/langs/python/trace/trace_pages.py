@@ -1,0 +1,302 @@
+"""A trace file as pages: what its header says, and the payload of each page.
+
+Knows nothing of records. A file that is still being written, or was cut short by a crash, is whole
+up to its last good page. Pages are read with `pread` and not mapped: they are packed, so that a
+mapping would save nothing, and a mapped file that shrinks kills the process that reads it.
+
+Invariant: whatever is wrong with a file is a `TraceError`, or ends the file before the page.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import struct
+import threading
+import weakref
+import zlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from whence.errors import TreeFormatError
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.native_or_python_scan import decode_page
+from whence.langs.python.trace.trace_format import Malformed
+
+_MAX_HEADER: Final = 16 * 2**20
+_KEPT_BYTES: Final = 32 * 2**20
+"""How much of decoded pages is kept in memory."""
+_MAX_PAGES: Final = 2**34
+DAMAGED: Final = "a page is damaged: its bytes do not fit its check sum"
+
+
+class TraceError(TreeFormatError):
+    """A trace file is not to be read; says what, why, and what to do."""
+
+    def __init__(self, path: Path, problem: str, cure: str = "") -> None:
+        super().__init__(str(path), None, problem, cure)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What is known of a recording from its start. What a file leaves out is empty."""
+
+    root: str = ""
+    command: tuple[str, ...] = ()
+    cwd: str = ""
+    python: str = ""
+    backend: str = ""
+    started: str = ""
+    pid: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    run: str = ""
+    """The recording that it belongs to, of which there may be several processes."""
+    clock: int = 0
+    """When it was started, in nanoseconds."""
+    parent: str = ""
+    """The trace of the process that started this one."""
+    parent_call: int | None = None
+    words: tuple[str, ...] = ()
+    """The command as it was given: not for a screen."""
+    repeatable: Mapping[str, Any] = field(default_factory=dict)
+    """What was done so that the program can be run again in the same way."""
+
+    @property
+    def knows_effects(self) -> bool:
+        """Whether all that a call read and changed was recorded."""
+        return self.options.get("detail") == "full"
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    offset: int
+    codec: int
+    stored: int
+    length: int
+    check: int
+
+
+def is_trace(start: bytes) -> bool:
+    """Whether a file that starts like this is a trace."""
+    return start[: len(f.MAGIC)] == f.MAGIC
+
+
+class TraceFile:
+    """An open trace file; it is closed by `close`, or when nobody holds it any more."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.descriptor = _opened(path)
+        self.close = weakref.finalize(self, os.close, self.descriptor)
+        self.size = os.fstat(self.descriptor).st_size
+        self.header, self._start = self._read_header()
+        self._pages, self._stop, self._why = self._frames()
+        self._tail = self._read_tail()
+        if self._tail:
+            self._pages.append(_Page(self._stop + f.PAGE.size, 0, 0, len(self._tail), 0))
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._kept_bytes = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    @property
+    def has_tail(self) -> bool:
+        """Whether its last page is what a process that was killed left in its tail."""
+        return bool(self._tail)
+
+    @property
+    def tail_check(self) -> int:
+        """What tells one tail from another."""
+        return zlib.crc32(self._tail)
+
+    @property
+    def unread(self) -> int:
+        """How many bytes at the end of the file are of no whole page, nor of one in its tail."""
+        return 0 if self._tail else self.size - self._stop
+
+    @property
+    def why_unread(self) -> str:
+        """Why the file ends before its last byte; empty if it does not."""
+        return self._why if self.unread else ""
+
+    def end_before(self, page: int, why: str) -> None:
+        """From now on the file has only the pages before this one."""
+        self._stop = self._pages[page].offset - f.PAGE.size
+        self._why = why
+        self._tail = b""
+        del self._pages[page:]
+
+    def length(self, page: int) -> int:
+        """How many bytes a page's payload has."""
+        return self._pages[page].length
+
+    def payload(self, page: int) -> bytes:
+        """The records of a page; `Malformed` if it is damaged."""
+        with self._lock:
+            kept = self._kept.get(page)
+            if kept is not None:
+                self._kept.move_to_end(page)
+                return kept
+        data = self.decoded(page)
+        with self._lock:
+            if page not in self._kept:
+                self._kept[page] = data
+                self._kept_bytes += len(data)
+            while self._kept_bytes > _KEPT_BYTES and len(self._kept) > 1:
+                self._kept_bytes -= len(self._kept.popitem(last=False)[1])
+        return data
+
+    def decoded(self, page: int) -> bytes:
+        """The same, not kept: for whoever reads all pages in turn."""
+        try:
+            about = self._pages[page]
+        except IndexError:
+            raise Malformed(f"there is no page {page}") from None
+        if self._tail and page in (len(self._pages) - 1, -1):
+            return self._tail
+        stored = self._read(about.offset, about.stored)
+        if len(stored) != about.stored or zlib.crc32(stored) != about.check:
+            raise Malformed(DAMAGED)
+        return decode_page(about.codec, stored, about.length)
+
+    def _read(self, offset: int, length: int) -> bytes:
+        try:
+            return os.pread(self.descriptor, length, offset)
+        except OSError as error:
+            raise TraceError(self.path, f"cannot be read: {error.strerror or error}") from None
+
+    def _read_header(self) -> tuple[Header, int]:
+        head = self._read(0, f.HEADER.size)
+        if not head:
+            raise TraceError(
+                self.path,
+                "the file is empty",
+                "the recording ended before anything was written; record again",
+            )
+        if not is_trace(head):
+            raise TraceError(
+                self.path, "this is not a trace file", "`whence record -o FILE script.py` makes one"
+            )
+        damaged = TraceError(
+            self.path,
+            "the header is damaged, so that nothing in the file can be trusted",
+            "record again",
+        )
+        if len(head) < f.HEADER.size:
+            raise damaged
+        _, version, length, check = f.HEADER.unpack(head)
+        self._check = check
+        if version > f.VERSION:
+            raise TraceError(
+                self.path,
+                f"the file has version {version} of the format, and this whence knows up to "
+                f"{f.VERSION}",
+                "open it with a newer whence",
+            )
+        text = self._read(f.HEADER.size, length) if length <= _MAX_HEADER else b""
+        if version < 1 or len(text) != length or zlib.crc32(text) != check:
+            raise damaged
+        try:
+            about = json.loads(text)
+        except (ValueError, RecursionError):
+            raise damaged from None
+        return _header(about), f.HEADER.size + length
+
+    def _frames(self) -> tuple[list[_Page], int, str]:
+        """All pages whose frames are whole, where the last of them ends, and why there."""
+        pages: list[_Page] = []
+        place, why = self._start, ""
+        while place < self.size and len(pages) < _MAX_PAGES:
+            frame = self._read(place, f.PAGE.size)
+            if len(frame) < f.PAGE.size:
+                why = "the last page is cut short"
+                break
+            magic, codec, stored, length, check = f.PAGE.unpack(frame)
+            packed = length > (stored + 1) * f.MAX_RATIO
+            if magic != f.PAGE_MAGIC or length > f.MAX_PAGE or packed:
+                why = "what follows is not a page"
+                break
+            if stored > self.size - place - f.PAGE.size:
+                why = "the last page is cut short"
+                break
+            pages.append(_Page(place + f.PAGE.size, codec, stored, length, check))
+            place += f.PAGE.size + stored
+        return pages, place, why
+
+    def _read_tail(self) -> bytes:
+        """The records that were in no page yet; empty if there is no such tail.
+
+        One that belongs elsewhere is from before the last page was written.
+        """
+        wanted = f.TAIL_MAGIC, self._check, self._stop
+        try:
+            with open(f"{self.path}{f.TAIL_SUFFIX}", "rb", opener=_without_waiting) as file:
+                *about, length = f.TAIL.unpack(file.read(f.TAIL.size))
+                if tuple(about) != wanted or length > f.MAX_PAGE:
+                    return b""
+                records = file.read(length)
+                file.seek(0)
+                # It may still be written to: what was read counts unless it was begun anew.
+                *about, _ = f.TAIL.unpack(file.read(f.TAIL.size))
+        except (OSError, ValueError, struct.error):
+            return b""
+        return records if tuple(about) == wanted and len(records) == length else b""
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _opened(path: Path) -> int:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise TraceError(path, "this is not a regular file", "copy the trace into a file first")
+        return os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    except OSError as error:
+        raise TraceError(path, f"cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a null character in the path
+        raise TraceError(path, f"cannot be read: {error}") from None
+
+
+def _header(about: Any) -> Header:
+    """What the JSON says, where it is of the right kind."""
+    if not isinstance(about, dict):
+        about = {}
+
+    def text(key: str) -> str:
+        found = about.get(key)
+        return shown(found) if isinstance(found, str) else ""
+
+    parent, clock = about.get("parent"), about.get("clock")
+    repeatable = about.get("repeatable")
+    if not isinstance(parent, dict):
+        parent = {}
+    by, call = parent.get("file"), parent.get("call")
+    command, options, pid = about.get("command"), about.get("options"), about.get("pid")
+    return Header(
+        root=text("root"),
+        command=tuple(shown(str(each)) for each in command) if isinstance(command, list) else (),
+        cwd=text("cwd"),
+        python=text("python"),
+        backend=text("backend"),
+        started=text("started"),
+        pid=pid if isinstance(pid, int) else None,
+        options=options if isinstance(options, dict) else {},
+        run=text("run"),
+        clock=clock if isinstance(clock, int) else 0,
+        words=tuple(map(str, command)) if isinstance(command, list) else (),
+        repeatable=repeatable if isinstance(repeatable, dict) else {},
+        parent=shown(by) if isinstance(by, str) else "",
+        parent_call=call if isinstance(call, int) else None,
+    )
+
+
+def shown(text: str) -> str:
+    """The same with unpaired surrogates spelt out: they can be written down but never shown."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

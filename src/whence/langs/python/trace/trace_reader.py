@@ -1,0 +1,381 @@
+"""Opens a trace file as a tree: scans it once, links its calls, and keeps an index of it.
+
+Which calls were skipped is made visible here: a call none of whose callees were recorded becomes
+implicit, with the exact weight of all that it stands for; one with both kinds of callees gets one
+more, last, that stands for those that were not recorded and is trusted, so that it is never blamed.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.call_reader import Places, TraceSource, skipped_detail
+from whence.langs.python.trace.joined_processes import NOT_RECORDED, FamilySource, with_children
+from whence.langs.python.trace.native_or_python_scan import arrange
+from whence.langs.python.trace.native_or_python_scan import scanner as new_scanner
+from whence.langs.python.trace.trace_format import Malformed, mix
+from whence.langs.python.trace.trace_pages import DAMAGED, Header, TraceError, TraceFile
+from whence.langs.python.trace.trace_scan import (
+    CLOSED,
+    CREATED,
+    RAISED,
+    RETURNED,
+    RUNNING,
+    SUSPENDED,
+    UNIQUE,
+    Scanned,
+)
+from whence.langs.python.trace.trace_tables import CodeEntry, Directory, Tables
+from whence.model.call import Function, Location, OutcomeKind, Rule
+from whence.ports import Bytes
+from whence.tree import index
+from whence.tree.build import Rows, as_array, link
+from whence.tree.memory import ColumnTree, assembled
+
+Progress = Callable[[int, int], None]
+_INDEX = "trace 5"
+"""To be raised whenever what a scan finds, or how it is kept, changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is known of a recording as a whole."""
+
+    header: Header
+    size: int
+    unread: int
+    why_unread: str
+    ended: bool
+    threads: int
+    notes: tuple[str, ...]
+    processes: int = 1
+    """How many were recorded, with those that made no call of user code."""
+    members: int = 1
+    """How many of them are in the tree, each as a node of its own."""
+    killed: int = 0
+    """How many of the program's child processes were killed, or are still running."""
+
+
+def open_trace(path: Path, progress: Progress | None = None) -> ColumnTree:
+    """The tree of a trace file, with the processes that were recorded beside it.
+
+    Whatever is wrong with it is a `TraceError`.
+    """
+    file = TraceFile(path)
+    return with_children(_opened(file, progress), file, _opened)
+
+
+def _opened(file: TraceFile, progress: Progress | None = None) -> ColumnTree:
+    """The tree of one file, which is closed if there is none."""
+    path = file.path
+    try:
+        return _tree(file, progress)
+    except (Malformed, RecursionError) as problem:
+        file.close()
+        raise TraceError(path, f"this is not a sound trace: {problem}", "record again") from None
+    except MemoryError:
+        file.close()
+        raise TraceError(
+            path, "the trace takes more memory than there is", "record with lower bounds"
+        ) from None
+    except BaseException:
+        file.close()
+        raise
+
+
+def about(tree: ColumnTree) -> About | None:
+    """What is known of the recording that a tree was opened from; None for other trees."""
+    source = tree.sources[0]
+    try:
+        if isinstance(source, FamilySource):
+            return _about_family(source)
+        return _about(source) if isinstance(source, TraceSource) else None
+    except Malformed as problem:
+        first = source.members[0] if isinstance(source, FamilySource) else source
+        assert isinstance(first, TraceSource)
+        raise TraceError(first.file.path, f"a note cannot be read: {problem}") from None
+
+
+def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
+    stamp = _stamp(file)
+    kept = _kept(file, stamp)
+    if kept is not None:
+        return kept
+    scanned = _scanned(file, progress)
+    places, directory = _places(scanned), _directory(scanned)
+    tables = Tables(file, directory)
+    places = _with_interrupt(scanned, TraceSource(file, tables, places), places)
+    source = TraceSource(file, tables, places)
+    codes = tables.codes()
+    functions, numbers = _functions(codes, file.header.root or file.path.name)
+    outcomes = _outcomes(scanned, codes, source)
+    rows = _rows(scanned, numbers, outcomes, len(functions), _lost_count(scanned, file.header))
+    if len(rows.ids) > len(scanned.parent):
+        functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
+    rules = [Rule(each.name, each.name, each.location) for each in functions]
+    tree = assembled(link(rows, arrange), functions, rules, source)
+    if index.is_worthwhile(file.size, len(tree.columns)) and _stamp(file) == stamp:
+        extras = {name: getattr(places, name) for name in Places.__slots__}
+        extras |= {name: getattr(directory, name) for name in Directory.__slots__}
+        extras["pages"] = np.array([len(file)], dtype=np.int64)
+        index.save(file.path, stamp, tree, _kind(file), extras)
+        # From now on the columns are those on disk, and the memory is free again.
+        return _kept(file, stamp) or tree
+    return tree
+
+
+def _kind(file: TraceFile) -> str:
+    """The stamp is of the trace alone: an index with its tail is of another kind."""
+    return f"{_INDEX} with {file.tail_check:x}" if file.has_tail else _INDEX
+
+
+def _stamp(file: TraceFile) -> index.Stamp:
+    with os.fdopen(os.dup(file.descriptor), "rb") as opened:
+        return index.stamp_of(opened)
+
+
+def _kept(file: TraceFile, stamp: index.Stamp) -> ColumnTree | None:
+    """The tree from its index, or None if there is none that fits."""
+    narrow = ("event_call", "global_variable", "output_call")
+    names = (*Places.__slots__, *Directory.__slots__, "pages")
+    types: dict[str, type[np.generic]] = {
+        name: np.int32 if name in narrow else np.int64 for name in names
+    }
+    found = index.load_extras(file.path, stamp, _kind(file), types)
+    if found is None or len(found["pages"]) != 1 or len(found["threads"]) != 1:
+        return None
+    places = Places(**{name: found[name] for name in Places.__slots__})
+    tables = Tables(file, Directory(**{name: found[name] for name in Directory.__slots__}))
+    tree = index.load(file.path, stamp, TraceSource(file, tables, places))
+    calls = len(places.call_at)
+    if tree is None or len(places.exit_at) != calls or int(tree.details.max()) >= calls:
+        return None
+    pages = int(found["pages"][0])
+    if 0 <= pages < len(file):
+        file.end_before(pages, DAMAGED)
+    return tree
+
+
+def _scanned(file: TraceFile, progress: Progress | None) -> Scanned:
+    """One pass over the pages, up to the first that is damaged.
+
+    A tail has no check sum: what the computer lost with its power makes it unsound.
+    """
+    try:
+        return _scanned_all(file, progress)
+    except Malformed:
+        if not file.has_tail:
+            raise
+        file.end_before(len(file) - 1, "the tail is damaged")
+        return _scanned_all(file, progress)
+
+
+def _scanned_all(file: TraceFile, progress: Progress | None) -> Scanned:
+    scanner = new_scanner()
+    for page in range(len(file)):
+        try:
+            data = file.decoded(page)
+        except Malformed as problem:
+            file.end_before(page, str(problem))
+            break
+        scanner.feed(page, data)
+        if progress is not None:
+            progress(page + 1, len(file))
+    return scanner.finish(comparable=file.header.knows_effects)
+
+
+def _directory(scanned: Scanned) -> Directory:
+    return Directory(scanned.name_at, scanned.type_at, scanned.code_at, scanned.variable_at)
+
+
+def _places(scanned: Scanned) -> Places:
+    by_call = np.argsort(scanned.event_call, kind="stable")
+    by_variable = np.argsort(scanned.global_variable, kind="stable")
+    return Places(
+        call_at=scanned.call_at,
+        exit_at=scanned.exit_at,
+        event_call=scanned.event_call[by_call],
+        event_at=scanned.event_at[by_call],
+        global_variable=scanned.global_variable[by_variable],
+        global_at=scanned.global_at[by_variable],
+        root_at=scanned.root_at,
+        end_at=scanned.end_at,
+        output_call=scanned.output_call,
+        output_at=scanned.output_at,
+        interrupted=np.empty(0, dtype=np.int64),
+        note_at=scanned.note_at,
+        skipped_count=scanned.skipped_count,
+        skipped_before=scanned.skipped_before,
+        threads=scanned.threads,
+    )
+
+
+def _lost_count(scanned: Scanned, header: Header) -> list[int]:
+    """The calls of a process that was killed of which nobody knows how many they only counted.
+
+    How many calls below it were skipped is written when a call ends.
+    """
+    bound = header.options.get("depth")
+    if len(scanned.end_at) or not isinstance(bound, int):
+        return []
+    found = []
+    for number in (np.flatnonzero(scanned.state[1:] == RUNNING) + 1).tolist():
+        depth, above = 0, number
+        while above > 0:
+            depth, above = depth + 1, int(scanned.parent[above])
+        if depth >= bound:
+            found.append(number)
+    return found
+
+
+def _rows(
+    scanned: Scanned, numbers: list[int], outcomes: Bytes, not_recorded: int, lost: list[int]
+) -> Rows:
+    """The run, the calls in the order of time, then what stands for calls that were skipped.
+
+    Of those that are `lost` it is not known how many they stand for.
+    """
+    count = len(scanned.parent)
+    skipped = np.zeros(count)
+    np.add.at(skipped, scanned.skipped_call, scanned.skipped_count)
+    calls_some = np.zeros(count, dtype=bool)
+    calls_some[scanned.parent[1:]] = True
+    implicit = (skipped > 0) & ~calls_some
+    implicit[lost] = True
+    mixed = np.flatnonzero((skipped > 0) & calls_some)
+    hidden = skipped[mixed]
+    total = count + len(mixed)
+    function = np.zeros(total, dtype=np.int32)
+    function[1:count] = np.array(numbers, dtype=np.int32)[scanned.code[1:]]
+    function[count:] = not_recorded
+    unique = [mix(UNIQUE, number) for number in range(count, total)]
+
+    def joined(typecode: str, calls: npt.NDArray[Any], others: npt.ArrayLike) -> array[Any]:
+        values = np.concatenate([calls, np.asarray(others)]) if len(mixed) else calls
+        return as_array(typecode, values)
+
+    return Rows(
+        ids=as_array("q", np.arange(total, dtype=np.int64)),
+        parents=joined("q", scanned.parent, mixed),
+        functions=as_array("i", function),
+        rules=as_array("i", function),
+        outcomes=joined("B", outcomes, np.full(len(mixed), OutcomeKind.RETURNED)),
+        own=joined("d", np.where(implicit, 1 + skipped, 1.0), hidden),
+        equations=joined("q", scanned.equation, np.array(unique, np.uint64).astype(np.int64)),
+        efforts=joined("i", scanned.effort, np.full(len(mixed), len(NOT_RECORDED))),
+        implicit=joined("B", implicit, np.ones(len(mixed))),
+        details=joined("q", np.arange(count), skipped_detail(mixed, hidden.astype(np.int64))),
+    )
+
+
+def _outcomes(scanned: Scanned, codes: list[CodeEntry], source: TraceSource) -> Bytes:
+    """How each call ended, as `TraceSource` tells it."""
+    left = int(OutcomeKind.YIELDED)
+    by_state = np.zeros(6, dtype=np.uint8)
+    by_state[[CREATED, SUSPENDED, CLOSED]] = left
+    by_state[RUNNING] = OutcomeKind.NOT_TERMINATED
+    by_state[RETURNED], by_state[RAISED] = OutcomeKind.RETURNED, OutcomeKind.RAISED
+    outcomes = by_state[scanned.state]
+    waiting = np.array([bool(each.flags & f.COROUTINE) for each in codes] + [False])
+    outcomes[waiting[scanned.code] & (outcomes == left)] = OutcomeKind.NOT_TERMINATED
+    if source.interrupted is not None:
+        after = scanned.exit_at >= source.interrupted
+        outcomes[after & (outcomes == OutcomeKind.RAISED)] = OutcomeKind.NOT_TERMINATED
+    outcomes[0] = source.run_outcome().kind
+    return outcomes
+
+
+def _with_interrupt(scanned: Scanned, source: TraceSource, places: Places) -> Places:
+    """Find the calls that were stopped by an exception, such as an interrupt, that ended the run.
+
+    They are the last ones that an exception left, up to the first that it was another one.
+    """
+    name = source.interrupt
+    if name is None:
+        return places
+    raised = np.flatnonzero(scanned.state == RAISED)
+    first = None
+    for number in raised[np.argsort(scanned.exit_at[raised])][::-1].tolist():
+        value = source.raised(number)
+        if value is None or value.text != name:
+            break
+        first = int(scanned.exit_at[number])
+    found = np.array([] if first is None else [first], dtype=np.int64)
+    return replace(places, interrupted=found)
+
+
+def _functions(codes: list[CodeEntry], root: str) -> tuple[list[Function], list[int]]:
+    """The functions, the run first, and the number of each code's function.
+
+    Equal code is one function: a module that was loaded anew has code of its own.
+    """
+    functions = [Function(root)]
+    known: dict[CodeEntry, int] = {}
+    names = Counter(_name(each) for each in set(codes))
+    names[root] += 1
+    taken = {root}
+    for each in codes:
+        if each in known:
+            continue
+        name = _name(each)
+        if names[name] > 1:
+            name = f"{name} ({each.file}:{each.first_line})"
+        spelt, copy = name, 1
+        while spelt in taken:
+            copy += 1
+            spelt = f"{name} #{copy}"
+        taken.add(spelt)
+        known[each] = len(functions)
+        location = Location(each.file, each.first_line or None)
+        functions.append(Function(spelt, each.qualname, each.module, location))
+    return functions, [known[each] for each in codes]
+
+
+def _name(code: CodeEntry) -> str:
+    return f"{code.module}.{code.qualname}" if code.module else code.qualname
+
+
+def _unused(name: str, functions: list[Function]) -> str:
+    while any(each.name == name for each in functions):
+        name += "′"
+    return name
+
+
+def _about(source: TraceSource) -> About:
+    file = source.file
+    return About(
+        header=file.header,
+        size=file.size,
+        unread=file.unread,
+        why_unread=file.why_unread,
+        ended=source.has_ended,
+        threads=source.threads,
+        notes=source.notes(),
+    )
+
+
+def _about_family(source: FamilySource) -> About:
+    """What is known of the program, and of its children taken together."""
+    program, *children = (_about(each) for each in source.members)
+    notes = [*program.notes, *source.notes]
+    for each, child in zip(source.members[1:], children, strict=True):
+        notes += [f"process {each.file.header.pid}: {note}" for note in child.notes]
+    return replace(
+        program,
+        size=program.size + sum(child.size for child in children),
+        threads=program.threads + sum(child.threads for child in children),
+        notes=tuple(notes),
+        processes=source.processes,
+        members=len(source.members),
+        killed=sum(not child.ended for child in children),
+    )

@@ -1,0 +1,147 @@
+"""How the bytes of a root value are walked, whatever is made of them.
+
+What is shared by `values` (what a person reads) and `recipes` (what can be made again): which bytes
+begin what, how deep and how long values may be, and which of them are the same.
+
+Invariant: reading never fails otherwise than with `Malformed`.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.trace_format import Malformed, read_v
+from whence.langs.python.trace.trace_tables import Tables
+
+BROKEN: Final = "a record breaks off"
+Made = TypeVar("Made")
+
+
+class Identities:
+    """The numbers of the values of one call that occur more than once.
+
+    A value is known by its root (a number that whoever reads it gives it) and by how many
+    containers start before it there. Inputs are the roots 0, 1, 2 …
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._numbers)
+
+    def refer(self, root: int, container: int) -> int:
+        """The number of a value that something refers to."""
+        return self._numbers.setdefault((root, container), len(self._numbers) + 1)
+
+    def of(self, root: int, container: int) -> int | None:
+        """The number of a value, if something refers to it."""
+        return self._numbers.get((root, container))
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What has to be known of a root value to read it."""
+
+    identities: Identities
+    number: int
+    inputs: int
+    """How many inputs its call has."""
+    same_as: int | None = None
+    """The input that it is at another time: the same object, though with other content."""
+
+    def refer(self, container: int) -> int:
+        """The number of a container in it that something refers to."""
+        return self.identities.refer(*self._key(container))
+
+    def identity(self, container: int) -> int | None:
+        """The number of a container in it, if something refers to it."""
+        return self.identities.of(*self._key(container))
+
+    def _key(self, container: int) -> tuple[int, int]:
+        whole = container == 0 and self.same_as is not None
+        return (self.same_as or 0 if whole else self.number), container
+
+
+class Decoder(ABC, Generic[Made]):
+    """Reads one root value; made anew for each."""
+
+    constants: Mapping[int, Made]
+    """The values of one byte, small numbers among them."""
+
+    def __init__(self, tables: Tables, data: bytes, root: Root) -> None:
+        self._tables = tables
+        self._data = data
+        self._root = root
+        self._started = 0
+        self._contents: dict[int, int] = {}
+        """Containers that are the content of another one, which stands for both."""
+
+    def read(self, place: int) -> tuple[Made, int]:
+        """A root value, which is no reference, and where the next field starts."""
+        return self._value(place, 0)
+
+    def _value(self, place: int, nesting: int) -> tuple[Made, int]:
+        data = self._data
+        if place >= len(data):  # written out here: every value comes this way
+            raise Malformed(BROKEN)
+        kind = data[place]
+        place += 1
+        constant = self.constants.get(kind)
+        if constant is not None:
+            return constant, place
+        if kind in f.CONTAINERS:
+            if nesting > f.MAX_NESTING:
+                raise Malformed(f"a value is nested more than {f.MAX_NESTING} levels deep")
+            number = self._started
+            self._started += 1
+            return self._container(kind, place, nesting, number)
+        return self._plain(kind, place)
+
+    @abstractmethod
+    def _plain(self, kind: int, place: int) -> tuple[Made, int]:
+        """A value without parts, or a reference."""
+
+    @abstractmethod
+    def _container(self, kind: int, place: int, nesting: int, number: int) -> tuple[Made, int]:
+        """A container that is the `number`-th to start in this root."""
+
+    def _byte(self, place: int) -> int:
+        if place >= len(self._data):
+            raise Malformed(BROKEN)
+        return self._data[place]
+
+    def _float(self, place: int) -> float:
+        try:
+            number: float = struct.unpack_from("<d", self._data, place)[0]
+        except struct.error:
+            raise Malformed(BROKEN) from None
+        return number
+
+    def _referred(self, kind: int, number: int) -> int:
+        """The identity of the value that a reference means."""
+        if kind == f.SAME:
+            target = self._started - number
+            if number < 1 or target < 0:
+                raise Malformed("a value is the same as one that there is not")
+            return self._root.refer(self._contents.get(target, target))
+        if kind == f.INPUT:
+            if number >= self._root.inputs:
+                raise Malformed("a value is an input that there is not")
+            return self._root.identities.refer(number, 0)
+        raise Malformed(f"there is no value 0x{kind:02x} here")
+
+    def _counts(self, place: int) -> tuple[int, int, int]:
+        """How many parts are stored, how many were left out, where they start."""
+        length, place = read_v(self._data, place)
+        stored, place = read_v(self._data, place)
+        if stored > length:
+            raise Malformed("more of a value is stored than there is")
+        if stored > len(self._data) - place:
+            raise Malformed(BROKEN)
+        return stored, length - stored, place
