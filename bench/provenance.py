@@ -145,7 +145,7 @@ main()
 
 def answered(folder: Path) -> dict[str, float]:
     """Seconds of the program, of recording it, and of following a part."""
-    from whence.cli.opening import open_any, reruns_of
+    from whence.app.frontends import open_any, reruns_of
     from whence.model.call import find_mark
 
     program = folder / "program.py"

@@ -35,8 +35,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import mutation
 import twins
 
-from whence.app import Debugging
-from whence.cli.opening import open_any, reruns_of
+from whence.app.frontends import open_any, reruns_of
+from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.contracts import contracts_of
 from whence.langs.python.oracles.reference import oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
@@ -100,12 +100,12 @@ def debug(
     With a recording, who marks the parts that are wrong.
     """
     tree, spent = case.tree, 0.0
-    debugging = Debugging(State(tree, prior=ImportingPrior()), oracles)
+    debugging = SessionDriver(State(tree, prior=ImportingPrior()), oracles)
     wrong = Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))
     if recording is not None:
         _, provenance = open_any(recording)
         state = State(tree, provenance, prior=ImportingPrior())
-        debugging = Debugging(state, reruns=reruns_of(provenance), may_run=True)
+        debugging = SessionDriver(state, reruns=reruns_of(provenance), may_run=True)
         wrong = Answered(twins.seen_first(case.bug, tree))
     started = time.perf_counter()
     outcome = debugging.start([StrategyChosen(strategy), wrong])

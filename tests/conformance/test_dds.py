@@ -15,7 +15,7 @@ import pytest
 from papers import load
 from recorded import BACKENDS
 
-from whence.cli.opening import graph_of
+from whence.app.frontends import graph_of
 from whence.langs.python.record.choose import NATIVE
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from twins import record_program
 
-from whence.app import Debugging
-from whence.cli.opening import open_any, reruns_of
+from whence.app.frontends import open_any, reruns_of
+from whence.app.session_driver import SessionDriver
 from whence.model.call import find_mark
 from whence.model.verdict import Answer, Verdict
 from whence.session.events import Answered, Ask, Found, StrategyChosen
@@ -66,7 +66,7 @@ class Recorded:
 
         What is not among the answers is right; else it is wrong, with a part that is marked.
         """
-        debugging = Debugging(
+        debugging = SessionDriver(
             State(self.tree, self.provenance), reruns=reruns_of(self.provenance), may_run=True
         )
         run = [0, self.tree.id(self.names.index("<module>"))]

@@ -10,7 +10,7 @@ import pytest
 import twins
 from twins import Bug
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.contracts import contracts_of
 from whence.langs.python.oracles.type_hints import TypeHints
 from whence.model.diagnosis import Status
@@ -54,7 +54,7 @@ def test_answers_as_the_repaired_twin_gives_them_lead_to_the_function_at_fault(
 ) -> None:
     tree = twins.record(bug, "buggy", tmp_path / "run.whence", whole=False)
     intended = twins.verdicts(bug, tree)
-    debugging = Debugging(State(tree))
+    debugging = SessionDriver(State(tree))
     symptom = Answer(tree.id(0), Verdict.WRONG, by="symptom")
     outcome = debugging.start([Answered((symptom,))])
     while isinstance(outcome, Ask):
@@ -92,7 +92,7 @@ def test_what_the_code_declares_answers_and_spares_questions(name: str, tmp_path
     assert contracts is not None
     asked = []
     for oracles in ([], [contracts, TypeHints(tree)]):
-        debugging = Debugging(State(tree), oracles)
+        debugging = SessionDriver(State(tree), oracles)
         symptom = Answer(tree.id(0), Verdict.WRONG, by="symptom")
         outcome = debugging.start([Answered((symptom,))])
         while isinstance(outcome, Ask):

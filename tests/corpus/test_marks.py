@@ -13,8 +13,8 @@ import pytest
 import twins
 from twins import Bug
 
-from whence.app import Debugging
-from whence.cli.opening import open_any, reruns_of
+from whence.app.session_driver import SessionDriver
+from whence.app.frontends import open_any, reruns_of
 from whence.model.diagnosis import Status
 from whence.session.events import Answered, Ask, Found
 from whence.session.state import State
@@ -35,7 +35,7 @@ def located(bug: Bug, path: Path) -> tuple[bool, int]:
     tree, provenance = open_any(path)
     assert isinstance(tree, ColumnTree)
     person = twins.person(bug, tree)
-    debugging = Debugging(State(tree, provenance), reruns=reruns_of(provenance), may_run=True)
+    debugging = SessionDriver(State(tree, provenance), reruns=reruns_of(provenance), may_run=True)
     outcome = debugging.start([Answered(twins.seen_first(bug, tree))])
     while isinstance(outcome, Ask):
         outcome = debugging.send(Answered((person.answer(outcome.question.node),)))

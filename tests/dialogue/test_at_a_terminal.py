@@ -23,14 +23,14 @@ subjects = importlib.util.module_from_spec(spec)
 sys.modules["subjects"] = subjects
 spec.loader.exec_module(subjects)
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.session.state import Facts, State
 from whence.ui.terminal import choose_screen, converse
 
 tree, provenance = subjects.SUBJECTS["invoice"]()
 screen = choose_screen(answers=None, output=None, plain=False)
 facts = Facts(strategy="top-down")
-debugging = Debugging(State(tree, provenance, facts=facts), notify=screen.note)
+debugging = SessionDriver(State(tree, provenance, facts=facts), notify=screen.note)
 outcome, left = converse(debugging, screen, debugging.start())
 print(type(screen).__name__, repr(left))
 """

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from whence.app import Debugging
-from whence.cli.opening import open_any
+from whence.app.session_driver import SessionDriver
+from whence.app.frontends import open_any
 from whence.search.registry import DEFAULT
 from whence.search.space import Switches
 from whence.session.state import Facts, State
@@ -36,7 +36,7 @@ def transcript(folder: Path, subjects: dict[str, Callable]) -> str:
     answers = io.StringIO((folder / "answers.txt").read_text(encoding="utf-8"))
     output = io.StringIO()
     screen = PlainScreen(answers, output)
-    debugging = Debugging(State(tree, provenance, facts=facts), notify=screen.note)
+    debugging = SessionDriver(State(tree, provenance, facts=facts), notify=screen.note)
     converse(debugging, screen, debugging.start())
     return output.getvalue()
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.cli.opening import open_any
+from whence.app.frontends import open_any
 from whence.search.registry import STRATEGIES
 from whence.search.top_down import TopDown
 from whence.testing.laws import check_expansion, check_provenance, check_strategy, check_tree

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.errors import UsageError, WhenceError
 from whence.model.call import (
     Binding,
@@ -191,7 +191,7 @@ def test_nothing_that_is_typed_breaks_the_session(
     screen = PlainScreen(Typed(text) if person else io.StringIO(text), output)
     with elsewhere() as folder:
         journal = Journal(folder / "kept" / "session", state.tree, "t") if kept else None
-        debugging = Debugging(
+        debugging = SessionDriver(
             state, [Moody()] if moody else [], journal=journal, notify=screen.note
         )
         try:

@@ -60,7 +60,7 @@ print(count(0, 2**25))
 DEBUGS = """
 import resource, sys
 from pathlib import Path
-from whence.cli.opening import open_any
+from whence.app.frontends import open_any
 from whence.langs.python.replay.materializer import windows_of
 from whence.langs.python.replay.partial_replay import Replay
 from whence.model.verdict import Answer, Verdict

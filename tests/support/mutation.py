@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from twins import Bug, combined, record_program
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.reference import oracle_of
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.diagnosis import Status
@@ -352,7 +352,7 @@ def _debugged(subject: Subject, mutant: Mutant, folder: Path) -> Result:
     tree = open_trace(trace)
     oracle = oracle_of(tree, str(subject.original))
     try:
-        debugging = Debugging(State(tree), [oracle])
+        debugging = SessionDriver(State(tree), [oracle])
         asked = 0
         wrong = Answer(tree.id(0), Verdict.WRONG, by="symptom")
         outcome = debugging.start([Answered((wrong,))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.equations import record_run
 from whence.langs.python.oracles.reference import ReferenceOracle
 from whence.langs.python.oracles.workers import Version
@@ -54,7 +54,7 @@ def blamed(tree: ColumnTree, oracle: ReferenceOracle) -> str:
 
     Where it is one of several, as in a recursion without end: "? one of", and their functions.
     """
-    debugging = Debugging(State(tree, None), [oracle])
+    debugging = SessionDriver(State(tree, None), [oracle])
     outcome = debugging.start()
     if isinstance(outcome, Found):
         found = outcome.diagnosis

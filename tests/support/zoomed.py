@@ -16,7 +16,7 @@ from operator import is_not
 from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.langs.python.record.snapshot import Snapshots
 from whence.langs.python.record.summaries import SUMMARIES
 from whence.langs.python.zoom.body import Body, beginning, find_body, functions
@@ -206,10 +206,10 @@ def recorded(name: str) -> ColumnTree:
 
 def session(
     tree: ColumnTree, strategy: str = "auto", provenance: Provenance | None = None
-) -> tuple[Debugging, Reaction]:
+) -> tuple[SessionDriver, Reaction]:
     """A session about a call that is known to be wrong."""
     options = Options(ask_top=False, confirm_top=False)
-    debugging = Debugging(Session(tree, provenance, options=options))
+    debugging = SessionDriver(Session(tree, provenance, options=options))
     return debugging, debugging.start([StrategyChosen(strategy)] if strategy != "auto" else [])
 
 
@@ -226,7 +226,7 @@ class Intended:
         self._body = find_body(repaired, first, name)
         self._steps: Any = self.tree.sources[0]
 
-    def diagnose(self, strategy: str, *, marks: bool = False) -> tuple[Debugging, Reaction]:
+    def diagnose(self, strategy: str, *, marks: bool = False) -> tuple[SessionDriver, Reaction]:
         """Answer all questions; `marks`: with the part that is wrong, where there is one."""
         debugging, outcome = session(self.tree, strategy, self.provenance)
         while isinstance(outcome, Ask):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.call import Mark, MarkedPart
 from whence.model.diagnosis import Diagnosis, Status
@@ -62,14 +62,14 @@ def top_down() -> State:
     return State(TREE, facts=Facts(strategy="top-down"))
 
 
-def person(debugging: Debugging, outcome: Any) -> Any:
+def person(debugging: SessionDriver, outcome: Any) -> Any:
     assert isinstance(outcome, Ask)
     return debugging.send(Answered((one_fault(TREE, FAULT)(outcome.question),)))
 
 
 def test_oracles_answer_in_their_order_before_the_person() -> None:
     first, second = Knows(0, name="first"), Knows(0, 1, name="second")
-    debugging = Debugging(top_down(), [first, second])
+    debugging = SessionDriver(top_down(), [first, second])
     outcome = debugging.start()
     assert isinstance(outcome, Ask)
     assert outcome.question.node == 2
@@ -78,7 +78,7 @@ def test_oracles_answer_in_their_order_before_the_person() -> None:
 
 
 def test_undo_takes_back_a_persons_step_and_the_oracles_after_it() -> None:
-    debugging = Debugging(top_down(), [Knows(1, 2)])
+    debugging = SessionDriver(top_down(), [Knows(1, 2)])
     outcome = debugging.start()
     assert outcome.question.node == 0  # type: ignore[union-attr]
     outcome = person(debugging, outcome)
@@ -94,7 +94,7 @@ def test_undo_takes_back_a_persons_step_and_the_oracles_after_it() -> None:
 
 
 def test_what_only_oracles_said_cannot_be_undone() -> None:
-    debugging = Debugging(top_down(), [Knows(0, 1)])
+    debugging = SessionDriver(top_down(), [Knows(0, 1)])
     debugging.start()
     before = debugging.state.facts
     with pytest.raises(UsageError, match="nothing to undo"):
@@ -104,7 +104,7 @@ def test_what_only_oracles_said_cannot_be_undone() -> None:
 
 def test_an_oracle_that_fails_is_told_of_and_not_asked_again() -> None:
     notes: list[str] = []
-    debugging = Debugging(top_down(), [Breaks(), Knows(0)], notify=notes.append)
+    debugging = SessionDriver(top_down(), [Breaks(), Knows(0)], notify=notes.append)
     outcome = debugging.start()
     assert isinstance(outcome, Ask)
     assert outcome.question.node == 1
@@ -114,7 +114,7 @@ def test_an_oracle_that_fails_is_told_of_and_not_asked_again() -> None:
 
 
 def test_an_answer_that_is_refused_does_not_count() -> None:
-    debugging = Debugging(top_down())
+    debugging = SessionDriver(top_down())
     debugging.start()
     with pytest.raises(UsageError):
         debugging.send(Answered((Answer(99, Verdict.WRONG),)))
@@ -127,7 +127,7 @@ def test_wishes_of_the_command_line_hold_from_the_start_and_once(tmp_path: Path)
     path = tmp_path / "session.jsonl"
     for _ in range(2):
         journal = Journal(path, TREE, "tree")
-        debugging = Debugging(State(TREE), journal=journal)
+        debugging = SessionDriver(State(TREE), journal=journal)
         debugging.start(wishes)
         journal.close()
         facts = debugging.state.facts
@@ -141,7 +141,7 @@ def test_wishes_of_the_command_line_hold_from_the_start_and_once(tmp_path: Path)
 def test_undo_takes_back_an_answer_that_is_lost_and_not_the_one_before_it(tmp_path: Path) -> None:
     path, tree = tmp_path / "session.jsonl", partly_implicit(TREE, 1)
     journal = Journal(path, tree, "tree")
-    debugging = Debugging(State(tree, facts=Facts(strategy="top-down")), journal=journal)
+    debugging = SessionDriver(State(tree, facts=Facts(strategy="top-down")), journal=journal)
     debugging.start()
     for answer in (Answer(0, Verdict.WRONG), Answer(1, Verdict.WRONG), Answer(2, Verdict.RIGHT)):
         debugging.send(Answered((answer,)))
@@ -156,14 +156,14 @@ def test_undo_takes_back_an_answer_that_is_lost_and_not_the_one_before_it(tmp_pa
             raise CannotExpand("gone")
 
     journal = Journal(path, tree, "tree")
-    again = Debugging(State(replace(tree, sources=(Gone(),))), journal=journal)
+    again = SessionDriver(State(replace(tree, sources=(Gone(),))), journal=journal)
     again.start()
     journal.close()
     assert [answer.node for answer in again.state.facts.answers] == [0, 1]
 
 
 def test_leaving_a_search_of_the_rest_does_not_suspect_the_top_that_is_right() -> None:
-    debugging = Debugging(State(TREE))
+    debugging = SessionDriver(State(TREE))
     debugging.start()
     debugging.send(Answered((Answer(0, Verdict.RIGHT),)))
     outcome = debugging.send(RestSearched())
@@ -174,7 +174,7 @@ def test_leaving_a_search_of_the_rest_does_not_suspect_the_top_that_is_right() -
 
 def test_a_saved_session_goes_on_even_if_its_tree_had_grown(tmp_path: Path) -> None:
     tree = partly_implicit(TREE, 1)
-    debugging = Debugging(State(tree))
+    debugging = SessionDriver(State(tree))
     outcome = debugging.start()
     for _ in range(3):
         if isinstance(outcome, Ask):
@@ -182,7 +182,7 @@ def test_a_saved_session_goes_on_even_if_its_tree_had_grown(tmp_path: Path) -> N
     assert len(debugging.state.tree.columns) > len(tree.columns)
     path = tmp_path / "saved.jsonl"
     debugging.save(path)
-    again = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    again = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
     resumed = again.start()
     assert again.state.facts == debugging.state.facts
     while isinstance(resumed, Ask):
@@ -201,7 +201,7 @@ class Explains(Knows):
 
 def test_an_oracle_may_say_why_and_what_it_should_be() -> None:
     notes: list[str] = []
-    debugging = Debugging(top_down(), [Explains(0)], notify=notes.append)
+    debugging = SessionDriver(top_down(), [Explains(0)], notify=notes.append)
     debugging.start()
     (answer,) = debugging.state.facts.answers
     assert (answer.by, answer.reason, answer.expected) == ("oracle", "it is known", "3")
@@ -212,14 +212,14 @@ def test_an_oracle_may_say_why_and_what_it_should_be() -> None:
 def test_many_answers_of_oracles_are_told_by_their_number() -> None:
     notes: list[str] = []
     everything = Knows(*range(len(TREE.columns)))
-    debugging = Debugging(top_down(), [everything], notify=notes.append)
+    debugging = SessionDriver(top_down(), [everything], notify=notes.append)
     assert isinstance(debugging.start(), Found)
     assert notes == [f"Answered by oracle: {debugging.counts.oracles['oracle']} questions."]
 
 
 def test_an_oracle_that_is_turned_off_is_not_asked_and_its_answers_do_not_count() -> None:
     oracle = Knows(0, 1)
-    debugging = Debugging(top_down(), [oracle])
+    debugging = SessionDriver(top_down(), [oracle])
     outcome = debugging.start()
     assert isinstance(outcome, Ask)
     assert outcome.question.node == 2
@@ -234,7 +234,7 @@ def test_an_oracle_that_is_turned_off_is_not_asked_and_its_answers_do_not_count(
 
 
 def test_undo_brings_back_an_oracle_with_its_answers() -> None:
-    debugging = Debugging(top_down(), [Knows(0)])
+    debugging = SessionDriver(top_down(), [Knows(0)])
     debugging.start()
     debugging.send(OracleTurned("oracle", on=False))
     debugging.send(Undone())
@@ -244,14 +244,14 @@ def test_undo_brings_back_an_oracle_with_its_answers() -> None:
 
 
 def test_an_oracle_that_is_off_cannot_be_turned_off_again() -> None:
-    debugging = Debugging(top_down(), [Knows(0)])
+    debugging = SessionDriver(top_down(), [Knows(0)])
     debugging.start()
     with pytest.raises(UsageError, match="oracle is on already"):
         debugging.send(OracleTurned("oracle", on=True))
 
 
 def test_turning_an_oracle_off_ends_a_contradiction_with_it() -> None:
-    debugging = Debugging(top_down(), [Knows(0)])
+    debugging = SessionDriver(top_down(), [Knows(0)])
     debugging.start()
     debugging.send(Answered((Answer(0, Verdict.RIGHT),)))
     assert debugging.state.facts.clash is not None
@@ -263,7 +263,7 @@ def test_turning_an_oracle_off_ends_a_contradiction_with_it() -> None:
 
 def test_after_a_rejected_diagnosis_what_is_remembered_is_a_default_and_no_answer() -> None:
     everything = Knows(*range(len(TREE.columns)), name=REMEMBERED)
-    debugging = Debugging(top_down(), [everything])
+    debugging = SessionDriver(top_down(), [everything])
     assert isinstance(debugging.start(), Found)
     outcome = debugging.send(Rejected())
     assert isinstance(outcome, Ask)
@@ -288,7 +288,7 @@ def test_a_keeper_hears_of_every_answer_and_of_what_is_taken_back(tmp_path: Path
     path = tmp_path / "session.jsonl"
     keeper = Notes()
     journal = Journal(path, TREE, "tree")
-    debugging = Debugging(top_down(), journal=journal, keeper=keeper)
+    debugging = SessionDriver(top_down(), journal=journal, keeper=keeper)
     outcome = person(debugging, debugging.start())
     person(debugging, outcome)
     debugging.send(Undone())
@@ -297,7 +297,7 @@ def test_a_keeper_hears_of_every_answer_and_of_what_is_taken_back(tmp_path: Path
     assert keeper.updates == [[0], [0, 1], [0]]
     later = Notes()
     journal = Journal(path, TREE, "tree")
-    Debugging(top_down(), journal=journal, keeper=later).start()
+    SessionDriver(top_down(), journal=journal, keeper=later).start()
     journal.close()
     assert (later.begun, later.updates) == ([0], [])
 
@@ -308,7 +308,7 @@ def test_a_keeper_that_cannot_keep_is_told_of_once() -> None:
             raise WhenceError("the disk is full")
 
     notes: list[str] = []
-    debugging = Debugging(top_down(), keeper=Full(), notify=notes.append)
+    debugging = SessionDriver(top_down(), keeper=Full(), notify=notes.append)
     outcome = person(debugging, debugging.start())
     person(debugging, outcome)
     assert notes == ["the disk is full"]
@@ -327,7 +327,7 @@ class Acquits(Knows):
 
 def ended(oracle: Knows, tree: ColumnTree = TREE) -> Diagnosis:
     """How a session ends in which the person knows nothing."""
-    debugging = Debugging(State(tree, facts=Facts(strategy="top-down")), [oracle])
+    debugging = SessionDriver(State(tree, facts=Facts(strategy="top-down")), [oracle])
     outcome = debugging.start()
     while isinstance(outcome, Ask):
         outcome = debugging.send(Answered((Answer(outcome.question.node, Verdict.UNKNOWN),)))
@@ -345,12 +345,12 @@ def test_of_several_candidates_the_only_one_that_can_be_at_fault_is() -> None:
 
 
 def test_nobody_is_asked_about_the_only_call_that_can_be_at_fault() -> None:
-    debugging = Debugging(top_down(), [Acquits(0, 1, 2, 6, acquitted=(1, 3, 5))])
+    debugging = SessionDriver(top_down(), [Acquits(0, 1, 2, 6, acquitted=(1, 3, 5))])
     outcome = debugging.start()
     assert isinstance(outcome, Found)
     assert (outcome.diagnosis.node, debugging.counts.person) == (FAULT, 0)
     # As long as nobody said that the top is wrong, there may be no fault at all.
-    outcome = Debugging(top_down(), [Acquits(5, 6, acquitted=(0, 1, 2, 3))]).start()
+    outcome = SessionDriver(top_down(), [Acquits(5, 6, acquitted=(0, 1, 2, 3))]).start()
     assert isinstance(outcome, Ask)
 
 
@@ -402,7 +402,7 @@ MARKED = Answered((Answer(0, Verdict.WRONG, Mark("result")),))
 def test_a_marked_part_is_followed_when_the_program_may_be_run_again() -> None:
     for allowed in ({"may_run": True}, {"follows_unasked": True}):
         reruns = Follows()
-        debugging = Debugging(top_down(), reruns=reruns, **allowed)
+        debugging = SessionDriver(top_down(), reruns=reruns, **allowed)
         debugging.start()
         debugging.send(MARKED)
         assert reruns.followed == [0]
@@ -411,7 +411,7 @@ def test_a_marked_part_is_followed_when_the_program_may_be_run_again() -> None:
 
 def test_without_leave_to_run_the_program_a_mark_is_a_plain_wrong() -> None:
     reruns = Follows()
-    debugging = Debugging(top_down(), reruns=reruns)
+    debugging = SessionDriver(top_down(), reruns=reruns)
     debugging.start()
     debugging.send(MARKED)
     assert not reruns.followed
@@ -422,7 +422,7 @@ def test_without_leave_to_run_the_program_a_mark_is_a_plain_wrong() -> None:
 def test_a_run_that_changes_nothing_is_made_for_a_mark_unless_all_are_forbidden() -> None:
     for marks_lines in (True, False):
         reruns = Follows(is_harmless=True)
-        debugging = Debugging(top_down(), reruns=reruns, marks_lines=marks_lines)
+        debugging = SessionDriver(top_down(), reruns=reruns, marks_lines=marks_lines)
         debugging.start()
         debugging.send(MARKED)
         assert bool(reruns.followed) is marks_lines
@@ -431,14 +431,14 @@ def test_a_run_that_changes_nothing_is_made_for_a_mark_unless_all_are_forbidden(
 def test_what_a_symptom_leads_to_is_followed_only_if_a_person_allowed_it() -> None:
     for allowed in ({"follows_unasked": True}, {"may_run": True}):
         reruns = Follows()
-        debugging = Debugging(top_down(), reruns=reruns, **allowed)
+        debugging = SessionDriver(top_down(), reruns=reruns, **allowed)
         debugging.start([Answered((replace(MARKED.answers[0], by=SYMPTOM),))])
         assert bool(reruns.followed) is ("may_run" in allowed)
 
 
 def test_ctrl_c_gives_a_mark_up_and_keeps_the_answer() -> None:
     reruns = Follows(stopped=True)
-    debugging = Debugging(top_down(), reruns=reruns, may_run=True)
+    debugging = SessionDriver(top_down(), reruns=reruns, may_run=True)
     debugging.start()
     outcome = debugging.send(MARKED)
     assert reruns.given_up == {0: "that was stopped"}
@@ -447,7 +447,7 @@ def test_ctrl_c_gives_a_mark_up_and_keeps_the_answer() -> None:
 
 
 def test_a_session_that_goes_on_follows_its_marks_again_if_it_may(tmp_path: Path) -> None:
-    first = Debugging(top_down(), journal=Journal(tmp_path / "session", TREE, "tree"))
+    first = SessionDriver(top_down(), journal=Journal(tmp_path / "session", TREE, "tree"))
     first.start()
     first.send(MARKED)
     assert first.journal is not None
@@ -455,7 +455,7 @@ def test_a_session_that_goes_on_follows_its_marks_again_if_it_may(tmp_path: Path
     for may_run in (False, True):
         reruns, said = Follows(), list[str]()
         journal = Journal(tmp_path / "session", TREE, "tree")
-        again = Debugging(
+        again = SessionDriver(
             top_down(), journal=journal, reruns=reruns, may_run=may_run, notify=said.append
         )
         again.start()

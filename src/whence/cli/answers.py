@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from whence.cli.oracles import remembered_in
+from whence.app.oracle_gathering import remembered_in
 from whence.errors import UsageError
 from whence.oracle.answer_file import Statement
 from whence.oracle.remembered import now

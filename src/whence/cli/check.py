@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.cli.oracles import project_folder, remembered_in
+from whence.app.oracle_gathering import project_folder, remembered_in
 from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
 from whence.langs.python.record.user_code import UserCodeRules

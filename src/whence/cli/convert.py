@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from whence.cli.opening import open_any
+from whence.app.frontends import open_any
 from whence.langs.python.trace.trace_reader import about
 from whence.model.call import Mark, MarkedPart, find_mark, roots
 from whence.ports import Provenance, Tree

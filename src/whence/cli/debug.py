@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from whence.cli import diagnosing, wrong
-from whence.cli.opening import given_or_last, open_any
+from whence.app import diagnosing, first_answers
+from whence.app.frontends import given_or_last, open_any
+from whence.cli import session_options, symptom_option
 
 
 def configure(commands: Any) -> None:
@@ -24,8 +25,8 @@ def configure(commands: Any) -> None:
         "file", type=Path, metavar="FILE", nargs="?",
         help="the tree (default: the last recording)",
     )  # fmt: skip
-    wrong.add_option(command)
-    diagnosing.add_options(command)
+    symptom_option.add_option(command)
+    session_options.add_options(command)
     command.set_defaults(run=run)
 
 
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     path = given_or_last(options.file, ", `whence debug FILE` opens a file")
     tree, provenance = open_any(path)
     # A recording that is the project's was made to find a fault; others may serve other ends.
-    first = wrong.FirstAnswers(
+    first = first_answers.FirstAnswers(
         tree, path, options.wrong, asks=options.file is None, fresh=options.fresh
     )
     return diagnosing.diagnose(options, tree, provenance, path, first)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.cli.opening import given_or_last
+from whence.app.frontends import given_or_last
 from whence.errors import UsageError
 from whence.langs.python.replay.frozen_calls import Freezing, outermost
 from whence.langs.python.replay.rerun_process import header_of, journal_beside

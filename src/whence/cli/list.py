@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from whence.cli.opening import open_any
+from whence.app.frontends import open_any
 from whence.cli.show import bytes_text, natural
 from whence.errors import WhenceError
 from whence.langs.python.recordings import read_symptom, recordings, remove

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from whence.app.frontends import given_or_last, open_any, tell_reruns, with_budget
+from whence.app.progress import Waiting
 from whence.cli.convert import header_of
-from whence.cli.opening import add_budget, given_or_last, open_any, tell_reruns, with_budget
+from whence.cli.session_options import add_budget
 from whence.cli.show import natural, tree_lines
-from whence.cli.waiting import Waiting
 from whence.errors import UsageError
 from whence.ports import Tree
 from whence.tree.store import write_tree

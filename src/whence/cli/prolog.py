@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from whence.cli import diagnosing
+from whence.app import diagnosing
+from whence.cli import session_options
 from whence.errors import UsageError
 from whence.langs.prolog.declarations import DeclarationOracle
 from whence.langs.prolog.engine import Engine, EngineProblem
@@ -114,7 +115,7 @@ def configure(commands: Any) -> None:
         "--max-seconds", type=_number, metavar="N", default=int(LIMITS.seconds),
         help=f"stop it after so many seconds (default: {LIMITS.seconds:g})",
     )  # fmt: skip
-    diagnosing.add_options(command)
+    session_options.add_options(command)
     command.set_defaults(run=run)
 
 
@@ -127,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
     quiet = options.format == "json" and options.output is None
     out = sys.stderr if quiet else sys.stdout
     out.flush()
-    diagnosing.check(options)
+    session_options.check(options)
     with contextlib.ExitStack() as opened:
         tests = find_tests(options.file, options.tests)
         if tests is not None:

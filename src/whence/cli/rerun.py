@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from whence.cli.opening import given_or_last
+from whence.app.frontends import given_or_last
 from whence.errors import UsageError
 from whence.langs.python.replay.determinism_check import Checked, check
 from whence.langs.python.replay.rerun_process import TIME_LIMIT, header_of, journal_beside

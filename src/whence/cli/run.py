@@ -15,8 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from whence.cli import diagnosing, record, wrong
-from whence.cli.opening import open_any
+from whence.app import diagnosing, first_answers
+from whence.app.frontends import open_any
+from whence.cli import record, session_options, symptom_option
 from whence.errors import WhenceError
 from whence.langs.python.debuggee.launch import Target
 from whence.langs.python.recordings import new_recording, remove
@@ -46,7 +47,7 @@ def configure(commands: Any) -> None:
 def add_options(command: argparse.ArgumentParser) -> None:
     """All that can be said besides the program."""
     running = command.add_argument_group("the run")
-    wrong.add_option(running)
+    symptom_option.add_option(running)
     running.add_argument(
         "--time-limit", metavar="SECONDS", type=_seconds,
         help="stop the program after so long; calls that it was in did not end",
@@ -61,7 +62,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="where the recording goes (default: a new one in .whence/runs, see `whence list`)",
     )  # fmt: skip
     record.add_options(running, command.add_argument_group("which code is recorded"))
-    diagnosing.add_options(command)
+    session_options.add_options(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 def debug_program(options: argparse.Namespace, target: Target) -> int:
     """Run a program and find the fault in it."""
     target.check()
-    diagnosing.check(options)
+    session_options.check(options)
     if options.reference is not None:
         options.whole_values = True  # calls are made again from what was recorded of them
     recording = options.recording or new_recording(record.short_name(target))
@@ -92,7 +93,7 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     tree, provenance = open_any(recording)
     if options.answers is None:
         _take_terminal()
-    first = wrong.FirstAnswers(tree, recording, options.wrong, asks=True)
+    first = first_answers.FirstAnswers(tree, recording, options.wrong, asks=True)
     return diagnosing.diagnose(options, tree, provenance, recording, first)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.cli.opening import open_any
+from whence.app.frontends import open_any
 from whence.langs.python.trace.trace_reader import About, about
 from whence.model.call import OutcomeKind
 from whence.ports import Floats, Int64s, Tree

@@ -17,9 +17,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whence.cli import diagnosing, wrong
-from whence.cli.opening import open_any
-from whence.cli.waiting import told_in_percent
+from whence.app import diagnosing, first_answers
+from whence.app.frontends import open_any
+from whence.app.progress import told_in_percent
+from whence.cli import session_options
 from whence.errors import WhenceError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
         help="record every test, and keep in .whence/learned.sqlite what tests tell of where to "
         "look first; then no failing test is debugged",
     )  # fmt: skip
-    diagnosing.add_options(command)
+    session_options.add_options(command)
 
 
 def separated(words: Sequence[str]) -> list[str]:
@@ -129,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
     if len(recorded) > 1:
         print(f"\nThe first test that failed: {test}", flush=True)
     tree, provenance = open_any(path)
-    first = wrong.FirstAnswers(tree, path, None, asks=False)
+    first = first_answers.FirstAnswers(tree, path, None, asks=False)
     return diagnosing.diagnose(options, tree, provenance, path, first)
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from whence.cli.opening import open_any, reruns_of, sources_of
-from whence.cli.waiting import Waiting
+from whence.app.frontends import open_any, reruns_of, sources_of
+from whence.app.progress import Waiting
 from whence.errors import UsageError
 from whence.langs.python.replay.fallback_provenance import FollowedProvenance
 from whence.model.call import Call, MarkedPart, find_mark

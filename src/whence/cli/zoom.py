@@ -9,9 +9,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from whence.cli import diagnosing
-from whence.cli.opening import open_any, replayed, reruns_of, sources_of
-from whence.cli.waiting import Waiting
+from whence.app import diagnosing
+from whence.app.frontends import open_any, replayed, reruns_of, sources_of
+from whence.app.progress import Waiting
+from whence.cli import session_options
 from whence.cli.why import find_call
 from whence.errors import UsageError
 from whence.ports import Zooming
@@ -32,13 +33,13 @@ def configure(commands: Any) -> None:
     command.add_argument(
         "call", metavar="CALL", help="the number of a call, or a function for its last call"
     )
-    diagnosing.add_options(command)
+    session_options.add_options(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the program up to the end of the call, then hold the session."""
-    diagnosing.check(options)
+    session_options.check(options)
     if options.rerun is False:
         raise UsageError("zoom runs the program again, and --no-rerun forbids that")
     tree, provenance = open_any(options.recording)

@@ -1,7 +1,7 @@
 """The interfaces: loops around a session, nothing more. They do not know each other.
 
-They stand below `whence.app`, which joins a session with an interface, so what they need of a
-debugging is written down here and `whence.app.Debugging` fits it.
+They stand below `whence.app`, which joins a session with an interface. `DrivenSession` is what they
+need of it; `whence.app.session_driver.SessionDriver` fits it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from whence.session.journal import InnerJournal, Journal
 from whence.session.state import State
 
 
-class Debugging(Protocol):
+class DrivenSession(Protocol):
     """A session with all that surrounds it, as an interface sees it."""
 
     @property
@@ -53,7 +53,7 @@ class Debugging(Protocol):
     def findings(self, diagnosis: Diagnosis) -> Findings:
         """What running things again tells of a diagnosis, as far as that may be done."""
 
-    def zoom(self, node: int) -> tuple[Debugging, Outcome]:
+    def zoom(self, node: int) -> tuple[DrivenSession, Outcome]:
         """A session inside a call that is wrong, and what it needs first."""
 
     def send(self, event: Event) -> Outcome:

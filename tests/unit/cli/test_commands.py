@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from whence.cli import diagnosing, main
-from whence.cli.opening import open_any
+from whence.app import diagnosing
+from whence.app.frontends import open_any
+from whence.cli import main
 from whence.model.verdict import Scope, Trust
 from whence.search.registry import STRATEGIES
 from whence.session.events import TrustGiven

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from recorded import environment
 
-from whence.app import Debugging
+from whence.app.frontends import open_any, reruns_of
+from whence.app.session_driver import SessionDriver
 from whence.cli.main import main
-from whence.cli.opening import open_any, reruns_of
 from whence.cli.why import find_call
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
@@ -158,7 +158,7 @@ def inside(recording: Path, name: str) -> ColumnTree:
 def diagnosed(tree: ColumnTree, *wrong: str) -> Diagnosis:
     """What is found if those steps and calls are wrong whose text holds one of these."""
     options = Options(ask_top=False, confirm_top=False)
-    debugging = Debugging(State(tree, options=options))
+    debugging = SessionDriver(State(tree, options=options))
     outcome = debugging.start()
     while isinstance(outcome, Ask):
         text = outcome.question.call.equation()
@@ -285,15 +285,15 @@ def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) ->
     total, kept = find_call(tree, "total"), tmp_path / "session.jsonl"
     notes: list[str] = []
 
-    def held() -> tuple[Debugging, Journal]:
+    def held() -> tuple[SessionDriver, Journal]:
         journal = Journal(kept, tree, "a tree")
-        debugging = Debugging(
+        debugging = SessionDriver(
             State(tree, provenance), journal=journal, reruns=reruns_of(provenance), may_run=True,
             notify=notes.append,
         )  # fmt: skip
         return debugging, journal
 
-    def said(inner: Debugging) -> list[Answer]:
+    def said(inner: SessionDriver) -> list[Answer]:
         return [each for each in inner.state.facts.answers if each.by == PERSON]
 
     outer, journal = held()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from whence.cli.opening import open_any
-from whence.cli.wrong import FirstAnswers
+from whence.app.first_answers import FirstAnswers
+from whence.app.frontends import open_any
 from whence.langs.python.trace.trace_reader import about
 from whence.model.symptom import SymptomKind
 from whence.ui.terminal.plain import PlainScreen

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.cli.opening import open_any, sources_of
+from whence.app.frontends import open_any, sources_of
 from whence.errors import UsageError, WhenceError
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule, find_mark
 from whence.model.diagnosis import Diagnosis, Status

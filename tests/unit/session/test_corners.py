@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.call import (
     Binding,
@@ -270,7 +270,7 @@ def test_an_open_call_that_waits_behind_a_contradiction_does_not_block_it() -> N
 
 def test_undo_goes_back_to_the_tree_that_the_question_was_chosen_from() -> None:
     tree = partly_implicit(tree_from_parents([-1, 0, 1, 2, 2]), 1)
-    debugging = Debugging(State(tree))
+    debugging = SessionDriver(State(tree))
     first = debugging.start()
     assert isinstance(first, Ask)
     debugging.send(said(first.question.node, WRONG))
@@ -449,7 +449,7 @@ def test_a_session_goes_on_although_what_it_had_expanded_is_gone(tmp_path: Path)
     whole = tree_from_parents([-1, 0, 1, 1])
     tree = partly_implicit(whole, 1)
     path = tmp_path / "session.jsonl"
-    first = Debugging(start(tree), journal=Journal(path, tree, "tree"))
+    first = SessionDriver(start(tree), journal=Journal(path, tree, "tree"))
     first.start()
     for answer in (said(0, WRONG), said(1, WRONG), said(2, RIGHT)):
         first.send(answer)
@@ -465,7 +465,7 @@ def test_a_session_goes_on_although_what_it_had_expanded_is_gone(tmp_path: Path)
 
     shrunk = replace(tree, sources=(Gone(),))
     notes: list[str] = []
-    again = Debugging(start(shrunk), journal=Journal(path, shrunk, "tree"), notify=notes.append)
+    again = SessionDriver(start(shrunk), journal=Journal(path, shrunk, "tree"), notify=notes.append)
     outcome = again.start()
     assert isinstance(outcome, Found)
     assert outcome.diagnosis.status is Status.UNDETERMINED

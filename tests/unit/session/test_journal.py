@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.errors import WhenceError
 from whence.model.call import Mark
 from whence.model.verdict import Answer, Scope, Trust, Verdict
@@ -71,9 +71,9 @@ def a_tree(count: int = 30, seed: int = 3) -> Any:
     return tree_from_parents(random_parents(random.Random(seed), count))
 
 
-def kept_session(path: Path, tree: Any, fault: int, answers: int) -> Debugging:
+def kept_session(path: Path, tree: Any, fault: int, answers: int) -> SessionDriver:
     """A session that was left after some answers."""
-    debugging = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    debugging = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
     outcome = debugging.start()
     meaning = one_fault(tree, fault)
     for _ in range(answers):
@@ -88,7 +88,7 @@ def kept_session(path: Path, tree: Any, fault: int, answers: int) -> Debugging:
 def test_a_session_goes_on_where_it_was_left(tmp_path: Path) -> None:
     path, tree = tmp_path / "session.jsonl", a_tree()
     left = kept_session(path, tree, fault=17, answers=2)
-    again = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    again = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
     outcome = again.start()
     assert again.state.facts == left.state.facts
     meaning = one_fault(tree, 17)
@@ -111,7 +111,7 @@ def test_a_journal_cut_at_any_byte_resumes_with_all_complete_answers(
     complete = max(0, whole[:cut].count(b"\n") - 1)
     journal = Journal(path, tree, "tree")
     assert len(journal.entries) == complete
-    again = Debugging(State(tree), journal=journal)
+    again = SessionDriver(State(tree), journal=journal)
     again.start()
     assert len(again.state.facts.answers) == complete
     again.send(StrategyChosen("top-down"))
@@ -129,7 +129,7 @@ def test_replaying_a_journal_gives_the_state_that_wrote_it(
     path = tmp_path_factory.mktemp("journal") / "session.jsonl"
     tree = partly_implicit(a_tree(40, seed), 2)
     meaning = one_fault(a_tree(40, seed), seed % 40)
-    debugging = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    debugging = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
     outcome = debugging.start()
     for move in moves:
         state = debugging.state
@@ -145,7 +145,7 @@ def test_replaying_a_journal_gives_the_state_that_wrote_it(
             outcome = debugging.send(Answered((meaning(outcome.question),)))
     assert debugging.journal is not None
     debugging.journal.close()
-    again = Debugging(State(tree), journal=Journal(path, tree, "tree"))
+    again = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
     resumed = again.start()
     assert again.state.facts == debugging.state.facts
     for side in ("past", "future"):
@@ -194,7 +194,7 @@ def test_a_session_whose_disk_is_full_goes_on_in_memory(tmp_path: Path) -> None:
 
     journal._file = Full()  # type: ignore[assignment]
     notes: list[str] = []
-    debugging = Debugging(State(tree), journal=journal, notify=notes.append)
+    debugging = SessionDriver(State(tree), journal=journal, notify=notes.append)
     outcome = debugging.start()
     assert isinstance(outcome, Ask)
     outcome = debugging.send(Answered((Answer(outcome.question.node, Verdict.WRONG),)))

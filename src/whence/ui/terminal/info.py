@@ -10,14 +10,14 @@ from whence.ports import Freezing, Tree
 from whence.report.raising import own_primitive
 from whence.session.state import earlier_answers, expectations
 from whence.tree.reading import function_at, up_from
-from whence.ui import Debugging
+from whence.ui import DrivenSession
 from whence.ui.terminal.listing import SAID, operands
 
 CALLERS = 6
 _COLUMN = 10
 
 
-def info_lines(debugging: Debugging, node: int, question: Question | None) -> list[str]:
+def info_lines(debugging: DrivenSession, node: int, question: Question | None) -> list[str]:
     """All that `info` shows about a call and about the search."""
     state = debugging.state
     facts, space = state.facts, state.space()
@@ -83,7 +83,7 @@ def _named(tree: Tree, position: int) -> str:
     return f"{function_at(tree, position).short()} ({tree.id(position)})"
 
 
-def _answers(debugging: Debugging) -> str:
+def _answers(debugging: DrivenSession) -> str:
     answers = debugging.state.facts.answers
     if not answers:
         return "none yet"

@@ -42,7 +42,7 @@ from whence.session.events import (
 )
 from whence.session.reaction import react
 from whence.tree.reading import readable_call
-from whence.ui import Debugging
+from whence.ui import DrivenSession
 from whence.ui.terminal import commands, telling
 from whence.ui.terminal.browse import browse, check_mark
 from whence.ui.terminal.commands import Command
@@ -77,7 +77,7 @@ _PATIENT, _FEW = 3, 3
 """After so many questions one is told of `suspects`, unless so few calls are left."""
 
 
-def converse(debugging: Debugging, screen: Screen, outcome: Outcome) -> tuple[Outcome, str]:
+def converse(debugging: DrivenSession, screen: Screen, outcome: Outcome) -> tuple[Outcome, str]:
     """Hold the session from an outcome on; its last outcome, and why it was left before its end."""
     return _Conversation(debugging, screen, outcome).run()
 
@@ -87,7 +87,7 @@ class _Left(Exception):
 
 
 class _Conversation:
-    def __init__(self, debugging: Debugging, screen: Screen, outcome: Outcome) -> None:
+    def __init__(self, debugging: DrivenSession, screen: Screen, outcome: Outcome) -> None:
         self.debugging = debugging
         self.screen = screen
         self.outcome = outcome
@@ -339,7 +339,7 @@ class _Conversation:
             self._tell_origin(self.debugging, answer)
         self._tell_expected(answer)
 
-    def _tell_origin(self, debugging: Debugging, answer: Answer) -> None:
+    def _tell_origin(self, debugging: DrivenSession, answer: Answer) -> None:
         note, *more = telling.origin(debugging.state, answer, debugging.sources)
         self.screen.note(note)
         self.screen.say(*more)

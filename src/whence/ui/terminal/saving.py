@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
-from whence.ui import Debugging
+from whence.ui import DrivenSession
 
 
-def save(debugging: Debugging, name: str) -> str:
+def save(debugging: DrivenSession, name: str) -> str:
     """Write the session, and say so."""
     if not name:
         if debugging.journal is None or debugging.journal.path is None:

@@ -9,7 +9,7 @@ from whence.errors import UsageError
 from whence.search.registry import DEFAULT, DESCRIPTIONS
 from whence.search.space import Switches
 from whence.session.events import SwitchTurned
-from whence.ui import Debugging
+from whence.ui import DrivenSession
 
 SWITCHES = {
     "duplicates": "calls with equal equations get equal answers",
@@ -36,7 +36,7 @@ def switch_lines(switches: Switches) -> list[str]:
     ]
 
 
-def find_oracle(debugging: Debugging, name: str) -> str:
+def find_oracle(debugging: DrivenSession, name: str) -> str:
     """The name of the oracle that is meant, by any beginning that only one has."""
     known = oracle_names(debugging)
     wanted = _plain(name)
@@ -49,13 +49,13 @@ def find_oracle(debugging: Debugging, name: str) -> str:
     return fitting[0]
 
 
-def oracle_names(debugging: Debugging) -> list[str]:
+def oracle_names(debugging: DrivenSession) -> list[str]:
     """The oracles of this session, in the order in which they are asked."""
     names = [oracle.name for oracle in debugging.oracles]
     return list(dict.fromkeys([*names, *debugging.state.facts.silenced]))
 
 
-def oracle_lines(debugging: Debugging) -> list[str]:
+def oracle_lines(debugging: DrivenSession) -> list[str]:
     """Every oracle, whether it is asked, and how many answers of it stand."""
     facts = debugging.state.facts
     by = Counter(answer.by for answer in facts.answers)

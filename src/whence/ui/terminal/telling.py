@@ -18,7 +18,7 @@ from whence.report.source import Sources
 from whence.session.events import Revise
 from whence.session.state import Facts, State
 from whence.tree.reading import readable_call
-from whence.ui import Debugging
+from whence.ui import DrivenSession
 from whence.ui.terminal.layout import brief
 from whence.ui.terminal.listing import SAID
 from whence.ui.terminal.screen import Line, Tone, hanging, printable, wrapped
@@ -255,7 +255,7 @@ def trusted(trust: Trust, *, withdrawn: bool) -> str:
     )
 
 
-def leaving(debugging: Debugging, reason: str) -> str:
+def leaving(debugging: DrivenSession, reason: str) -> str:
     """What is left behind when a session is left before its end."""
     said = f"No fault was found yet: {reason}."
     journal = debugging.journal

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.model.call import Binding, Call, Effect, Function, Location, Outcome, OutcomeKind, Rule
 from whence.session.state import Facts, State
 from whence.tree.codec import decode_value
@@ -77,7 +77,7 @@ def small() -> State:
     return State(tree, facts=Facts(strategy="top-down"))
 
 
-Session = Callable[..., tuple[str, Debugging, str]]
+Session = Callable[..., tuple[str, SessionDriver, str]]
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def session() -> Session:
         text = "".join(line + "\n" for line in lines)
         output = io.StringIO()
         screen = PlainScreen(Typed(text) if typed else io.StringIO(text), output)
-        debugging = Debugging(state, notify=screen.note, **more)
+        debugging = SessionDriver(state, notify=screen.note, **more)
         _, left = converse(debugging, screen, debugging.start())
         return output.getvalue(), debugging, left
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.errors import WhenceError
 from whence.model.call import Call
 from whence.model.question import Question
@@ -21,7 +21,7 @@ from whence.ui.terminal.plain import PlainScreen
 from whence.ui.terminal.switches import SWITCHES
 
 Build = Callable[..., Call]
-Session = Callable[..., tuple[str, Debugging, str]]
+Session = Callable[..., tuple[str, SessionDriver, str]]
 
 
 def test_a_session_ends_with_its_diagnosis(small: State, session: Session) -> None:
@@ -75,7 +75,7 @@ def test_a_session_without_questions_does_not_wait_for_input(small: State) -> No
             return Verdict.WRONG if question.node in (1, 2) else Verdict.RIGHT
 
     screen = PlainScreen(Silent(), io.StringIO())
-    debugging = Debugging(small, [Knowing()])
+    debugging = SessionDriver(small, [Knowing()])
     outcome, left = converse(debugging, screen, debugging.start())
     assert isinstance(outcome, Found)
     assert left == ""

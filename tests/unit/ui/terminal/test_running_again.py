@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.errors import WhenceError
 from whence.model.call import Call, Mark, MarkedPart, Outcome, OutcomeKind
 from whence.model.symptom import SYMPTOM
@@ -20,7 +20,7 @@ from whence.tree.memory import Node, tree_of
 from whence.ui.terminal import telling
 
 Build = Callable[..., Call]
-Session = Callable[..., tuple[str, Debugging, str]]
+Session = Callable[..., tuple[str, SessionDriver, str]]
 
 
 class Again:

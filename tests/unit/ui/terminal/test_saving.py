@@ -3,15 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.session.journal import Journal
 from whence.session.state import State
 
-Session = Callable[..., tuple[str, Debugging, str]]
+Session = Callable[..., tuple[str, SessionDriver, str]]
 
 
 def resumed(state: State, path: Path) -> State:
-    debugging = Debugging(state, journal=Journal(path, state.tree, ""))
+    debugging = SessionDriver(state, journal=Journal(path, state.tree, ""))
     debugging.start()
     return debugging.state
 

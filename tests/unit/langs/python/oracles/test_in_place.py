@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from versions import blamed, judged, run_recorded
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.comparing import Match
 from whence.langs.python.oracles.in_place import compare_states
 from whence.langs.python.oracles.reference import IN_PLACE, oracle_of
@@ -360,7 +360,7 @@ print(maker(1, 2)(3))
     tree = run_recorded(tmp_path / "bad.py")
     oracle = oracle_of(tree, str(tmp_path / "good.py"))
     found = {each.function: each.verdict for each in judged(tree, oracle)}
-    debugging = Debugging(State(tree), [oracle])
+    debugging = SessionDriver(State(tree), [oracle])
     outcome = debugging.start()
     while isinstance(outcome, Ask):
         outcome = debugging.send(Answered((Answer(outcome.question.node, Verdict.UNKNOWN),)))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from whence.cli import opening
-from whence.cli.waiting import Waiting
+from whence.app import frontends
+from whence.app.progress import Waiting
 
 
 class Terminal(io.StringIO):
@@ -61,8 +61,8 @@ def test_reading_a_large_trace_tells_how_far_it_is(
     monkeypatch.setattr("sys.stderr", terminal)
     path = tmp_path / "large.whence"
     path.write_bytes(b"x" * 1000)
-    monkeypatch.setattr(opening, "_LARGE", 1000)
-    report = opening._by_pages(path)
+    monkeypatch.setattr(frontends, "_LARGE", 1000)
+    report = frontends._by_pages(path)
     assert report is not None
     for page in range(1, 5):
         report(page, 4)
@@ -70,7 +70,7 @@ def test_reading_a_large_trace_tells_how_far_it_is(
         f"\r\x1b[K{text}" for text in (*(f"indexing large.whence: {n} %" for n in (25, 50, 75)), "")
     )
     monkeypatch.setattr("sys.stderr", Terminal(seen=False))
-    assert opening._by_pages(path) is None
+    assert frontends._by_pages(path) is None
 
 
 def test_what_can_say_how_far_it_is_shows_a_bar() -> None:

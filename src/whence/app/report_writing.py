@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from whence.app import Debugging
+from whence.app.session_driver import SessionDriver
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.report.html import page
@@ -21,7 +21,7 @@ from whence.session.reaction import react
 
 def write_report(
     options: argparse.Namespace,
-    debugging: Debugging,
+    debugging: SessionDriver,
     diagnosis: Diagnosis,
     note: Callable[[str], None],
 ) -> None:
@@ -54,7 +54,7 @@ def write_report(
         note(_written_test(options.regression_test, debugging, diagnosis))
 
 
-def _inside(debugging: Debugging) -> dict[str, Any]:
+def _inside(debugging: SessionDriver) -> dict[str, Any]:
     """How the session inside the call at fault ended."""
     outcome = react(debugging.state)
     counts = debugging.counts
@@ -68,14 +68,14 @@ def _inside(debugging: Debugging) -> dict[str, Any]:
     )
 
 
-def _test_text(debugging: Debugging, diagnosis: Diagnosis) -> str:
+def _test_text(debugging: SessionDriver, diagnosis: Diagnosis) -> str:
     try:
         return regression_test(debugging.state, diagnosis, debugging.sources).text
     except WhenceError:
         return ""
 
 
-def _written_test(file: str, debugging: Debugging, diagnosis: Diagnosis) -> str:
+def _written_test(file: str, debugging: SessionDriver, diagnosis: Diagnosis) -> str:
     if diagnosis.status is not Status.FOUND:
         return "No regression test was written: no call was found to be at fault."
     path = Path(file) if file else None

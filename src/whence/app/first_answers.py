@@ -1,11 +1,10 @@
-"""What is wrong about a recorded run: `--wrong`, what is kept beside the recording, or asked."""
+"""Finds out what is wrong about a recorded run: from the command line, a file, or a person."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from whence.errors import WhenceError
 from whence.langs.python.recordings import read_symptom, write_symptom
@@ -13,7 +12,7 @@ from whence.langs.python.symptoms import assertion_symptom
 from whence.langs.python.symptoms.run_symptom import first_answers, happened, is_test
 from whence.langs.python.trace.trace_provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
-from whence.model.symptom import Symptom, SymptomKind, parse
+from whence.model.symptom import Symptom, SymptomKind
 from whence.ports import Tree
 from whence.session.events import Answered, Event
 from whence.tree.memory import ColumnTree
@@ -21,22 +20,6 @@ from whence.ui.terminal import symptom as dialogue
 from whence.ui.terminal.assertion import Quit, ask_operand
 from whence.ui.terminal.loop import LEFT
 from whence.ui.terminal.screen import Screen
-
-
-def add_option(group: Any) -> None:
-    """The option `--wrong`."""
-    group.add_argument(
-        "--wrong", metavar="WHAT", type=_parsed,
-        help="what is wrong about the run: exception, result, output, output:LINE, "
-        "output:LINE:WORDS, not-ended, or a part as result[2].name (default: it is asked)",
-    )  # fmt: skip
-
-
-def _parsed(text: str) -> Symptom:
-    try:
-        return parse(text)
-    except WhenceError as problem:
-        raise ValueError(str(problem)) from None
 
 
 class FirstAnswers:

@@ -13,11 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
-from whence.app import Debugging
-from whence.cli import oracles
-from whence.cli.opening import (
-    add_budget,
-    add_replay,
+from whence.app import oracle_gathering
+from whence.app.frontends import (
     freeze_right,
     graph_of,
     replayed,
@@ -26,8 +23,9 @@ from whence.cli.opening import (
     tell_reruns,
     with_budget,
 )
-from whence.cli.reporting import check_output, write_report
-from whence.cli.waiting import Waiting
+from whence.app.progress import Waiting
+from whence.app.report_writing import check_output, write_report
+from whence.app.session_driver import SessionDriver
 from whence.errors import WhenceError
 from whence.langs.python.trace.trace_provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
@@ -35,7 +33,7 @@ from whence.model.verdict import Scope, Trust
 from whence.ports import Oracle, Provenance, Tree
 from whence.report.record import exit_code
 from whence.report.source import Sources
-from whence.search.registry import DEFAULT, find_strategy
+from whence.search.registry import find_strategy
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
 from whence.session.journal import Journal, OtherTree, default_path, is_session
 from whence.session.state import Options, State
@@ -44,74 +42,8 @@ from whence.ui.terminal.listing import find_function
 from whence.ui.terminal.loop import LEFT
 from whence.ui.terminal.screen import Screen
 
-
-def add_options(command: argparse.ArgumentParser) -> None:
-    """The options, in groups."""
-    search = command.add_argument_group("the search")
-    search.add_argument(
-        "-s", "--strategy", default=None, metavar="NAME",
-        help=f"how questions are chosen (default: {DEFAULT}; `whence strategies` lists all)",
-    )  # fmt: skip
-    search.add_argument(
-        "--trust", action="append", default=[], metavar="[SCOPE:]NAME",
-        help="code that cannot be at fault: a function, or module:NAME or file:NAME; "
-        "what it calls is searched all the same (may be repeated)",
-    )  # fmt: skip
-    for name, words in (
-        ("compress", "fold a call into its caller when both have the same rule"),
-        ("single-rule", "stop as soon as only one rule can be at fault"),
-        ("no-duplicates", "ask again about calls with equal equations"),
-        ("no-slicing", "search all calls even after a part of a value was marked"),
-    ):
-        search.add_argument(f"--{name}", action="store_true", help=words)
-
-    add_budget(search)
-    add_replay(search)
-
-    without = command.add_argument_group("without a person")
-    without.add_argument(
-        "--answers", metavar="FILE",
-        help="read answers from a file, one a line, as they would be typed (-: standard input)",
-    )  # fmt: skip
-    without.add_argument(
-        "--format", choices=("text", "json", "html"), default="text",
-        help="how the diagnosis is written at the end (default: text)",
-    )  # fmt: skip
-    without.add_argument(
-        "-o", "--output", metavar="FILE", type=Path,
-        help="write the diagnosis to a file instead of standard output",
-    )  # fmt: skip
-    without.add_argument(
-        "--regression-test", nargs="?", const="", default=None, metavar="FILE",
-        help="when the fault is found, write a failing test of it (default: "
-        "tests/test_regression_NAME.py); a file that exists is not overwritten",
-    )  # fmt: skip
-    without.add_argument(
-        "--rerun", action=argparse.BooleanOptionalAction, default=None,
-        help="run the program again, without asking, for the lines that the call at fault ran, "
-        "for what full and ran show, and for where marked parts came from (default: one is asked "
-        "at a terminal, and a script that marks a part is taken to wish it; for the lines only "
-        "this call is made again, where it can reach nothing outside; --no-rerun: none of that)",
-    )  # fmt: skip
-    without.add_argument("--plain", action="store_true", help="no colours, no line editing")
-
-    keeping = command.add_argument_group("keeping the session")
-    where = keeping.add_mutually_exclusive_group()
-    where.add_argument("--session", metavar="FILE", type=Path, help="keep the session in FILE")
-    where.add_argument("--no-session", action="store_true", help="keep nothing")
-    oracles.add_options(without, keeping)
-    keeping.add_argument("--fresh", action="store_true", help="forget the answers given before")
-
-
 First = Callable[[Screen], Sequence[Event] | Diagnosis]
 """What is said before the first question of a session; or why there is nothing to be found."""
-
-
-def check(options: argparse.Namespace) -> None:
-    """Find what is wrong with the options as far as that needs no tree."""
-    if options.strategy is not None:
-        find_strategy(options.strategy)
-    check_output(options.output)
 
 
 def diagnose(
@@ -136,8 +68,8 @@ def diagnose(
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
     with_budget(tree, options.node_budget)
-    asked = oracles.gather(options, tree, path, brought) if inside is None else []
-    wishes += oracles.turned_off(options, asked)
+    asked = oracle_gathering.gather(options, tree, path, brought) if inside is None else []
+    wishes += oracle_gathering.turned_off(options, asked)
     check_output(options.output)
     answers, opened = _answers(options.answers)
     to_stdout = options.format != "text" and options.output is None
@@ -150,12 +82,12 @@ def diagnose(
     known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
     waiting = Waiting()
     tell_reruns(tree, waiting.show)
-    debugging = Debugging(
+    debugging = SessionDriver(
         state=State(
             tree,
             provenance,
             options=known,
-            prior=oracles.prior(options, tree, path, screen.note),
+            prior=oracle_gathering.prior(options, tree, path, screen.note),
             graph=graph_of(tree),
         ),
         oracles=asked,
@@ -167,10 +99,10 @@ def diagnose(
         may_run=bool(options.rerun),
         follows_unasked=options.rerun is None and not screen.interactive,
         waiting=waiting,
-        keeper=None if inside else oracles.keeper(options, tree, path, screen.note),
+        keeper=None if inside else oracle_gathering.keeper(options, tree, path, screen.note),
     )
     freeze_right(tree, debugging.judged_right)
-    oracles.tell(asked, screen.note)
+    oracle_gathering.tell(asked, screen.note)
     kept = ExitStack()
     kept.enter_context(replayed(tree, provenance, options.replay))
     try:
@@ -179,10 +111,10 @@ def diagnose(
                 f"Going on with the session kept in {journal.path}; --fresh starts a new one."
             )
         goes_on = journal is not None and bool(journal.entries)
-        with oracles.ended(asked, screen.note):
+        with oracle_gathering.ended(asked, screen.note):
             said: Sequence[Event] | Diagnosis = ()
             if not goes_on and getattr(options, "wrong", None) is None:
-                said = oracles.seen(asked, tree, screen.note, waiting)
+                said = oracle_gathering.seen(asked, tree, screen.note, waiting)
             if not said and first is not None and not goes_on:
                 said = first(screen)
             if isinstance(said, Diagnosis):

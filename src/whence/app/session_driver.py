@@ -1,8 +1,8 @@
 """Where a tree, a session, oracles and an interface meet.
 
-`Debugging` drives the session's pure step: it keeps the journal, expands implicit calls, lets the
-oracles answer first, and counts. What it gives back is always something that a person has to
-decide, or the end. Interfaces call `send`; they do not know journals or oracles.
+`SessionDriver` drives the pure session: it keeps the session log, expands implicit calls, asks the
+oracles before a person, and counts. It returns only what a person has to decide, or the end.
+Interfaces call `send`; they do not know logs or oracles.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Keeper(Protocol):
 
 
 @dataclass
-class Debugging:
+class SessionDriver:
     """A session with all that surrounds it."""
 
     state: State
@@ -116,7 +116,7 @@ class Debugging:
     """Whether it is run again for a marked part although no person can be asked."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Tells a person what takes long while it does."""
-    inside: Debugging | None = None
+    inside: SessionDriver | None = None
     """The session inside the call at fault, if one was held."""
 
     def __post_init__(self) -> None:
@@ -190,7 +190,7 @@ class Debugging:
         """The calls that were said to be right."""
         return [each.node for each in self.state.facts.answers if each.verdict is Verdict.RIGHT]
 
-    def zoom(self, node: int) -> tuple[Debugging, Outcome]:
+    def zoom(self, node: int) -> tuple[SessionDriver, Outcome]:
         """A session inside a call that is wrong. What was said of calls holds there, too."""
         if not isinstance(self.reruns, Zooming):
             raise UsageError("this tree does not say how its calls are gone into")
@@ -205,7 +205,7 @@ class Debugging:
         journal = InnerJournal(self.entries, self._keep, node, tree, path)
         if journal.lost:
             self.notify(f"What was said inside call {node} before is about other steps than now.")
-        self.inside = inner = Debugging(
+        self.inside = inner = SessionDriver(
             state, journal=journal, notify=self.notify, sources=self.sources, waiting=self.waiting
         )
         return inner, inner.start()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from whence.cli import oracles
+from whence.app import oracle_gathering
+from whence.cli import session_options
 from whence.errors import UsageError
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
 from whence.session.events import OracleTurned
@@ -19,8 +20,7 @@ TREE = tree_of([Node(0, None, CALL)])
 
 def options(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    oracles.add_options(parser.add_argument_group("a"), parser.add_argument_group("b"))
-    parser.add_argument("--answers")
+    session_options.add_options(parser)
     return parser.parse_args(words)
 
 
@@ -56,7 +56,7 @@ def test_a_persons_answers_are_kept_where_the_project_has_a_folder(
     monkeypatch.setattr("sys.stdin", Input(terminal))
     if folder:
         (tmp_path / ".whence").mkdir()
-    found = oracles.keeper(options(*words), TREE, tmp_path / "tree", print)
+    found = oracle_gathering.keeper(options(*words), TREE, tmp_path / "tree", print)
     assert (found is not None) is kept
     if found is not None:
         assert found.file.path == tmp_path / ".whence" / "answers.jsonl"
@@ -70,12 +70,12 @@ def test_a_recording_belongs_to_the_project_that_it_lies_in(
         (each / ".whence" / "runs").mkdir(parents=True)
     monkeypatch.chdir(other)
     inside = one / ".whence" / "runs" / "a-1.whence"
-    assert oracles.project_folder(inside) == one / ".whence"
-    assert oracles.project_folder(tmp_path / "a.whence") == other / ".whence"
+    assert oracle_gathering.project_folder(inside) == one / ".whence"
+    assert oracle_gathering.project_folder(tmp_path / "a.whence") == other / ".whence"
 
 
 def test_oracles_are_named_loosely_and_those_unknown_are_told() -> None:
-    turned = oracles.turned_off(options("--no-oracle", "Type-Hints"), [])
+    turned = oracle_gathering.turned_off(options("--no-oracle", "Type-Hints"), [])
     assert turned == [OracleTurned("type hints", on=False)]
     with pytest.raises(UsageError, match="there is no oracle nix; there is remembered, "):
-        oracles.turned_off(options("--no-oracle", "nix"), [])
+        oracle_gathering.turned_off(options("--no-oracle", "nix"), [])

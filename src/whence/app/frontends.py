@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from whence.cli.waiting import told_in_percent
+from whence.app.progress import told_in_percent
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.recordings import latest
 from whence.langs.python.replay.fallback_provenance import FollowedProvenance
-from whence.langs.python.replay.materializer import NODE_BUDGET, Below, materializable
+from whence.langs.python.replay.materializer import Below, materializable
 from whence.langs.python.replay.partial_replay import Replay
 from whence.langs.python.replay.shadow_run_provenance import ShadowedProvenance, Watch, unwatched
 from whence.langs.python.source.call_graph import PythonCallGraph
@@ -51,29 +50,10 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
     return tree, InFileProvenance(tree, origins_of)
 
 
-def add_budget(group: Any) -> None:
-    """The option of all commands that may look deeper."""
-    group.add_argument(
-        "--node-budget", type=int, default=NODE_BUDGET, metavar="N",
-        help="so many calls come to light at once where a recording only counted them (default: "
-        f"{NODE_BUDGET})",
-    )  # fmt: skip
-
-
 def with_budget(tree: Tree, budget: int) -> None:
     """Let so many calls come to light at once, where those that were only counted can be had."""
     for source, below in _deeper(tree):
         source.deeper = replace(below, budget=budget)
-
-
-def add_replay(group: Any) -> None:
-    """The option of all commands that hold a session."""
-    group.add_argument(
-        "--replay", choices=[each.value for each in Replay], default=Replay.CHECKPOINTS.value,
-        help="how the program of a recording is run again where a question needs it: off: never; "
-        "rerun: from its start; checkpoints: from the nearest of the sleeping copies of it that "
-        "the runs before have left, where there can be any (default: checkpoints)",
-    )  # fmt: skip
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from whence.cli.waiting import Waiting
+from whence.app.progress import Waiting
 from whence.errors import UsageError, WhenceError
 from whence.langs.prolog.declarations import NAME as DECLARATIONS
 from whence.langs.prolog.equations import Equations as PrologEquations
@@ -48,29 +48,6 @@ NAMES = (REMEMBERED, "contracts", "type hints", DECLARATIONS, TESTS, "reference"
 _TEXT = Limits(depth=4, parts=12, characters=200)
 _NAMED = 5
 """So many functions are named."""
-
-
-def add_options(without: argparse._ArgumentGroup, keeping: argparse._ArgumentGroup) -> None:
-    """The options about oracles."""
-    without.add_argument(
-        "--oracle", action="append", default=[], metavar="python:MODULE:FUNCTION",
-        help="ask this function first; the person is asked what it does not know",
-    )  # fmt: skip
-    without.add_argument(
-        "--reference", metavar="VERSION",
-        help="ask a version that is right: a folder or script that stands in for the program's "
-        "own, git:REVISION, or PACKAGE==VERSION (docs/reference.md)",
-    )  # fmt: skip
-    without.add_argument(
-        "--no-oracle", action="append", default=[], metavar="NAME",
-        help=f"do not ask this oracle: {', '.join(NAMES)}, or one given with --oracle (may be "
-        "repeated)",
-    )  # fmt: skip
-    keeping.add_argument(
-        "--remember", action=argparse.BooleanOptionalAction, default=None,
-        help="keep answers for later runs in .whence/answers.jsonl (default: those of a person "
-        "at a terminal, where there is a folder .whence)",
-    )  # fmt: skip
 
 
 def gather(
