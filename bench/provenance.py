@@ -51,9 +51,9 @@ def _orders(module: Any, count: int) -> object:
 
 def measured(name: str, repeat: int) -> dict[str, float]:
     """The ratios of one workload."""
-    from whence.langs.python.provenance.importing import Modules, rewrite_imports
-    from whence.langs.python.provenance.runtime import SWITCH
-    from whence.langs.python.provenance.state import RUN
+    from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, rewrite_imports
+    from whence.langs.python.provenance.runtime.run_state import RUN
+    from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 
     sys.path.insert(0, str(HERE / "workloads"))
     plain = importlib.import_module(name)
@@ -107,8 +107,8 @@ def _memory() -> int:
 
 def _tags() -> int:
     """How many tags there are: nothing was collected since they were made."""
+    from whence.langs.python.provenance.runtime.native_tagging import tags_in_c
     from whence.langs.python.provenance.tags import FRAME
-    from whence.langs.python.provenance.twins import tags_in_c
 
     return tags_in_c() + sum(
         type(each) is tuple and len(each) > 2 and type(each[0]) is int and 0 <= each[0] <= FRAME

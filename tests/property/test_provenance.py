@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from perturbed import check, some_marks
 from tag_twins import left_by_both
 
-from whence.langs.python.provenance.importing import Modules, run_source
-from whence.langs.python.provenance.runtime import SWITCH
+from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, run_source
+from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 
 
 def with_results(source: str) -> str:

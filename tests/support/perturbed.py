@@ -20,12 +20,12 @@ from typing import Any
 import pytest
 from shadowed import Marked
 
-from whence.langs.python.provenance import calls, stepping
-from whence.langs.python.provenance.importing import Modules, run_source
-from whence.langs.python.provenance.marks import NoSuchPart, Step, criterion
-from whence.langs.python.provenance.runtime import SWITCH
-from whence.langs.python.provenance.slices import influencing
-from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.influence_slices import influencing
+from whence.langs.python.provenance.marked_parts import NoSuchPart, Step, criterion
+from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, run_source
+from whence.langs.python.provenance.runtime import call_protocol, generators
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 from whence.langs.python.provenance.tags import Activation
 
 _SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
@@ -169,7 +169,7 @@ class _Run:
     def run(self, source: str) -> bool:
         """Whether it came to its end."""
 
-        return_, out_ = calls.returned, stepping.out
+        return_, out_ = call_protocol.returned, generators.out
 
         def changed(activation: Activation, given: Any) -> Any:
             if activation.number == self.wrong and self.how in _WAYS:
@@ -185,12 +185,12 @@ class _Run:
         def leave(activation: Activation) -> None:
             if activation.number == self.wrong and self.how == "heap":
                 change_heap(activation)
-            calls.left(activation)
+            call_protocol.left(activation)
 
         names: Any = SWITCH.names
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
             patch.setattr(names, "returned", returned)
-            patch.setattr(calls, "returned", returned)  # what lambda expressions return
+            patch.setattr(call_protocol, "returned", returned)  # what lambda expressions return
             patch.setattr(names, "out", out)
             patch.setattr(names, "leave", _leaving(leave))
             try:

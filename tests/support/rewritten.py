@@ -9,9 +9,9 @@ import os
 import sys
 import unittest
 
-from whence.langs.python.provenance.importing import Modules, rewrite_imports
-from whence.langs.python.provenance.runtime import SWITCH
-from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, rewrite_imports
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 
 TOO_MANY = frozenset({"test_expandvars_large"})
 """Tests that would take gigabytes: of more than a million calls everything is kept."""

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
-from whence.langs.python.provenance.importing import run_source
+from whence.langs.python.provenance.rewriter.rewriting_importer import run_source
 from whence.langs.python.provenance.tags import Activation
 from whence.langs.python.record.code_reader import is_transparent
 

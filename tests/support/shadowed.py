@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, field
 
-from whence.langs.python.provenance.importing import run_source
-from whence.langs.python.provenance.marks import Criterion, Step, criterion
-from whence.langs.python.provenance.origin import Found, origin
-from whence.langs.python.provenance.slices import influencing
+from whence.langs.python.provenance.influence_slices import influencing
+from whence.langs.python.provenance.marked_parts import Criterion, Step, criterion
+from whence.langs.python.provenance.rewriter.rewriting_importer import run_source
 from whence.langs.python.provenance.tags import Activation
+from whence.langs.python.provenance.value_origins import Found, origin
 
 CLEANED = """
 class R:

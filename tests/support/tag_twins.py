@@ -6,11 +6,11 @@ import gc
 from types import CodeType
 from typing import Any
 
-from whence.langs.python.provenance import twins
-from whence.langs.python.provenance.importing import Modules, run_source
-from whence.langs.python.provenance.state import RUN
+from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, run_source
+from whence.langs.python.provenance.runtime import native_tagging
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.text_pieces import Text
 from whence.langs.python.provenance.tags import LOAD, SCALARS, WHOLE, Activation, Run
-from whence.langs.python.provenance.texts import Text
 
 _ADDRESS = {LOAD: 5, WHOLE: 4}
 """Where in a tag the address of an object stands."""
@@ -18,7 +18,7 @@ _ADDRESS = {LOAD: 5, WHOLE: 4}
 
 def left_by_both(source: str, file: str = "program.py") -> tuple[list[str], list[str]]:
     """What a program leaves behind that is run with the twins in C, and with those in Python."""
-    from whence.langs.python.provenance.runtime import SWITCH
+    from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 
     SWITCH.install()
     code = Modules(dual=False).code(source, file)
@@ -27,11 +27,11 @@ def left_by_both(source: str, file: str = "program.py") -> tuple[list[str], list
     try:
         left_behind(code)  # what the first run puts into caches of the library is there for both
         for is_native in (True, False):
-            before = twins.use_native(is_native)
+            before = native_tagging.use_native(is_native)
             try:
                 found.append(left_behind(code))
             finally:
-                twins.use_native(before)
+                native_tagging.use_native(before)
     finally:
         gc.unfreeze()
     return found[0], found[1]

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.langs.python.debuggee.executed_lines import Wanted
 from whence.langs.python.debuggee.launch import Kind, Target, launch
-from whence.langs.python.provenance.importing import Modules, rewrite_imports
-from whence.langs.python.provenance.marks import (
+from whence.langs.python.provenance.influence_slices import catchable, influencing
+from whence.langs.python.provenance.marked_parts import (
     Criterion,
     NoSuchPart,
     Step,
@@ -32,12 +32,12 @@ from whence.langs.python.provenance.marks import (
     letters,
     written,
 )
-from whence.langs.python.provenance.origin import Found, Maker, origin
-from whence.langs.python.provenance.runtime import SWITCH
-from whence.langs.python.provenance.shadows import shadow_of
-from whence.langs.python.provenance.slices import catchable, influencing
-from whence.langs.python.provenance.state import RUN, Operation
+from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, rewrite_imports
+from whence.langs.python.provenance.runtime.run_state import RUN, Operation
+from whence.langs.python.provenance.runtime.shadow_memory import shadow_of
+from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 from whence.langs.python.provenance.tags import Activation, Tag
+from whence.langs.python.provenance.value_origins import Found, Maker, origin
 from whence.langs.python.record.repeatable import OWN, Aside, directly, make_repeatable
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 

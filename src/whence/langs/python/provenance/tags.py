@@ -34,7 +34,7 @@ from itertools import islice
 from types import CodeType
 from typing import Any
 
-from whence.langs.python.provenance.kinds import Kinds
+from whence.langs.python.provenance.runtime.type_inspection import Kinds
 
 Tag = tuple[Any, ...] | None
 Control = tuple[Any, ...]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from whence.langs.python.provenance import runtime, twins
+from whence.langs.python.provenance import runtime
+from whence.langs.python.provenance.runtime import native_tagging
 
 _LOADED = runtime  # it binds the twins
 
@@ -11,9 +12,9 @@ _LOADED = runtime  # it binds the twins
 def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
     """Which of the twins works, here and in the processes that are started."""
     is_native = request.param == "native"
-    if is_native and not twins.HAS_NATIVE:
+    if is_native and not native_tagging.HAS_NATIVE:
         pytest.skip("whence was installed without a compiler")
-    monkeypatch.setenv(twins.PURE, request.param)
-    before = twins.use_native(is_native)
+    monkeypatch.setenv(native_tagging.PURE, request.param)
+    before = native_tagging.use_native(is_native)
     yield request.param
-    twins.use_native(before)
+    native_tagging.use_native(before)

@@ -7,11 +7,11 @@ import textwrap
 import pytest
 from shadowed import mark
 
-from whence.langs.python.provenance.importing import run_source
-from whence.langs.python.provenance.marks import Criterion
-from whence.langs.python.provenance.origin import origin
-from whence.langs.python.provenance.slices import influencing
+from whence.langs.python.provenance.influence_slices import influencing
+from whence.langs.python.provenance.marked_parts import Criterion
+from whence.langs.python.provenance.rewriter.rewriting_importer import run_source
 from whence.langs.python.provenance.tags import Activation
+from whence.langs.python.provenance.value_origins import origin
 
 PROGRAM = """
 def make(value): return value
@@ -101,8 +101,8 @@ def test_a_module_that_fails_tells_what_failed() -> None:
     """
     with pytest.raises(AttributeError) as raised:
         run_source(textwrap.dedent(source).lstrip("\n"), "program.py")
-    from whence.langs.python.provenance.shadows import shadow_of
-    from whence.langs.python.provenance.state import RUN
+    from whence.langs.python.provenance.runtime.run_state import RUN
+    from whence.langs.python.provenance.runtime.shadow_memory import shadow_of
 
     shadow = shadow_of(raised.value)
     assert shadow is not None
@@ -122,8 +122,8 @@ def test_of_what_a_wrong_type_was_met_in_the_odd_one_is_told_first(joined: str) 
     """
     with pytest.raises(TypeError) as raised:
         run_source(textwrap.dedent(source).lstrip("\n"), "program.py")
-    from whence.langs.python.provenance.shadows import shadow_of
-    from whence.langs.python.provenance.state import RUN
+    from whence.langs.python.provenance.runtime.run_state import RUN
+    from whence.langs.python.provenance.runtime.shadow_memory import shadow_of
 
     shadow = shadow_of(raised.value)
     assert shadow is not None

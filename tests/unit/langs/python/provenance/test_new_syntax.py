@@ -16,8 +16,8 @@ import pytest
 from perturbed import check_form
 from shadowed import mark
 
-from whence.langs.python.provenance.importing import Modules, run_source
-from whence.langs.python.provenance.runtime import SWITCH
+from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, run_source
+from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 
 PROGRAMS = {
     "type parameters and aliases, 3.12": """

@@ -10,7 +10,7 @@ from typing import Any
 
 from same_calls import alone, with_tags
 
-from whence.langs.python.provenance.importing import run_source
+from whence.langs.python.provenance.rewriter.rewriting_importer import run_source
 
 PROGRAMS = Path(__file__).parent / "programs"
 

@@ -1,0 +1,323 @@
+"""The calls that could have influenced a marked part, in three widths.
+
+- L1: those that the part's tags lead to, by data and by control: assignments that a test left out
+  are among them (`PHI`).
+- L2: also calls that could have written to an object that was read, and did not: from which it
+  could be reached, and whose code writes to such places at all; and what those in the slice
+  decided by that, as whether something is appended to a list of their own, or to which of several.
+- L3: also those whose code does not: any call from which the object could be reached. What a call
+  outside does cannot reach the part. Of letters of a text, all that the text was made of.
+
+An exception reaches further: of a call inside `try` or `with`, one that was not raised may be why
+something else was done. `catchable` are these calls.
+
+Reachability is over-estimated: an object that once held another counts as holding it ever since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from whence.langs.python.provenance.marked_parts import Criterion
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.type_inspection import Kinds
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    ARG,
+    BOUND,
+    COPIES,
+    CTL,
+    FRAME,
+    LOAD,
+    NEW,
+    RET,
+    SCALARS,
+    STORE,
+    WHOLE,
+    Activation,
+    Pair,
+    Tag,
+    activation_of,
+    needs_of,
+    sources_of,
+)
+
+Interval = tuple[int, int, Any, Any]
+"""From when to when, of which object, which key."""
+
+Span = tuple[int, int]
+
+_FOREVER = 1 << 62
+_METHOD = ("attribute", None)
+"""A place for all methods: by their name it is known who could have replaced one."""
+_REMADE = ("remade", None)
+_REMAKING = ("__class__", "__bases__", "__code__", "cell_contents", "f_locals")
+"""What makes another thing of an object, a class or a function when it is set, and by what the
+variables of others are."""
+_PASSING = frozenset({ARG, RET, STORE})
+_UNCHANGING = SCALARS | Kinds(FunctionType, BuiltinFunctionType, type)
+_REST = Kinds(tuple, dict)
+
+
+def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
+    """The calls that could have influenced a marked part: L1, L2 or L3."""
+    collected = _Slice(width, criterion.time)
+    for place in criterion.places:
+        collected.start(place.tag, place.shape)
+        written = place.written if _stays(place.key) else 0
+        collected.read.add((written, place.seen, place.thing, place.key))
+    collected.start(criterion.tag, *criterion.parts)
+    collected.read.update((0, criterion.time, _REMADE, name) for name in _REMAKING)
+    if width > 2:
+        collected.start(*criterion.texts)
+    return frozenset(collected.complete())
+
+
+def catchable(top: Activation, calls: Iterable[Activation]) -> frozenset[Activation]:
+    """Those of the calls below `top` whose exceptions may be caught before they leave it."""
+    return frozenset(each for each in calls if each.guarded and each is not top)
+
+
+def _before(tag: tuple[Any, ...]) -> Iterator[Tag]:
+    """The tags that a tag depends on directly."""
+    kind = tag[0]
+    yield tag[2]
+    if kind >= CTL:
+        yield tag[3]
+        return
+    yield from sources_of(tag)
+    yield from needs_of(tag)
+    if kind == NEW and tag[3] is not None:
+        yield from (each for _, each in tag[3].told)
+        activation = tag[3].activation
+        if activation is None:
+            return
+        # Whoever has a generator or coroutine may have what it gave.
+        yield from (activation.result, activation.failure)
+        yield from (each for _, each in activation.outs)
+
+
+class _Slice:
+    def __init__(self, width: int, until: int):
+        self.calls: set[Activation] = set()
+        self._until = until
+        self._decided: set[Activation] = set()
+        self.read: set[Interval] = set()
+        self._width = width
+        self._pending: list[Tag] = []
+        self._seen: set[int] = set()
+        self._looked_at: set[Interval] = set()
+        self._entered: set[Activation] = set()
+        self._aimed: set[Activation] = set()
+        """Calls of which all that they aimed at was followed."""
+        self._found_aims: dict[Activation, list[tuple[int, Tag]]] = {}
+        self._heap = _Heap() if width > 1 else None
+
+    def start(self, *tags: Tag) -> None:
+        self._pending += tags
+
+    def complete(self) -> set[Activation]:
+        while True:
+            self._follow()
+            if self._heap is None:
+                break
+            self._add_decisions()
+            fresh = self.read - self._looked_at
+            if not fresh and not self._pending:
+                break
+            self._looked_at |= fresh
+            for (thing, key), spans in _by_place(fresh, self._width).items():
+                for activation in self._heap.reaching(thing, key, self._width):
+                    self._could_write(activation, spans)
+        self.calls.discard(RUN.root)
+        return self.calls
+
+    def _follow(self) -> None:
+        pending, seen = self._pending, self._seen
+        while pending:
+            tag = pending.pop()
+            if tag is None or id(tag) in seen:
+                continue
+            seen.add(id(tag))
+            made_by = activation_of(tag)
+            if made_by is not None:
+                self.calls.add(made_by)
+            pending += _before(tag)
+            if tag[0] == LOAD:
+                is_stored = tag[3] is not None and tag[3][0] == STORE
+                written = tag[3][4] if is_stored and _stays(tag[6]) else 0
+                self.read.add((written, tag[4], tag[5], _hashable(tag[6])))
+            elif tag[0] == BOUND and tag[3]:
+                self.read.add((0, self._until, _METHOD, tag[3]))
+            elif tag[0] == WHOLE:
+                self.read.add((0, *tag[3:5], None))
+
+    def _add_decisions(self) -> None:
+        """What a call in the slice made, or was given back, it could have changed and did not."""
+        for activation in self.calls - self._decided:
+            self._decided.add(activation)
+            for time, test in activation.decisions():
+                if time <= self._until:
+                    self._pending.append(test if test[0] == CTL else _choice(test))
+            for each in activation.calls:
+                if each.start <= self._until:
+                    self._pending += _chosen(each)
+
+    def _could_write(self, activation: Activation, spans: list[Span]) -> None:
+        """A call from which an object could be reached that was not to change in these spans."""
+        end = activation.end if activation.end >= 0 else _FOREVER
+        met = [span for span in spans if activation.start <= span[1] and end >= span[0]]
+        if not met:
+            return
+        if activation not in self._entered:
+            self._entered.add(activation)
+            self.calls.add(activation)
+            self._pending.append(activation.control)
+            self._pending += activation.arguments
+        if activation in self._aimed:
+            return
+        if any(since <= activation.start and end <= until for since, until in met):
+            self._aimed.add(activation)  # whatever else was not to change, nothing is added
+        self._pending += (
+            aim
+            for time, aim in self._aims(activation)
+            if any(since <= time <= until for since, until in met)
+        )
+
+    def _aims(self, activation: Activation) -> list[tuple[int, Tag]]:
+        """Which objects a call changed, each with the time: all its tests are in the slice."""
+        if activation not in self._found_aims:
+            decisions = activation.decisions()
+            aims: list[tuple[int, Tag]] = [each for each in decisions if each[1][0] != CTL]
+            self._found_aims[activation] = aims
+        return self._found_aims[activation]
+
+
+def _chosen(activation: Activation) -> Iterator[Tag]:
+    """What chose the objects that a call was given: it might have changed others instead."""
+    given: Iterable[Pair] = zip(activation.values, activation.arguments, strict=False)
+    if activation.operation is not None:  # it was given what that was given
+        given = activation.operation.operands
+    for value, tag in given:
+        if type(value) not in _UNCHANGING:
+            yield _choice(tag)
+
+
+def _choice(tag: Tag) -> Tag:
+    """What chose an object among others; None if it is the only one that it could have been.
+
+    What an attribute is was chosen with the object that has it: whoever could have set it to
+    another one had that one.
+    """
+    while tag is not None:
+        kind = tag[0]
+        if kind == LOAD and len(tag) == 8:
+            tag = tag[7]
+        elif kind in _PASSING and tag[2] and tag[2][0] == FRAME:
+            tag = tag[3]
+        else:
+            return tag if kind in COPIES or kind == AMBIG else None
+    return None
+
+
+def _by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], list[Span]]:
+    """For each place the spans in which it was not to change, those that overlap as one."""
+    found: dict[tuple[Any, Any], list[Span]] = {}
+    for since, until, thing, key in intervals:
+        matters = width == 2 or issubclass(type(thing), tuple)
+        found.setdefault((thing, key if matters else None), []).append((since, until))
+    for place, spans in found.items():
+        merged: list[Span] = []
+        for since, until in sorted(spans):
+            if merged and since <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(until, merged[-1][1]))
+            else:
+                merged.append((since, until))
+        found[place] = merged
+    return found
+
+
+def _stays(key: Any) -> bool:
+    """Whether a place is the same whatever happens to others: not in a list or an iterator."""
+    return key is not None and type(key) is not int
+
+
+def _hashable(key: Any) -> Any:
+    return key if type(key) in SCALARS else None
+
+
+class _Heap:
+    """Which calls could reach which objects, by what was ever stored where."""
+
+    def __init__(self) -> None:
+        self._holders: dict[int, set[int]] = {}
+        for holder, value in zip(RUN.holders, RUN.held, strict=True):
+            self._holders.setdefault(value, set()).add(holder)
+        self._given: dict[int, list[Activation]] = {}
+        for activation in RUN.activations[1:]:
+            for address in {id(each) for each in _reached_by(activation)}:
+                self._given.setdefault(address, []).append(activation)
+            caller = activation.parent
+            if caller is not None and caller.function is not None:
+                self._given.setdefault(id(activation.value), []).append(caller)
+        self._found: dict[tuple[Any, Any], list[Activation]] = {}
+
+    def reaching(self, thing: Any, key: Any, width: int) -> list[Activation]:
+        """The calls that could write to a place, whenever they ran."""
+        place = (thing, key)
+        if place not in self._found:
+            if issubclass(type(thing), tuple):
+                calls = RUN.activations[1:]
+                found = [each for each in calls if _sets_variable(each, thing, key)]
+            else:
+                found = [
+                    each for each in self._reaching(thing) if width > 2 or _may_write(each, key)
+                ]
+            self._found[place] = found
+        return self._found[place]
+
+    def _reaching(self, thing: int) -> set[Activation]:
+        """The calls that were given an object, or something that held it."""
+        seen = {thing}
+        pending = [thing]
+        calls: set[Activation] = set()
+        while pending:
+            address = pending.pop()
+            calls.update(self._given.get(address, ()))
+            for holder in self._holders.get(address, ()):
+                if holder not in seen:
+                    seen.add(holder)
+                    pending.append(holder)
+        return calls
+
+
+def _reached_by(activation: Activation) -> Iterable[Any]:
+    fixed = activation.function.fixed if activation.function is not None else ()
+    for value in (*activation.values, *activation.roots, *fixed):
+        if type(value) not in SCALARS:
+            yield value
+            if type(value) in _REST:  # `*rest` and `**more` are made at the call
+                yield from value if type(value) is tuple else value.values()
+
+
+def _may_write(activation: Activation, key: Any) -> bool:
+    info = activation.function
+    assert info is not None
+    if info.sets_anything or info.sets_items:
+        return True
+    return type(key) is str and key in info.attributes
+
+
+def _sets_variable(activation: Activation, variable: tuple[str, Any], name: str) -> bool:
+    info = activation.function
+    assert info is not None
+    kind, owner = variable
+    if kind == "cell":
+        return variable in info.sets_cells
+    if variable == _REMADE:
+        return name in info.attributes
+    if info.sets_anything or name in info.attributes:
+        return True
+    return info.module == owner and name in info.sets_globals

@@ -1,0 +1,174 @@
+"""A marked part of a call, at the moment when the call begins or ends.
+
+Containers change later, so a mark is followed into them there and then: to the tag of the part,
+and what its standing where it stands depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from whence.langs.python.provenance.runtime.run_state import RUN, Operation
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    everything,
+    key_of,
+    shadow_for,
+    shadow_of,
+    synchronise,
+)
+from whence.langs.python.provenance.runtime.text_pieces import within
+from whence.langs.python.provenance.runtime.type_inspection import found_in
+from whence.langs.python.provenance.tags import (
+    OP,
+    PART,
+    SCALARS,
+    SEL,
+    STORE,
+    TEXT,
+    Activation,
+    Tag,
+)
+
+_DEEP = 4
+Step = tuple[str, Any]
+"""`("item", key)`, `("attribute", name)`, or `("text", (from, to))`: letters of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that the way to the part led through: of which object, and when it was filled."""
+
+    tag: Tag
+    """Of the object."""
+    shape: Tag
+    thing: Any
+    """The address of the object."""
+    key: Any
+    written: int
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """The marked part of a call."""
+
+    activation: Activation
+    value: Any
+    tag: Tag
+    places: tuple[Place, ...]
+    parts: tuple[Tag, ...]
+    """Of all that the part holds itself."""
+    texts: tuple[Tag, ...] = ()
+    """Of the texts in which it is some letters: what else is in them decides where these are."""
+    time: int = field(default_factory=lambda: RUN.time)
+    """When it was marked: what was decided later does not matter."""
+
+
+def letters(operation: Operation, text: str, place: int) -> Criterion | None:
+    """What stands at a place of a text that an operation wrote, if that can be told."""
+    tag: Tag
+    if operation.text is not None:
+        tag = (TEXT, operation.site, operation.control, operation.text)
+    else:
+        texts = (tag for value, tag in operation.operands if type(value) is str and value == text)
+        tag = next(texts, None)
+    found = within(tag, place)
+    if found is tag:
+        return None
+    return Criterion(operation.activation, None, found, (), (operation.control,))
+
+
+def written(operations: Sequence[Operation]) -> Criterion:
+    """What was written by some operations: it depends on all that they were given.
+
+    If that was one value, it is this value that was written.
+    """
+    last = operations[-1]
+    operands = tuple(
+        pair
+        for each in operations
+        for pair in (*each.operands, *each.callbacks)
+        if not issubclass(type(pair[0]), ModuleType)  # whose function it is
+    )
+    needs = everything(operands)
+    tag: Tag = (OP, last.site, last.control, *needs)
+    if len(operands) == 1 and operands[0][1] is not None:
+        tag = (SEL, last.site, last.control, operands[0][1], *needs)
+    return Criterion(last.activation, None, tag, (), tuple(each.control for each in operations))
+
+
+class NoSuchPart(LookupError):
+    """A mark leads nowhere; the text says where it ends."""
+
+
+def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step]) -> Criterion:
+    """Follow a mark from a value into its parts, as they are now."""
+    places: list[Place] = []
+    texts: list[Tag] = []
+    for kind, key in steps:
+        if kind == "text":
+            texts.append(tag)
+            tag, value = within(tag, key[0]), value[slice(*key)]
+            continue
+        _settle(value, activation, 0)
+        shadow = shadow_of(value)
+        part = _part(value, kind, key)
+        found: Tag = None
+        if shadow is not None:
+            found = _known(shadow, value, kind, key, part)
+        if found is None:
+            found = (PART, 0, activation.control, tag, (kind, key))
+        written = found[4] if found[0] == STORE else 0
+        shape = shadow.shape if shadow is not None else None
+        places.append(Place(tag, shape, id(value), key, written, RUN.time))
+        value, tag = part, found
+    # A part that is a container is marked with all that it holds, as it is now.
+    _settle(value, activation, _DEEP)
+    parts = everything(((value, tag),))
+    return Criterion(activation, value, tag, tuple(places), parts, tuple(texts))
+
+
+def _settle(value: Any, activation: Activation, depth: int) -> None:
+    """Read anew what was changed out of sight, in an object and in those that it holds."""
+    shadow = shadow_of(value)
+    if shadow is None:
+        return
+    synchronise(value, 0, activation.control)
+    if depth:
+        for part, _ in list(shadow_for(value).parts()):
+            if type(part) not in SCALARS:
+                _settle(part, activation, depth - 1)
+
+
+def _part(value: Any, kind: str, key: Any) -> Any:
+    try:
+        if kind == "attribute":
+            return object.__getattribute__(value, key)
+        if issubclass(type(value), dict):
+            return dict.__getitem__(value, key)
+        if issubclass(type(value), list):
+            return list.__getitem__(value, key)
+        if issubclass(type(value), tuple):
+            return tuple.__getitem__(value, key)
+    except (AttributeError, KeyError, IndexError, TypeError):
+        pass
+    raise NoSuchPart(f"there is no {key!r} in a {type(value).__name__}")
+
+
+def _known(shadow: Any, value: Any, kind: str, key: Any, part: Any) -> Tag:
+    tag: Tag = None
+    if kind == "attribute":
+        if shadow.attribute_values.get(key, shadow) is part:
+            tag = shadow.attributes[key]
+        elif issubclass(type(value), tuple) and key in found_in(type(value), "_fields", ()):
+            return _known(shadow, value, "item", found_in(type(value), "_fields").index(key), part)
+    elif type(shadow.items) is list:
+        place = key if key >= 0 else key + len(shadow.values)
+        if place < len(shadow.values) and shadow.values[place] is part:
+            tag = shadow.items[place]
+    elif shadow.values is not None and shadow.values.get(key_of(key), shadow) is part:
+        tag = shadow.items[key_of(key)]
+    return tag

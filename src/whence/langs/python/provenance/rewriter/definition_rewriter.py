@@ -1,0 +1,343 @@
+"""Rewrites functions, lambda and classes.
+
+A function keeps its signature. Its body becomes: if nothing is shadowed, what it was; else take
+the tags of the arguments (`@.enter`), run the rewritten body, and hand over the tag of the result
+(`@.leave`). Functions inside the rewritten body have no other body: were they to be called when
+nothing is shadowed any more, that would be slow but right, and the code stays linear in size.
+
+The statements of class bodies run as they are: what they give is the class's, as a whole.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+from whence.langs.python.provenance import tags
+from whence.langs.python.provenance.rewriter.comprehension_rewriter import Comprehensions
+from whence.langs.python.provenance.rewriter.syntax_nodes import (
+    CONTROL,
+    FRAME,
+    assign,
+    call,
+    constant,
+    copied,
+    fixed,
+    helper,
+    is_stepped,
+    located,
+    may_set,
+    read,
+    several,
+    shadow,
+    suspends,
+    targets,
+    thunk,
+    write,
+)
+from whence.langs.python.source.scopes import (
+    CLASS,
+    COMPREHENSIONS,
+    FUNCTIONS,
+    GLOBAL,
+    LOCAL,
+    Scope,
+    assigned,
+    class_scope,
+    function_scope,
+    loaded,
+    own_nodes,
+    parameters,
+    walk,
+)
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Definitions(Comprehensions):
+    """Functions and classes."""
+
+    def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements, rewritten."""
+        raise NotImplementedError
+
+    def quiet_statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements that run as they are, but for the functions in them."""
+        return [_Quiet(self).visit(each) for each in statements]
+
+    def quiet(self, node: ast.expr) -> ast.expr:
+        """An expression as it is, but for the functions in it."""
+        return _Quiet(self).visit(node)  # type: ignore[no-any-return]
+
+    # --- functions -----------------------------------------------------------------------------
+
+    def function(self, node: _Function, *, quiet: bool) -> ast.stmt:
+        """A function; `quiet` if what it is defined by runs as it is."""
+        number = self._describe(node, node.name, node.body)
+        define = call("define", constant(number))
+        arguments = self._arguments(node.args, quiet=quiet)
+        scope = function_scope(node, self.scope)
+        dual = self.dual and (quiet or self.scope.kind == "module")
+        with self.inside(scope, node.name):
+            body = self._function_body(node, scope, number, dual)
+        decorators = [self.quiet(each) for each in node.decorator_list]
+        made = copy.copy(node)
+        made.args, made.body = arguments, body
+        made.decorator_list = [*decorators, define]
+        return made
+
+    def _function_body(
+        self, node: _Function, scope: Scope, number: int, dual: bool
+    ) -> list[ast.stmt]:
+        names = parameters(node.args)
+        start = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
+        rest = node.body[len(start) :]
+        out: list[ast.stmt] = [*start, *_declarations(node.body, scope)]
+        # The shadows of parameters are given by `enter`; all others are unknown at first.
+        others = sorted(scope.bound - set(names))
+        if dual:
+            captured = sorted(scope.bound & _captured(node.body))
+            out += _unknown([each for each in captured if each in scope.bound])
+            ordinary = [*self.quiet_statements(rest), ast.Return(None)]
+            out.append(ast.If(self._idle(number), _without_declarations(ordinary, scope), []))
+        out += _unknown(others)
+        shadows = [write(FRAME), write(CONTROL), *(write(shadow(each)) for each in names)]
+        values = several(*(read(each) for each in names))
+        site = self.header(node)
+        entered = call("enter", constant(number), values)
+        out.append(ast.Assign([targets(*shadows)], entered))
+        inner = _without_declarations(self.body(rest), scope)
+        end = self.returned(site, several(constant(None), fixed(site, read(CONTROL))), node)
+        left: list[ast.stmt] = [ast.Expr(call("leave", read(FRAME)))]
+        out.append(ast.Try([*inner, *end], [failing()], [], left))
+        return [located(each, node) if not hasattr(each, "lineno") else each for each in out]
+
+    def header(self, node: _Function | ast.ClassDef) -> ast.expr:
+        """The place of the first line of a class, or of a function: that stands for its end
+        without a `return`."""
+        line = node.lineno
+        end = len(self.lines[line - 1].encode()) if line <= len(self.lines) else 0
+        tags.SITES.append(tags.Site(
+            self.file, line, node.col_offset, line, end, self.qualname, self.lines
+        ))  # fmt: skip
+        return constant(len(tags.SITES) - 1)
+
+    def _idle(self, number: int) -> ast.expr:
+        """Whether nothing is shadowed: also asked at the call where it is to begin."""
+        info = tags.FUNCTIONS[number]
+        if self.wanted != (info.line, info.name):
+            return helper("off")
+        return ast.BoolOp(ast.And(), [helper("off"), call("passes")])
+
+    def returned(self, site: ast.expr, given: ast.expr, function: ast.AST) -> list[ast.stmt]:
+        """The statements that return a pair's value."""
+        result = call("returned", read(FRAME), read(self.control_name), site, given)
+        if isinstance(function, ast.AsyncFunctionDef) and is_stepped(function):
+            return [ast.Expr(result), ast.Return(None)]
+        return [ast.Return(result)]
+
+    def _arguments(self, arguments: ast.arguments, *, quiet: bool) -> ast.arguments:
+        """The signature: defaults hand their tags to `@.define` on the way."""
+
+        def given(default: ast.expr) -> ast.expr:
+            if quiet:
+                value = self.quiet(default)
+                return call("default", several(value, constant(None)))
+            return call("default", self.pair(default))
+
+        return ast.arguments(
+            posonlyargs=arguments.posonlyargs, args=arguments.args, vararg=arguments.vararg,
+            kwonlyargs=arguments.kwonlyargs, kwarg=arguments.kwarg,
+            defaults=[given(each) for each in arguments.defaults],
+            kw_defaults=[given(each) if each else None for each in arguments.kw_defaults],
+        )  # fmt: skip
+
+    def _describe(self, node: ast.AST, name: str, body: list[ast.stmt] | list[ast.expr]) -> int:
+        arguments: ast.arguments = node.args  # type: ignore[attr-defined]
+        scope = function_scope(node, self.scope)  # type: ignore[arg-type]
+        attributes, items, anything = may_set(body)
+        named = loaded(body)
+        global_names = {each for each in named & self.variables if scope.resolve(each) == GLOBAL}
+        bound_globals = assigned(body) & scope.declared_global
+        stepped = is_stepped(node) or isinstance(node, ast.AsyncFunctionDef)
+        info = tags.FunctionInfo(
+            name=self.qualname_of(name, self.scope),
+            file=self.file,
+            line=first_line(node),
+            positional=tuple(each.arg for each in (*arguments.posonlyargs, *arguments.args)),
+            keyword_only=tuple(each.arg for each in arguments.kwonlyargs),
+            has_rest=arguments.vararg is not None,
+            has_named_rest=arguments.kwarg is not None,
+            is_stepped=stepped,
+            attributes=attributes,
+            sets_items=items,
+            sets_anything=anything,
+            global_names=frozenset(global_names - self.fixed_variables),
+            fixed_names=frozenset(global_names & self.fixed_variables),
+            sets_globals=frozenset(bound_globals),
+            sets_cells=frozenset(
+                ("cell", scope.cell(each)) for each in assigned(body) & scope.declared_nonlocal
+            ),
+            free_names=frozenset(
+                each for each in named - scope.bound if scope.resolve(each) == LOCAL
+            ),
+            module=self.module_number,
+        )
+        tags.FUNCTIONS.append(info)
+        return len(tags.FUNCTIONS) - 1
+
+    # --- lambda --------------------------------------------------------------------------------
+
+    def pair_Lambda(self, node: ast.Lambda) -> ast.expr:  # noqa: N802
+        if suspends(node.body):
+            return self.native(node)
+        return call("define_lambda", self.site(node), self.control, self.lambda_(node, quiet=False))
+
+    def lambda_(self, node: ast.Lambda, *, quiet: bool) -> ast.expr:
+        """A lambda expression that gives the function."""
+        if suspends(node.body):
+            return node
+        site = self.site(node)
+        number = self._describe(node, "<lambda>", [node.body])
+        arguments = self._arguments(node.args, quiet=quiet)
+        dual = self.dual and (quiet or self.scope.kind == "module")
+        names = parameters(node.args)
+        may_bind = self.may_bind
+        with self.inside(function_scope(node, self.scope), "<lambda>"):
+            self.may_bind = may_bind  # the iterable of a comprehension may hold no `:=` at all
+            body = thunk(self.pair(node.body), CONTROL, *(shadow(each) for each in names))
+            ordinary = self.quiet(node.body)
+        values = several(*(read(each) for each in names))
+        made = call("run_lambda", constant(number), site, values, body)
+        if dual:
+            made = ast.IfExp(self._idle(number), ordinary, made)
+        define = call("define", constant(number))
+        function = ast.Lambda(arguments, made)
+        return located(ast.Call(define, [function], []), node)
+
+    # --- classes -------------------------------------------------------------------------------
+
+    def class_(self, node: ast.ClassDef) -> ast.stmt:
+        """A class whose statements run as they are, but for its functions."""
+        made = copy.copy(node)
+        made.bases = [self.quiet(each) for each in node.bases]
+        made.keywords = [ast.keyword(each.arg, self.quiet(each.value)) for each in node.keywords]
+        made.decorator_list = [self.quiet(each) for each in node.decorator_list]
+        with self.inside(class_scope(node, self.scope), node.name):
+            made.body = self.quiet_statements(node.body)
+        return located(made, node)
+
+    def class_in_sight(self, node: ast.ClassDef) -> list[ast.stmt]:
+        """A class, and the tag of what its making needed."""
+        kept = self.temporary()
+        opened = assign(kept, call("open", self.header(node), self.control))
+        made = call("made", read(kept), read(node.name))
+        return [opened, self.class_(node), *self.keep_tag(node.name, node, made)]
+
+    def keep_tag(self, name: str, node: ast.AST, tag: ast.expr) -> list[ast.stmt]:
+        """Statements that note the tag of a variable that was just bound."""
+        kind = self.resolve(name)
+        if kind == LOCAL:
+            return [assign(shadow(name), tag)]
+        if kind == CLASS or name in self.fixed_variables:
+            return [ast.Expr(tag)]
+        pair = several(read(name), tag)
+        return [
+            ast.Expr(call("store_global", self.site(node), self.control, self.module,
+                          constant(name), pair))
+        ]  # fmt: skip
+
+
+def failing() -> ast.ExceptHandler:
+    """Notes an exception with which a function or module ends."""
+    return ast.ExceptHandler(
+        helper("BaseException"), "_@e",
+        [ast.Expr(call("failed", read(FRAME), read(CONTROL), read("_@e"))), ast.Raise()],
+    )  # fmt: skip
+
+
+class _Quiet:
+    """A copy of code as it is, but for the functions that are defined in it."""
+
+    def __init__(self, rewriter: Definitions):
+        self._rewriter = rewriter
+
+    def visit(self, node: ast.AST) -> Any:
+        """What stands for a node: of a function, class or lambda expression its new form."""
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return self._rewriter.function(node, quiet=True)
+            case ast.ClassDef():
+                return self._rewriter.class_(node)
+            case ast.Lambda():
+                return self._rewriter.lambda_(node, quiet=True)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                return copied(node)
+            case ast.AnnAssign() if self._rewriter.puts_annotations_off:
+                # Who asks for the annotation may want to be told its text.
+                text = node.annotation
+                return copied(node, lambda each: each if each is text else self.visit(each))
+            case _:
+                return copied(node, self.visit)
+
+
+def first_line(node: ast.AST) -> int:
+    """The line that the code object of a function begins with: its first decorator's."""
+    decorators = getattr(node, "decorator_list", [])
+    first: int = min(each.lineno for each in (node, *decorators))
+    return first
+
+
+def _declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
+    """`global` and `nonlocal`, which hold for both bodies."""
+    made: list[ast.stmt] = []
+    if scope.declared_global:
+        made.append(ast.Global(sorted(scope.declared_global)))
+    names = sorted(scope.declared_nonlocal - {"__class__"})
+    if scope.declared_nonlocal:
+        made.append(ast.Nonlocal([*sorted(scope.declared_nonlocal), *map(shadow, names)]))
+    return made
+
+
+class _Remove(ast.NodeTransformer):
+    """Removes declarations of a function's own."""
+
+    def visit_Global(self, node: ast.Global) -> ast.stmt:
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            return node
+        return super().visit(node)  # type: ignore[no-any-return]
+
+
+def _without_declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
+    if not scope.declared_global and not scope.declared_nonlocal:
+        return body
+    return [_Remove().visit(each) for each in body]  # type: ignore[misc]
+
+
+def _unknown(names: list[str]) -> list[ast.stmt]:
+    if not names:
+        return []
+    return [ast.Assign([write(shadow(each)) for each in names], constant(None))]
+
+
+def _captured(body: list[ast.stmt]) -> set[str]:
+    """The names that inner functions, classes and comprehensions mention."""
+    inner = [
+        node
+        for each in body
+        for node in own_nodes(each)
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS))
+    ]
+    names = loaded(inner)
+    for node in inner:
+        for each in walk(node):
+            if isinstance(each, ast.Nonlocal):
+                names.update(each.names)
+    return names

@@ -1,0 +1,69 @@
+"""Rewrites a module: its text becomes code that computes the same, and tags beside it.
+
+A module can be rewritten in two ways. *Whole*: all of it carries tags. *Dual*: a function has both
+bodies and chooses at each call (`@.off`); the module's own statements then run as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType
+
+from whence.langs.python.provenance.rewriter.definition_rewriter import failing
+from whence.langs.python.provenance.rewriter.rewriter_state import Wanted
+from whence.langs.python.provenance.rewriter.statement_rewriter import (
+    Statements,
+    docstring_and_futures,
+)
+from whence.langs.python.provenance.rewriter.syntax_nodes import (
+    CONTROL,
+    FRAME,
+    call,
+    constant,
+    located,
+    targets,
+    write,
+)
+from whence.langs.python.source.quiet_compile import compiled
+
+
+def rewritten(
+    source: str | bytes, file: str, module: int, *, dual: bool = False, quiet: bool = False,
+    wanted: Wanted = None, tree: ast.Module | None = None,
+) -> CodeType:  # fmt: skip
+    """The code of a module, rewritten. `quiet`: its own statements carry no tags.
+
+    `wanted` is the first line and name of the function with whose call the shadowing begins;
+    `tree` is what others have made of the module, if that is what runs.
+    """
+    text = source if isinstance(source, str) else _decoded(source)
+    rewriter = Statements(text, file, module, dual=dual, wanted=wanted, tree=tree)
+    body = rewriter.tree.body
+    first = docstring_and_futures(body)
+    rest = body[first:]
+    made = rewriter.quiet_statements(rest) if quiet else _shadowed(rewriter, rest)
+    new = ast.Module([*body[:first], *made], [])
+    return compiled(ast.fix_missing_locations(new), file)
+
+
+def _shadowed(rewriter: Statements, body: list[ast.stmt]) -> list[ast.stmt]:
+    inner = rewriter.body(body)
+    enter: ast.stmt = ast.Assign(
+        [targets(write(FRAME), write(CONTROL))], call("enter_module", rewriter.module)
+    )
+    first: list[ast.stmt] = [enter]
+    if rewriter.module_variables:
+        names = [write(each) for each in rewriter.module_variables]
+        first.append(ast.Assign(names, constant(None)))
+    clean: ast.stmt = ast.Expr(
+        call("leave_module", ast.Call(ast.Name("globals", ast.Load()), [], []))
+    )
+    whole = ast.Try(inner, [failing()], [], [clean])
+    place = body[0] if body else ast.Pass(lineno=1, col_offset=0)
+    return [located(each, place) for each in [*first, whole]]
+
+
+def _decoded(source: bytes) -> str:
+    from importlib.util import decode_source
+
+    return decode_source(source)

@@ -1,0 +1,168 @@
+"""Modules that are rewritten as they are imported."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from whence.langs.python.provenance.rewriter.module_rewriter import rewritten
+from whence.langs.python.provenance.rewriter.rewriter_state import Wanted
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
+from whence.langs.python.provenance.tags import Activation
+from whence.langs.python.record.repeatable import Aside, directly
+from whence.langs.python.source.quiet_compile import parsed
+
+
+class Modules:
+    """Numbers the modules that are rewritten, and says how."""
+
+    def __init__(
+        self, *, dual: bool, wanted: tuple[str, int, str] | None = None, aside: Aside = directly
+    ):
+        self._dual = dual
+        self._rewritten = aside(self._rewrite)
+        self._wanted = wanted
+        self._count = 0
+
+    def code(self, source: str | bytes, file: str) -> CodeType:
+        """The code of a module."""
+        # What is doubtful or no Python is told of as always, by the program's own compilation.
+        compile(source, file, "exec", dont_inherit=True)
+        code: CodeType = self._rewritten(source, file)
+        return code
+
+    def code_of_tests(self, file: str, asserts: _Asserts) -> CodeType:
+        """The code of a module whose assertions pytest has rewritten."""
+        code: CodeType = self._rewritten(b"", file, asserts)
+        return code
+
+    def _rewrite(self, source: str | bytes, file: str, asserts: _Asserts | None = None) -> CodeType:
+        tree = None
+        if asserts is not None:
+            source = Path(file).read_bytes()
+            tree = parsed(source, file)
+            asserts(tree, source, file)
+        self._count += 1
+        wanted: Wanted = None
+        if self._wanted is not None and self._wanted[0] == file:
+            wanted = self._wanted[1:]
+        quiet = self._dual and not SWITCH.is_on
+        return rewritten(
+            source, file, self._count, dual=self._dual, quiet=quiet, wanted=wanted, tree=tree
+        )
+
+    @property
+    def last(self) -> int:
+        """The number of the module that was rewritten last."""
+        return self._count
+
+
+class _Loader(SourceFileLoader):
+    def __init__(self, name: str, path: str, modules: Modules):
+        super().__init__(name, path)
+        self._modules = modules
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        path = self.get_filename(fullname)
+        return self._modules.code(self.get_data(path), path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        code = self.get_code(module.__name__)
+        assert code is not None
+        RUN.note_namespace(module.__dict__, self._modules.last)
+        exec(code, module.__dict__)
+
+
+class Finder(MetaPathFinder):
+    """Finds those modules that are to be rewritten."""
+
+    def __init__(self, chosen: Callable[[str, str], bool], modules: Modules):
+        self._chosen = chosen
+        self._modules = modules
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module, if it has a text and is chosen by its name and file."""
+        self._take_over_from_pytest()
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.origin is None or type(spec.loader) is not SourceFileLoader:
+            return None
+        if not self._chosen(fullname, spec.origin):
+            return None
+        spec.loader = _Loader(fullname, spec.origin, self._modules)
+        return spec
+
+    def _take_over_from_pytest(self) -> None:
+        """Test modules are loaded by pytest: what it is about to run is rewritten once more.
+
+        All that pytest does to load them it still does, since the journal of a run knows it.
+        """
+        pytest = sys.modules.get(_PYTEST)
+        if pytest is None or "exec" in vars(pytest) or not hasattr(pytest, _HOOK):
+            return
+
+        def run(code: CodeType, namespace: dict[str, Any]) -> None:
+            file = code.co_filename
+            if self._chosen(namespace["__name__"], file):
+                code = self._modules.code_of_tests(file, _asserts_of(pytest))
+                RUN.note_namespace(namespace, self._modules.last)
+            exec(code, namespace)
+
+        vars(pytest)["exec"] = run
+
+
+_PYTEST, _HOOK = "_pytest.assertion.rewrite", "AssertionRewritingHook"
+_Asserts = Callable[[ast.Module, bytes, str], None]
+
+
+def _asserts_of(pytest: Any) -> _Asserts:
+    """How pytest rewrites the assertions of a module, with the settings of this run."""
+    hooks = [each for each in sys.meta_path if type(each) is pytest.AssertionRewritingHook]
+    config = getattr(hooks[0], "config", None) if hooks else None
+
+    def rewrite(tree: ast.Module, source: bytes, file: str) -> None:
+        pytest.rewrite_asserts(tree, source, file, config)
+        for node in ast.walk(tree):
+            if getattr(node, "end_lineno", 0) is None:  # it has a beginning, and no end
+                vars(node).update(end_lineno=node.lineno, end_col_offset=node.col_offset)  # type: ignore[attr-defined]
+
+    return rewrite
+
+
+def rewrite_imports(chosen: Callable[[str, str], bool], modules: Modules) -> Finder:
+    """Rewrite modules that are imported from here on."""
+    SWITCH.install()
+    finder = Finder(chosen, modules)
+    sys.meta_path.insert(0, finder)
+    return finder
+
+
+Watch = Callable[[Activation], None]
+
+
+def run_source(
+    source: str | CodeType, file: str = "", *, on_enter: Watch | None = None,
+    on_leave: Watch | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Run a program in this process with tags on everything; its namespace.
+
+    A program that is run again and again is given as the code that it was rewritten to.
+    """
+    SWITCH.install()
+    code = Modules(dual=False).code(source, file) if isinstance(source, str) else source
+    SWITCH.start()
+    RUN.on_enter, RUN.on_leave = on_enter, on_leave
+    namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
+    try:
+        exec(code, namespace)
+    finally:
+        SWITCH.stop()
+    return namespace

@@ -1,0 +1,432 @@
+"""Rewrites statements: assignments of every form, and what decides which statement is next.
+
+Each test becomes the control of what it decides. After a statement control is what it was before,
+unless a branch may leave it (return, break, continue, raise): then all that follows depends on the
+test. Where branches join, every variable that any of them assigns is told to depend on the test:
+also the one that was not assigned.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from whence.langs.python.provenance.rewriter.definition_rewriter import Definitions
+from whence.langs.python.provenance.rewriter.syntax_nodes import (
+    CONTROL,
+    FRAME,
+    assign,
+    bind,
+    call,
+    changes,
+    constant,
+    fixed,
+    item,
+    leaves,
+    located,
+    outcome,
+    read,
+    several,
+    shadow,
+    targets,
+    write,
+)
+from whence.langs.python.provenance.tags import PHI
+from whence.langs.python.source.scopes import CLASS, GLOBAL, LOCAL, assigned, stored
+
+
+class Statements(Definitions):
+    """All statements."""
+
+    def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements, rewritten one by one."""
+        out: list[ast.stmt] = []
+        for each in statements:
+            rewrite = getattr(self, f"on_{type(each).__name__}", self.as_it_is)
+            out += [located(made, each) for made in rewrite(each)]
+        return out or [ast.Pass()]
+
+    def as_it_is(self, node: ast.stmt) -> list[ast.stmt]:
+        """A statement that has nothing to say about values."""
+        names = sorted(each for each in assigned([node]) if self.has_shadow(each))
+        return [node, *(assign(shadow(each), constant(None)) for each in names)]
+
+    # --- assignments ---------------------------------------------------------------------------
+
+    def on_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:  # noqa: N802
+        out = self.as_it_is(node)
+        for each in node.names if node.module != "__future__" else ():
+            name = each.asname or each.name
+            if name != "*":
+                found = call("imported", self.site(node), self.control, constant(each.name),
+                             read(name))  # fmt: skip
+                out += self.keep_tag(name, node, found)
+        return out
+
+    def store(self, target: ast.expr, given: ast.expr, node: ast.AST) -> list[ast.stmt]:
+        """Statements that assign a pair."""
+        if isinstance(target, ast.Starred):
+            return self.store(target.value, given, node)
+        if isinstance(target, ast.Name):
+            return self._store_name(target, given, node)
+        site = self.site(node)
+        if isinstance(target, ast.Attribute):
+            name = constant(self.scope.mangled(target.attr))
+            return [ast.Expr(call("set_attribute", site, self.control, given,
+                                  self.pair(target.value), name))]  # fmt: skip
+        if isinstance(target, ast.Subscript):
+            return [ast.Expr(call("set_item", site, self.control, given,
+                                  self.pair(target.value), self.pair(target.slice)))]  # fmt: skip
+        parts: list[ast.expr] = target.elts  # type: ignore[attr-defined]
+        starred = [number for number, each in enumerate(parts) if isinstance(each, ast.Starred)]
+        kept = [self.temporary() for _ in parts]
+        unpacked = call("unpack", site, self.control, given, constant(len(parts)),
+                        constant(starred[0] if starred else -1))  # fmt: skip
+        out: list[ast.stmt] = []
+        if parts:
+            out.append(ast.Assign([targets(*(write(each) for each in kept))], unpacked))
+        else:
+            out.append(ast.Expr(unpacked))
+        for variable, part in zip(kept, parts, strict=True):
+            out += self.store(part, read(variable), node)
+        return out
+
+    def _store_name(self, target: ast.Name, given: ast.expr, node: ast.AST) -> list[ast.stmt]:
+        if self.resolve(target.id) == LOCAL:
+            if self.scope.cell(target.id):
+                given = call("store_cell", self.site(node), self.control, given)
+            return [ast.Assign([targets(target, write(shadow(target.id)))], given)]
+        stored = call("store_global", self.site(node), self.control, self.module,
+                      constant(target.id), given)  # fmt: skip
+        return [ast.Assign([target], stored)]
+
+    def on_Assign(self, node: ast.Assign) -> list[ast.stmt]:  # noqa: N802
+        value = self.pair(node.value)
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            return self.store(node.targets[0], value, node)
+        kept = self.temporary()
+        out = [assign(kept, value)]
+        for target in node.targets:
+            out += self.store(target, read(kept), node)
+        return out
+
+    def on_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:  # noqa: N802
+        if node.value is None:
+            return [node]
+        out = self.store(node.target, self.pair(node.value), node)
+        if node.simple:
+            out.append(ast.AnnAssign(node.target, node.annotation, None, 1))
+        elif self.scope.kind != "function":
+            # The annotation alone: the target is worked out already.
+            nothing = ast.Name(FRAME, ast.Store())
+            out.append(ast.AnnAssign(nothing, node.annotation, None, 0))
+        return out
+
+    def on_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:  # noqa: N802
+        target, site = node.target, self.site(node)
+        operator = constant(type(node.op).__name__)
+        if isinstance(target, ast.Name):
+            before = self.pair(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            made = call("augment", operator, site, self.control, before, self.pair(node.value))
+            return self.store(target, made, node)
+        owner = self.temporary()
+        out = [assign(owner, self.pair(target.value))]
+        if isinstance(target, ast.Attribute):
+            where = [constant(self.scope.mangled(target.attr))]
+            load, save = "attribute", "set_attribute"
+        else:
+            key = self.temporary()
+            out.append(assign(key, self.pair(target.slice)))
+            where = [read(key)]
+            load, save = "subscript", "set_item"
+        before = call(load, site, self.control, read(owner), *where)
+        made = call("augment", operator, site, self.control, before, self.pair(node.value))
+        out.append(ast.Expr(call(save, site, self.control, made, read(owner), *where)))
+        return out
+
+    def on_Delete(self, node: ast.Delete) -> list[ast.stmt]:  # noqa: N802
+        out: list[ast.stmt] = []
+        for target in self._flat(node.targets):
+            site = self.site(node)
+            if isinstance(target, ast.Subscript):
+                out.append(
+                    ast.Expr(
+                        call(
+                            "delete_item",
+                            site,
+                            self.control,
+                            self.pair(target.value),
+                            self.pair(target.slice),
+                        )
+                    )
+                )
+            elif isinstance(target, ast.Attribute):
+                name = constant(self.scope.mangled(target.attr))
+                out.append(
+                    ast.Expr(
+                        call("delete_attribute", site, self.control, self.pair(target.value), name)
+                    )
+                )
+            else:
+                out.append(ast.Delete([target]))
+                out += self._gone(target.id, site)  # type: ignore[attr-defined]
+        return out  # fmt: skip
+
+    def _gone(self, name: str, site: ast.expr) -> list[ast.stmt]:
+        """Notes that a variable was deleted, and where."""
+        if self.has_shadow(name):
+            return [assign(shadow(name), fixed(site, self.control))]
+        if self.resolve(name) != GLOBAL:
+            return []
+        return [ast.Expr(call("delete_global", site, self.control, self.module, constant(name)))]
+
+    def _flat(self, nodes: Iterable[ast.expr]) -> Iterable[ast.expr]:
+        for each in nodes:
+            if isinstance(each, (ast.Tuple, ast.List)):
+                yield from self._flat(each.elts)
+            else:
+                yield each
+
+    def on_Expr(self, node: ast.Expr) -> list[ast.stmt]:  # noqa: N802
+        if isinstance(node.value, ast.Constant):
+            return [node]
+        return [ast.Expr(self.pair(node.value))]
+
+    # --- leaving -------------------------------------------------------------------------------
+
+    def on_Return(self, node: ast.Return) -> list[ast.stmt]:  # noqa: N802
+        site = self.site(node)
+        nothing = several(constant(None), fixed(site, self.control))
+        given = self.pair(node.value) if node.value is not None else nothing
+        if node.value is None:  # legal in an asynchronous generator, unlike a value
+            return [ast.Expr(call("returned", read(FRAME), self.control, site, given)),
+                    ast.Return(None)]  # fmt: skip
+        return [ast.Return(call("returned", read(FRAME), self.control, site, given))]
+
+    def on_Raise(self, node: ast.Raise) -> list[ast.stmt]:  # noqa: N802
+        if node.exc is None:
+            return [node]
+        raised = call("raising", self.site(node), self.control, self.pair(node.exc))
+        cause = self.value(node.cause) if node.cause is not None else None
+        return [ast.Raise(raised, cause)]
+
+    def on_Assert(self, node: ast.Assert) -> list[ast.stmt]:  # noqa: N802
+        test = call("test_and_note", self.site(node), self.control, self.truth(node.test))
+        decided: list[ast.stmt] = [assign(CONTROL, test)]
+        message = self.value(node.msg) if node.msg is not None else None
+        held = outcome(self.control)
+        checked = ast.Assert(held, message)
+        return [ast.If(read("__debug__"), [*decided, checked], [])]
+
+    # --- branches ------------------------------------------------------------------------------
+
+    def joined_variables(
+        self, names: Iterable[str], site: ast.expr, test: ast.expr
+    ) -> list[ast.stmt]:
+        """Where branches join: the variables depend on the test."""
+        out: list[ast.stmt] = []
+        for name in sorted(names):
+            kind = self.resolve(name)
+            if kind == LOCAL:
+                phi = several(constant(PHI), site, self.control, read(shadow(name)), test)
+                out.append(assign(shadow(name), phi))
+            elif kind == GLOBAL and name not in self.fixed_variables:
+                out.append(ast.Expr(call("join_global", site, self.control, self.module,
+                                         constant(name), test)))  # fmt: skip
+        return out
+
+    def on_If(self, node: ast.If) -> list[ast.stmt]:  # noqa: N802
+        site = self.site(node.test)
+        before = self.temporary()
+        both = [*node.body, *node.orelse]
+        decides = changes(both) or leaves(both)
+        test = call("test_and_note" if decides else "test", site, self.control,
+                    self.truth(node.test))  # fmt: skip
+        out: list[ast.stmt] = [assign(before, self.control), assign(CONTROL, test)]
+        branches = ast.If(outcome(self.control), self.body(node.body),
+                          self.body(node.orelse) if node.orelse else [])  # fmt: skip
+        if leaves(both):
+            return [*out, branches]
+        kept = self.temporary()
+        out += [assign(kept, self.control), branches, assign(CONTROL, read(before))]
+        names = assigned(both)
+        return out + self.joined_variables(names, site, read(kept))
+
+    def on_While(self, node: ast.While) -> list[ast.stmt]:  # noqa: N802
+        site = self.site(node.test)
+        before, ended = self.temporary(), self.temporary()
+        outer = self.control if leaves(node.body) else read(before)
+        name = "test_and_note" if changes(node.body) else "test"
+        test = assign(CONTROL, call(name, site, outer, self.truth(node.test)))
+        end: list[ast.stmt] = [assign(ended, constant(True)), ast.Break()]
+        stop = ast.If(ast.UnaryOp(ast.Not(), outcome(self.control)), end, [])
+        loop = ast.While(constant(True), [test, stop, *self.body(node.body)], [])
+        out = [assign(before, self.control), assign(ended, constant(False)), loop]
+        if node.orelse:
+            out.append(ast.If(read(ended), self.body(node.orelse), []))
+        return out + self._after_loop(node, site, before, self.control)
+
+    def on_For(self, node: ast.For | ast.AsyncFor) -> list[ast.stmt]:  # noqa: N802
+        site = self.site(node.iter)
+        before, over, given, end = (self.temporary() for _ in range(4))
+        nested = leaves(node.body)
+        each = "each_awaited" if isinstance(node, ast.AsyncFor) else "each"
+        pairs = call(each, site, read(before), read(over), constant(None))
+        head: list[ast.stmt] = []
+        step = read(CONTROL)
+        if nested:
+            inner = self.temporary()
+            head.append(assign(CONTROL, call("nested", read(inner), read(CONTROL))))
+            loop_target = targets(write(given), write(inner))
+        else:
+            loop_target = targets(write(given), write(CONTROL))
+        head += self.store(node.target, read(given), node)
+        loop = type(node)(
+            target=loop_target, iter=pairs, body=[*head, *self.body(node.body)],
+            orelse=self.body(node.orelse) if node.orelse else [], type_comment=None,
+        )  # fmt: skip
+        out: list[ast.stmt] = [
+            assign(before, self.control), assign(over, self.pair(node.iter)), loop,
+            assign(end, call("loop_end", site, step, read(over), constant(changes(node.body)))),
+        ]  # fmt: skip
+        return out + self._after_loop(node, site, before, read(end), stored(node.target))
+
+    on_AsyncFor = on_For  # noqa: N815
+
+    def _after_loop(
+        self, node: ast.For | ast.AsyncFor | ast.While, site: ast.expr, before: str,
+        test: ast.expr, more: Iterable[str] = (),
+    ) -> list[ast.stmt]:  # fmt: skip
+        if leaves([node]):
+            return [assign(CONTROL, test)] if not isinstance(node, ast.While) else []
+        kept = self.temporary()
+        names = assigned([*node.body, *node.orelse]) | set(more)
+        out: list[ast.stmt] = [assign(kept, test), assign(CONTROL, read(before))]
+        return out + self.joined_variables(names, site, read(kept))
+
+    # --- try, with, match ----------------------------------------------------------------------
+
+    def on_Try(self, node: ast.Try) -> list[ast.stmt]:  # noqa: N802
+        site = self.site(node)
+        before, caught, started = (self.temporary() for _ in range(3))
+        out: list[ast.stmt] = [
+            assign(before, self.control), assign(caught, constant(None)),
+            assign(started, call("now")),
+        ]  # fmt: skip
+        handlers = [self._handler(each, before, caught) for each in node.handlers]
+        final = self.body(node.finalbody) if node.finalbody else []
+        if final:
+            final.insert(0, ast.Expr(call("here", read(FRAME))))
+        with self.guarding():
+            body = self.body(node.body)
+        out.append(type(node)(
+            body, handlers, self.body(node.orelse) if node.orelse else [], final
+        ))  # fmt: skip
+        branches = [node.body, node.orelse, *(each.body for each in node.handlers)]
+        if not any(leaves(each) for each in branches):
+            out.append(assign(CONTROL, read(before)))
+        if node.handlers:
+            names = assigned([*node.body, *node.orelse, *node.handlers])
+            tried = call("tried", site, read(before), read(caught), read(started))
+            out.append(assign(caught, tried))
+            out += self.joined_variables(names, site, read(caught))
+        return out
+
+    on_TryStar = on_Try  # noqa: N815
+
+    def _handler(self, node: ast.ExceptHandler, before: str, caught: str) -> ast.ExceptHandler:
+        site = self.site(node)
+        start: list[ast.stmt] = [
+            assign(CONTROL, call("caught", read(FRAME), site, read(before))),
+            assign(caught, read(CONTROL)),
+        ]
+        if node.name is not None:
+            start += self.keep_tag(node.name, node, call("exception_tag", site, read(CONTROL)))
+        kind = self.quiet(node.type) if node.type is not None else None
+        made = ast.ExceptHandler(kind, node.name, [*start, *self.body(node.body)])
+        return located(made, node)
+
+    def on_With(self, node: ast.With | ast.AsyncWith) -> list[ast.stmt]:  # noqa: N802
+        first, *rest = node.items
+        site, kept = self.site(first.context_expr), self.temporary()
+        name = "managed_async" if isinstance(node, ast.AsyncWith) else "managed"
+        manager = call(name, read(FRAME), site, self.control, self.pair(first.context_expr))
+        start: list[ast.stmt] = []
+        if first.optional_vars is not None:
+            start = self.store(first.optional_vars, read(kept), node)
+        with self.guarding():
+            inner = located(type(node)(rest, node.body), node)
+            body = self.body([inner] if rest else node.body)
+        return [type(node)([ast.withitem(manager, write(kept))], [*start, *body])]
+
+    on_AsyncWith = on_With  # noqa: N815
+
+    def on_Match(self, node: ast.Match) -> list[ast.stmt]:  # noqa: N802
+        site = self.site(node.subject)
+        subject, before, kept = (self.temporary() for _ in range(3))
+        out: list[ast.stmt] = [
+            assign(subject, self.pair(node.subject)), assign(before, self.control),
+            assign(CONTROL, call("test_subject", site, self.control, read(subject))),
+        ]  # fmt: skip
+        cases = [self._case(each, site, subject) for each in node.cases]
+        out += [ast.Match(item(read(subject), 0), cases), ast.Expr(call("matched"))]
+        bodies = [each.body for each in node.cases]
+        if any(leaves(each) for each in bodies):
+            return out
+        names = assigned(node.cases)
+        out += [assign(kept, self.control), assign(CONTROL, read(before))]
+        return out + self.joined_variables(names, site, read(kept))
+
+    def _case(self, case: ast.match_case, site: ast.expr, subject: str) -> ast.match_case:
+        names = sorted(assigned([case.pattern]))
+        tags: list[ast.expr] = []
+        start: list[ast.stmt] = []
+        for name in names:
+            tag = call("captured", site, self.control, read(name), read(subject))
+            if self.resolve(name) == LOCAL:
+                tags.append(bind(shadow(name), tag))
+                start.append(assign(shadow(name), tag))
+            elif self.resolve(name) != CLASS:
+                start += self.keep_tag(name, case.pattern, tag)
+        matched = ast.Expr(call("matched"))
+        if case.guard is None:
+            return ast.match_case(case.pattern, None, [*start, matched, *self.body(case.body)])
+        test = call("test_and_note", self.site(case.guard), self.control, self.truth(case.guard))
+        guard = outcome(call("last", *tags, bind(CONTROL, test)))
+        start = [] if all(self.has_shadow(each) for each in names) else start
+        return ast.match_case(case.pattern, guard, [*start, matched, *self.body(case.body)])
+
+    # --- definitions ---------------------------------------------------------------------------
+
+    def on_FunctionDef(  # noqa: N802
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef
+    ) -> list[ast.stmt]:
+        made = self.function(node, quiet=False)
+        if node.name in self.fixed_variables and self.scope.kind == "module":
+            return [made]
+        tag = call("defined", self.site(node), self.control)
+        return [made, *self.keep_tag(node.name, node, tag)]
+
+    on_AsyncFunctionDef = on_FunctionDef  # noqa: N815
+
+    def on_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:  # noqa: N802
+        return self.class_in_sight(node)
+
+    def on_Nonlocal(self, node: ast.Nonlocal) -> list[ast.stmt]:  # noqa: N802
+        return [node]
+
+    def on_Global(self, node: ast.Global) -> list[ast.stmt]:  # noqa: N802
+        return [node]
+
+
+def docstring_and_futures(body: Sequence[ast.stmt]) -> int:
+    """How many statements of a module must stay first."""
+    count = 0
+    for each in body:
+        is_text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
+        if not (is_text and not count) and not (
+            isinstance(each, ast.ImportFrom) and each.module == "__future__"
+        ):
+            break
+        count += 1
+    return count

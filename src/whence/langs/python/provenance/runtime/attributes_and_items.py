@@ -1,0 +1,519 @@
+"""Attributes and items: what stands where in an object, read, set and deleted."""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+from whence.langs.python.objects.template_types import TEMPLATES
+from whence.langs.python.provenance.runtime.frame_variables import (
+    own_cells,
+    read_elsewhere,
+    set_cell,
+    set_in_frame,
+)
+from whence.langs.python.provenance.runtime.iteration import listed, note_window, part_out_of_sight
+from whence.langs.python.provenance.runtime.native_tagging import twin
+from whence.langs.python.provenance.runtime.out_of_sight_calls import reread
+from whence.langs.python.provenance.runtime.run_state import RUN, Operation
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    Candidates,
+    Shadow,
+    adopt,
+    attributes_of,
+    dict_of,
+    everything,
+    held,
+    hide,
+    hides,
+    key_of,
+    of_parts,
+    of_sequence,
+    part_of,
+    shadow_for,
+    shadow_of,
+    space_of,
+    synchronise,
+)
+from whence.langs.python.provenance.runtime.tagged_operations import (
+    aimed,
+    compared,
+    delete_global,
+    item_tags,
+    load_global,
+    natively,
+    note_failure,
+    shape_of,
+    simply,
+    store_global,
+    told,
+)
+from whence.langs.python.provenance.runtime.template_strings import all_values
+from whence.langs.python.provenance.runtime.type_inspection import (
+    SEQUENCES,
+    Kinds,
+    found_in,
+    order_of,
+    size,
+    space_of_class,
+)
+from whence.langs.python.provenance.tags import (
+    BOUND,
+    CONST,
+    LOAD,
+    NEW,
+    OP,
+    PART,
+    SCALARS,
+    STORE,
+    Control,
+    Pair,
+    Tag,
+)
+
+_NONE = object()
+_HELD_BY = Kinds(MemberDescriptorType, GetSetDescriptorType)
+_PLACES = Kinds(int, slice)
+_FLAGS = type.__dict__["__flags__"].__get__
+_IMMUTABLE = 1 << 8
+"""The flag of classes that get no further attributes: those of the interpreter."""
+_PLAIN = Kinds(list, tuple, dict, set, frozenset, deque)
+
+# --- attributes ----------------------------------------------------------------------------------
+
+_METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
+_ANNOTATED = (type, FunctionType)
+"""What works its annotations out when it is first asked for them (3.14)."""
+
+
+@twin
+def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
+    """`owner.name`."""
+    thing, tag = owner
+    if type(thing) in SCALARS:
+        try:
+            return getattr(thing, name), (BOUND, site, control, "", tag)
+        except AttributeError as error:
+            note_failure(Operation(site, control, (owner,)), error)
+            raise
+    value, operation = natively(site, control, (owner,), getattr, thing, name)
+    if type(value) is GeneratorType:
+        RUN.note_maker(value, control[4])
+    return value, read_attribute(operation, owner, name, value)
+
+
+def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> Tag:
+    """The tag of an attribute that was just read."""
+    site, control = operation.site, operation.control
+    thing, tag = owner
+    if operation.callbacks:
+        made = told(operation, value, (tag,))
+        # What was worked out is kept there.
+        annotates = name == "__annotations__" and issubclass(type(thing), _ANNOTATED)
+        if annotates or attributes_of(thing).get(name, _NONE) is value:
+            store_attribute(site, control, (value, made), owner, name)
+        elif hides(thing):
+            hide(thing, site, control, operation.callbacks)
+        return made
+    if issubclass(type(value), _METHODS) and not issubclass(type(thing), ModuleType):
+        fixed = "" if type(thing) in _PLAIN else name
+        return (BOUND, site, control, fixed, tag)
+    note_window(value, (owner,))
+    found = read_elsewhere(site, control, owner, name)
+    return found if found is not None else _attribute_tag(site, control, owner, name, value)
+
+
+def closure(site: int, control: Control, owner: Pair) -> Pair:
+    """`owner.__closure__`, without the cells of tags."""
+    cells, tag = attribute(site, control, owner, "__closure__")
+    return own_cells(owner[0]) if type(owner[0]) is FunctionType else cells, tag
+
+
+def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: Any) -> Tag:
+    thing, tag = owner
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is not None and name in shadow.attributes:
+        if shadow.attribute_values[name] is not value:
+            synchronise(thing, site, control)
+            shadow = shadow_for(thing)
+        if shadow.attribute_values.get(name, _NONE) is value:
+            needs = (tag,) if shadow.shape is None else (tag, shadow.shape)
+            source = shadow.attributes[name]
+            return (LOAD, site, control, source, RUN.time, id(thing), name, *needs)
+    space = space_of(thing)
+    if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
+        return (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
+    if issubclass(type(thing), ModuleType):
+        module = RUN.namespaces.get(id(thing.__dict__), -1)
+        return load_global(site, control, module, name, value)[1]
+    if issubclass(type(thing), tuple) and name in found_in(type(thing), "_fields", ()):
+        index = found_in(type(thing), "_fields").index(name)
+        return item_tag(site, control, owner, index, (), value)
+    is_class = issubclass(type(thing), type)
+    if not is_class and _own_attribute(thing, name) is value:
+        return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
+    # What stands nearer could have had it instead, and had not.
+    lacking = [] if is_class else [lacks(site, control, owner, name)]
+    for kind in order_of(thing if is_class else type(thing)):
+        space = space_of_class(kind)
+        if name not in space:
+            if not _FLAGS(kind) & _IMMUTABLE:
+                lacking.append(lacks(site, control, (kind, None), name))
+            continue
+        found = RUN.shadows.get(id(kind))
+        if found is not None and found.attribute_values.get(name, _NONE) is value:
+            source = found.attributes[name]
+        elif space[name] is not value and not is_class:
+            return _described(site, control, owner, name, value, (space[name], lacking))
+        else:
+            part = found.shape if found is not None else None
+            source = (PART, site, control, part, ("attribute", name))
+        return (LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking)
+    return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
+
+
+def _own_attribute(thing: Any, name: str) -> Any:
+    """What an object's dictionary has under a name."""
+    found = dict_of(thing)
+    return found.get(name, _NONE) if type(found) is dict else _NONE
+
+
+def _described(
+    site: int, control: Control, owner: Pair, name: str, value: Any,
+    described: tuple[Any, list[Tag]],
+) -> Tag:  # fmt: skip
+    """The tag of what a descriptor out of sight gave: it worked it out, or the object holds it."""
+    descriptor, needs = described
+    if name == "values" and issubclass(type(owner[0]), TEMPLATES):
+        return all_values(site, control, owner, value)
+    if type(descriptor) in _HELD_BY:
+        return part_of(site, control, owner, ("attribute", name), value, tuple(needs))
+    made = (OP, site, control, *everything((owner,)), *needs)
+    return Candidates(site, control, (owner,), made).tag(value)
+
+
+def named(site: int, control: Control, owner: Pair, name: Pair) -> None:
+    """Note that which attribute was set was worked out: it could have been another one."""
+    if name[1] is not None and name[1][0] != CONST:
+        shadow = shadow_for(owner[0])
+        shadow.shape = (OP, site, control, shadow.shape, name[1])
+
+
+def lacks(site: int, control: Control, owner: Pair, name: str) -> Tag:
+    """The tag of having found no attribute of that name in an object: it could have been set."""
+    thing, tag = owner
+    RUN.kept[id(thing)] = thing
+    return (LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_of(thing))
+
+
+@twin
+def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
+    """`owner.name = given`."""
+    _, operation = natively(site, control, (owner, given), setattr, owner[0], name, given[0])
+    wrote_attribute(operation, given, owner, name)
+
+
+def wrote_attribute(operation: Operation, given: Pair, owner: Pair, name: str) -> None:
+    """After an attribute was set."""
+    site, control = operation.site, operation.control
+    thing = owner[0]
+    aimed(control, owner[1])
+    if hides(thing):
+        hide(thing, site, control, (given, *operation.callbacks))
+    if operation.callbacks:
+        return  # a setter of the program's own, which has done what it does
+    store_attribute(site, control, given, owner, name)
+
+
+def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
+    """Note that an attribute was set."""
+    thing = owner[0]
+    RUN.time += 1
+    if type(thing) is CellType:
+        set_cell(site, control, given, owner)
+        held(thing, given[0])
+        return
+    module = _module_of(thing)
+    if module is not None:
+        store_global(site, control, module, name, given)
+        return
+    if issubclass(type(thing), ModuleType):
+        shadow = RUN.modules[-id(thing)] = shadow_for(thing)
+    else:
+        shadow = shadow_of(thing) or of_parts(site, control, owner)
+    shadow.attributes[name] = (STORE, site, control, given[1], RUN.time, owner[1])
+    shadow.attribute_values[name] = given[0]
+    held(thing, given[0])
+
+
+def _module_of(thing: Any) -> int | None:
+    """The number of a module that is rewritten."""
+    return RUN.namespaces.get(id(thing.__dict__)) if issubclass(type(thing), ModuleType) else None
+
+
+def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> None:
+    """`del owner.name`."""
+    natively(site, control, (owner,), delattr, owner[0], name)
+    aimed(control, owner[1])
+    RUN.time += 1
+    module = _module_of(owner[0])
+    if module is not None:
+        delete_global(site, control, module, name)
+        return
+    shadow = shadow_for(owner[0])
+    shadow.attributes.pop(name, None)
+    shadow.attribute_values.pop(name, None)
+    shadow.shape = (OP, site, control, shadow.shape, owner[1])
+
+
+# --- items ---------------------------------------------------------------------------------------
+
+
+@twin
+def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
+    """`owner[key]`."""
+    thing, place = owner[0], key[0]
+    if type(place) is int and type(thing) in SEQUENCES:  # no code of the program runs
+        value, _ = simply(operator.getitem, site, control, owner, key)
+        return value, item_tag(site, control, owner, place, (key[1],), value)
+    if type(thing) in SCALARS and type(key[0]) in _PLACES:
+        return simply(operator.getitem, site, control, owner, key)
+    value, operation = natively(site, control, (owner, key), operator.getitem, thing, key[0])
+    return read_item(operation, owner, key, value)
+
+
+def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
+    """An item that was just read, with its tag."""
+    site, control = operation.site, operation.control
+    thing = owner[0]
+    if operation.callbacks and not issubclass(type(thing), dict):
+        return value, told(operation, value, (owner[1], key[1]))
+    if issubclass(type(thing), (list, tuple, deque)):
+        if type(key[0]) is int or type(key[0]) is bool:
+            return value, item_tag(site, control, owner, int(key[0]), (key[1],), value)
+        return _part_of_sequence(site, control, owner, key, value)
+    if issubclass(type(thing), dict):
+        return value, value_tag(operation, owner, key, value)
+    if type(thing) in SCALARS:
+        return value, (OP, site, control, owner[1], key[1])
+    return value, part_out_of_sight(operation, value, owner, ("item", key[0]))
+
+
+def item_tag(
+    site: int, control: Control, owner: Pair, index: int, needs: tuple[Tag, ...], value: Any
+) -> Tag:
+    """The tag of an item of a sequence."""
+    thing, tag = owner
+    if index < 0:
+        index += size(thing)
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is None or type(shadow.items) is not list:
+        return part_of(site, control, owner, ("item", index), value, needs)
+    if index >= len(shadow.values) or shadow.values[index] is not value:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+        if index >= len(shadow.values):
+            return part_of(site, control, owner, ("item", index), value, needs)
+    return (LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, *needs,
+            shadow.shape)  # fmt: skip
+
+
+def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value: Any) -> Pair:
+    """`owner[a:b]`."""
+    thing = owner[0]
+    if type(key[0]) is not slice or not issubclass(type(value), (list, tuple)):
+        return value, Candidates(site, control, (owner, key)).tag(value)
+    if value is thing:
+        return value, owner[1]
+    tags = item_tags(site, control, owner)
+    try:
+        picked = tags[key[0]]
+    except (TypeError, ValueError):
+        picked = []
+    shape = (OP, site, control, shape_of(thing), owner[1], key[1])
+    if len(picked) == len(value):
+        of_sequence(value, picked, shape)
+    else:
+        adopt(value, Candidates(site, control, (owner, key)))
+    return value, (NEW, site, control, None, owner[1], key[1])
+
+
+def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
+    """The tag of what a dict has for a key; it may just have made it."""
+    site, control = operation.site, operation.control
+    thing, tag = owner
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is None or shadow.values is None:
+        if operation.callbacks:
+            return told(operation, value, (tag, key[1]))
+        return part_of(site, control, owner, ("item", key[0]), value, (key[1],))
+    known = key_of(key[0])
+    if shadow.values.get(known, _NONE) is not value:
+        known = _entry_with(shadow, value) if known not in shadow.values else known
+        if known is None or shadow.values[known] is not value:
+            made = told(operation, value, (tag, key[1], shadow.shape))
+            if size(thing) == len(shadow.values) + 1 and type(thing) is not dict:
+                # made for the key that was missing
+                note_entry(site, control, owner, key, (value, made))
+                return made
+            told_it = (owner, key, *operation.callbacks) if operation.callbacks else ()
+            synchronise(thing, site, control, told_it)
+            shadow, known = shadow_for(thing), key_of(key[0])
+            if shadow.values is None or shadow.values.get(known, _NONE) is not value:
+                return made
+    compared = tuple(each for _, each in operation.callbacks)
+    return (LOAD, site, control, shadow.items[known], RUN.time, id(thing), key[0], tag, key[1],
+            shadow.shape, shadow.keys.get(known), *compared)  # fmt: skip
+
+
+def _entry_with(shadow: Shadow, value: Any) -> Any:
+    """The only key whose value it is: how an entry is known whose key was only equal."""
+    found = [known for known, each in shadow.values.items() if each is value]
+    return found[0] if len(found) == 1 else None
+
+
+def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair) -> None:
+    """Note that a dict has an entry now."""
+    thing = owner[0]
+    shadow = shadow_of(thing)
+    if shadow is None or shadow.values is None:
+        shadow = of_parts(site, control, owner)
+    known = key_of(key[0])
+    RUN.time += 1
+    assert shadow.values is not None
+    if known not in shadow.values and len(shadow.values) == size(thing):
+        same = [each for each in shadow.values if type(each) is tuple]
+        if len(same) == 1:  # an equal key of a type of the program's own
+            known = same[0]
+        else:
+            synchronise(thing, site, control, (owner, key, given))
+            return
+    if known not in shadow.values:
+        shadow.keys[known] = key[1]
+    if known not in shadow.values or (key[1] is not None and key[1][0] != CONST):
+        # Which entry was set depends on the key: so do all that could have been set instead.
+        shadow.shape = (OP, site, control, shadow.shape, key[1])
+    shadow.items[known] = (STORE, site, control, given[1], RUN.time, owner[1], key[1])
+    shadow.values[known] = given[0]
+    held(thing, given[0])
+    held(thing, key[0])
+
+
+def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
+    """`owner[key] = given`."""
+    thing = owner[0]
+    if issubclass(type(thing), list) and type(key[0]) is slice:
+        _set_slice(site, control, given, owner, key)
+        aimed(control, owner[1])
+        return
+    _, operation = natively(
+        site, control, (owner, key, given), operator.setitem, thing, key[0], given[0]
+    )
+    aimed(control, owner[1])
+    if hides(thing):
+        hide(thing, site, control, (key, given, *operation.callbacks))
+    if operation.callbacks:
+        if not issubclass(type(thing), (dict, list, deque)):
+            return
+        synchronise(thing, site, control, (owner, key, given), True)
+    if issubclass(type(thing), dict):
+        note_entry(site, control, owner, key, given)
+        shadow = shadow_for(thing)
+        shadow.shape = compared(operation, shadow.shape)
+        module = RUN.namespaces.get(id(thing))
+        if module is not None and type(key[0]) is str:
+            store_global(site, control, module, key[0], given)
+    elif issubclass(type(thing), (list, deque)):
+        _set_place(site, control, given, owner, key)
+    elif not set_in_frame(site, control, given, owner, key[0]):
+        reread(operation)
+
+
+def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
+    thing = owner[0]
+    shadow = sequence_shadow(site, control, owner)
+    RUN.time += 1
+    if type(key[0]) is not int:
+        synchronise(thing, site, control, (owner, key, given))
+        return
+    # Which place was set depends on the key: so do all that could have been set instead.
+    shadow.shape = (OP, site, control, shadow.shape, key[1])
+    shadow.items[key[0]] = (STORE, site, control, given[1], RUN.time, owner[1], key[1])
+    shadow.values[key[0]] = given[0]
+    held(thing, given[0])
+
+
+def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
+    thing = owner[0]
+    bounds = (key[0].start, key[0].stop, key[0].step)
+    if not all(each is None or type(each) is int for each in bounds):
+        natively(site, control, (owner, key, given), operator.setitem, thing, key[0], given[0])
+        RUN.time += 1
+        synchronise(thing, site, control, (owner, key, given))
+        return
+    pairs = list(listed(site, control, given))
+    shadow = sequence_shadow(site, control, owner)
+    natively(site, control, (owner, key, given), operator.setitem, thing, key[0],
+             [each for each, _ in pairs])  # fmt: skip
+    RUN.time += 1
+    tags = [(STORE, site, control, tag, RUN.time, owner[1], key[1]) for _, tag in pairs]
+    shadow.items[key[0]] = tags
+    shadow.values[key[0]] = [each for each, _ in pairs]
+    shadow.shape = (OP, site, control, shadow.shape, key[1], given[1], shape_of(given[0]))
+    for value, _ in pairs:
+        held(thing, value)
+
+
+def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = False) -> Shadow:
+    """The shadow of a sequence, made if need be: then its items are parts of what is known.
+
+    `check` compares all items; else only how many there are.
+    """
+    thing = owner[0]
+    shadow = shadow_of(thing)
+    if shadow is None or type(shadow.items) is not list:
+        return of_parts(site, control, owner)
+    if check or len(shadow.items) != size(thing):
+        synchronise(thing, site, control)
+    return shadow_for(thing)
+
+
+def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
+    """`del owner[key]`."""
+    thing = owner[0]
+    shadow = shadow_of(thing)
+    _, operation = natively(site, control, (owner, key), operator.delitem, thing, key[0])
+    aimed(control, owner[1])
+    if hides(thing):
+        hide(thing, site, control, (key, *operation.callbacks))
+    RUN.time += 1
+    module = RUN.namespaces.get(id(thing))
+    if module is not None:
+        delete_global(site, control, module, key[0])
+    if shadow is None or shadow.items is None:
+        return
+    known = key[0] if type(shadow.items) is list else key_of(key[0])
+    if type(known) in _PLACES or type(shadow.items) is dict:
+        try:
+            del shadow.items[known], shadow.values[known]
+            if type(shadow.items) is dict:
+                shadow.keys.pop(known, None)
+        except (KeyError, IndexError):
+            pass
+    if len(shadow.values) != size(thing):
+        synchronise(thing, site, control, (owner, key))
+        shadow = shadow_for(thing)
+    shape = (OP, site, control, shadow.shape, key[1], owner[1])
+    shadow.shape = compared(operation, shape)

@@ -1,0 +1,506 @@
+"""Models of builtin functions and types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+from whence.langs.python.provenance.runtime import attributes_and_items, tagged_operations
+from whence.langs.python.provenance.runtime.call_protocol import call_here
+from whence.langs.python.provenance.runtime.displays import (
+    make_dict,
+    make_list,
+    make_set,
+    make_tuple,
+)
+from whence.langs.python.provenance.runtime.iteration import (
+    SequenceSource,
+    Source,
+    all_pairs,
+    entry_pairs,
+    iterator_of,
+    next_pair,
+    pairs_of,
+    tupled,
+)
+from whence.langs.python.provenance.runtime.model_lookup import Arguments, Keywords, models
+from whence.langs.python.provenance.runtime.out_of_sight_calls import outside_tag
+from whence.langs.python.provenance.runtime.run_state import HERE, RUN
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    elements,
+    everything,
+    is_plain,
+    of_set,
+    synchronise,
+)
+from whence.langs.python.provenance.runtime.tagged_operations import (
+    compared,
+    natively,
+    shape_of,
+    told,
+)
+from whence.langs.python.provenance.runtime.type_inspection import (
+    SEQUENCES,
+    Kinds,
+    can_be_gone_through,
+    found_in,
+    has,
+)
+from whence.langs.python.provenance.tags import (
+    BOUND,
+    CONST,
+    NEW,
+    OP,
+    SEL,
+    STORE,
+    Control,
+    Pair,
+    Tag,
+)
+
+_ASKED = ("__len__", "__length_hint__", "keys", "__getattribute__", "__getattr__")
+_HASHED = (dict, set, frozenset)
+
+# --- containers ----------------------------------------------------------------------------------
+
+
+def _shape(site: int, control: Control, given: Pair) -> Tag:
+    return (OP, site, control, given[1], shape_of(given[0]))
+
+
+def copies_unseen(given: Arguments) -> bool:
+    """Whether reading an iterable item by item calls no more code than reading it at once.
+
+    A `__len__` of the program's own is called by `list(…)`, an `__iter__` of a class of sets is not
+    by `set(…)`, and keys are compared anew when they are added one by one.
+    """
+    if not given:
+        return True
+    thing = given[0][0]
+    kind = type(thing)
+    is_hashed = issubclass(kind, _HASHED)
+    asked = (*_ASKED, "__iter__") if is_hashed else _ASKED
+    if kind is reversed or any(type(found_in(kind, each)) is FunctionType for each in asked):
+        return False
+    return not is_hashed or all(is_plain(each) for each in elements(thing))
+
+
+@models(list)
+def _list(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if named or len(given) > 1 or not copies_unseen(given):
+        return NotImplemented
+    pairs = all_pairs(site, control, given[0]) if given else []
+    return make_list(site, control, pairs, _shape(site, control, given[0]) if given else None)
+
+
+@models(tuple)
+def _tuple(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if named or len(given) > 1 or not copies_unseen(given):
+        return NotImplemented
+    if given and type(given[0][0]) is tuple:
+        return given[0]
+    pairs = all_pairs(site, control, given[0]) if given else []
+    return make_tuple(site, control, pairs, _shape(site, control, given[0]) if given else None)
+
+
+@models(set)
+def _set(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if named or len(given) > 1 or not copies_unseen(given):
+        return NotImplemented
+    pairs = all_pairs(site, control, given[0]) if given else []
+    needs = tuple(tag for _, tag in pairs)
+    shape = (OP, site, control, *needs, _shape(site, control, given[0]) if given else None)
+    return make_set(site, control, pairs, shape)
+
+
+@models(frozenset)
+def _frozenset(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if named or len(given) != 1 or type(given[0][0]) is frozenset or not copies_unseen(given):
+        return NotImplemented
+    pairs = all_pairs(site, control, given[0])
+    made, operation = natively(site, control, tuple(pairs), frozenset, [each for each, _ in pairs])
+    RUN.time += 1
+    needs = tuple(tag for _, tag in pairs)
+    entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]
+    shape = (OP, site, control, *needs, _shape(site, control, given[0]))
+    of_set(made, entries, compared(operation, shape))
+    synchronise(made, site, control, pairs)
+    return made, (NEW, site, control, None)
+
+
+@models(dict)
+def _dict(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) > 1 or not copies_unseen(given):
+        return NotImplemented
+    entries = dict_entries(site, control, given, named)
+    shape = _shape(site, control, given[0]) if given else None
+    keys = tuple(key[1] for key, _ in entries)
+    return make_dict(site, control, entries, (OP, site, control, shape, *keys))
+
+
+def dict_entries(
+    site: int, control: Control, given: Arguments, named: Keywords
+) -> list[tuple[Pair, Pair]]:
+    """The entries that `dict(…)` or `update(…)` is given."""
+    entries: list[tuple[Pair, Pair]] = []
+    if given:
+        source = given[0]
+        if hasattr(source[0], "keys"):
+            entries += entry_pairs(site, control, source)
+        else:
+            for number, each in enumerate(pairs_of(site, control, source)):
+                entries.append(_entry(site, control, each, number))
+    constant: Tag = (CONST, site, control)
+    return entries + [((name, constant), value) for name, value in named.items()]
+
+
+def _entry(site: int, control: Control, given: Pair, number: int) -> tuple[Pair, Pair]:
+    parts = all_pairs(site, control, given) if can_be_gone_through(given[0]) else None
+    if parts is None:
+        raise TypeError(
+            f"cannot convert dictionary update sequence element #{number} to a sequence"
+        )
+    if len(parts) != 2:
+        raise ValueError(
+            f"dictionary update sequence element #{number} has length {len(parts)}; 2 is required"
+        )
+    return parts[0], parts[1]
+
+
+@models(sorted)
+def _sorted(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) != 1 or named.keys() - {"key", "reverse"} or not copies_unseen(given):
+        return NotImplemented
+    pairs = all_pairs(site, control, given[0])
+    order, shape = sorted_order(site, control, pairs, given[0], named)
+    return make_list(site, control, [pairs[each] for each in order], shape)
+
+
+def sorted_order(
+    site: int, control: Control, pairs: list[Pair], owner: Pair, named: Keywords
+) -> tuple[list[int], Tag]:
+    """In which order values come when they are sorted, and the tag of that order."""
+    key = named.get("key", (None, None))
+    backwards = named.get("reverse", (False, None))
+    keys = pairs
+    if key[0] is not None:
+        keys = [call_here(site, control, key, (each,), {}) for each in pairs]
+    values = [each for each, _ in keys]
+    order, operation = natively(
+        site, control, tuple(keys),
+        lambda: sorted(range(len(values)), key=values.__getitem__, reverse=backwards[0]),
+    )  # fmt: skip
+    needs = (*everything(keys), owner[1], shape_of(owner[0]), backwards[1])
+    callbacks = tuple(tag for _, tag in operation.callbacks)
+    return order, (OP, site, control, *needs, *callbacks)
+
+
+# --- iterators -----------------------------------------------------------------------------------
+
+
+class _Recorder:
+    """An iterator of the program's, which remembers the tag of what it gave last."""
+
+    def __init__(self, site: int, control: Control, owner: Pair):
+        self._where = site, control
+        self.owner = owner
+        self._iterator = iterator_of(site, control, owner)
+        self.tag: Tag = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        value, self.tag = next_pair(*self._where, self._iterator, self.owner)
+        return value
+
+    def __length_hint__(self) -> int:
+        import operator
+
+        return operator.length_hint(self._iterator[0])
+
+
+class _Called:
+    """A function that an iterator calls, which remembers the tag of what it returned last."""
+
+    def __init__(self, site: int, control: Control, function: Pair, recorders: list[_Recorder]):
+        self._where = site, control
+        self._function = function
+        self.recorders = recorders
+        self.tag: Tag = None
+
+    def __call__(self, *values: Any) -> Any:
+        tags = [each.tag for each in self.recorders]
+        given = tuple(zip(values, tags, strict=True))
+        value, self.tag = call_here(*self._where, self._function, given, {})
+        if HERE.operation is not None:
+            HERE.operation.callbacks.append((value, self.tag))
+        return value
+
+
+class _Together(Source):
+    """Of `zip` and `enumerate`: tuples of what the recorders gave."""
+
+    def __init__(self, iterator: Any, recorders: list[_Recorder], needs: Tag, numbered: bool):
+        super().__init__(iterator, *(each.owner for each in recorders))
+        self._recorders = recorders
+        self._numbered = numbered
+        self._needs = needs
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        tags = tuple(each.tag for each in self._recorders)
+        if self._numbered:
+            tags = ((OP, site, control, self._needs, *tags), *tags)
+        return tupled(site, control, value, tags)
+
+
+class _Mapped(Source):
+    """Of `map`: what the function returned."""
+
+    def __init__(self, iterator: Any, called: _Called):
+        super().__init__(iterator, *(each.owner for each in called.recorders))
+        self._called = called
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        return (SEL, site, control, self._called.tag)
+
+
+class _Filtered(Source):
+    """Of `filter`: what was given; the tests so far are what it was told."""
+
+    is_told = True
+
+    def __init__(self, iterator: Any, recorder: _Recorder):
+        super().__init__(iterator, recorder.owner)
+        self._recorder = recorder
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        return (SEL, site, control, self._recorder.tag)
+
+
+@models(zip)
+def _zip(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if named.keys() - {"strict"}:
+        return NotImplemented
+    recorders = [_Recorder(site, control, each) for each in given]
+    strict = named.get("strict", (False, None))
+    made = zip(*recorders, strict=strict[0])
+    _Together(made, recorders, None, numbered=False)
+    return made, (NEW, site, control, None, *everything(given))
+
+
+@models(enumerate)
+def _enumerate(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if not given or len(given) > 2 or named.keys() - {"start"}:
+        return NotImplemented
+    start = given[1] if len(given) > 1 else named.get("start", (0, None))
+    recorder = _Recorder(site, control, given[0])
+    made = enumerate(recorder, start[0])
+    _Together(made, [recorder], start[1], numbered=True)
+    return made, (NEW, site, control, None, given[0][1], shape_of(given[0][0]), start[1])
+
+
+@models(map)
+def _map(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) < 2 or named:
+        return NotImplemented
+    recorders = [_Recorder(site, control, each) for each in given[1:]]
+    called = _Called(site, control, given[0], recorders)
+    made = map(called, *recorders)
+    _Mapped(made, called)
+    return made, (NEW, site, control, None, *(tag for _, tag in given))
+
+
+@models(filter)
+def _filter(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) != 2 or named:
+        return NotImplemented
+    recorder = _Recorder(site, control, given[1])
+    called = None
+    if given[0][0] is not None:
+        called = _Called(site, control, given[0], [recorder])
+    made = filter(called, recorder)
+    _Filtered(made, recorder)
+    return made, (NEW, site, control, None, *(tag for _, tag in given))
+
+
+@models(iter)
+def _iter(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) != 1 or named:
+        return NotImplemented
+    return iterator_of(site, control, given[0])
+
+
+@models(reversed)
+def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) != 1 or named or type(given[0][0]) not in SEQUENCES:
+        return NotImplemented
+    made = reversed(given[0][0])
+    SequenceSource(made, given[0], backwards=True)
+    return made, (NEW, site, control, None, given[0][1], shape_of(given[0][0]))
+
+
+@models(next)
+def _next(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if not given or len(given) > 2 or named or not has(type(given[0][0]), "__next__"):
+        return NotImplemented
+    try:
+        value, tag = next_pair(site, control, given[0], given[0])
+    except StopIteration:
+        if len(given) == 1:
+            raise
+        needs = (given[0][1], shape_of(given[0][0]))
+        return given[1][0], (SEL, site, control, given[1][1], *needs)
+    return value, (SEL, site, control, tag, given[0][1])
+
+
+# --- choosing and summing up ---------------------------------------------------------------------
+
+
+def _extreme(function: Callable[..., Any]) -> None:
+    @models(function)
+    def _model(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+        if not given or named.keys() - {"key", "default"}:
+            return NotImplemented
+        if len(given) > 1 and "default" in named:
+            return NotImplemented
+        pairs = list(given) if len(given) > 1 else all_pairs(site, control, given[0])
+        if not pairs:
+            if "default" not in named:
+                return call_here(site, control, (_raising(function), None), (given[0],), {})
+            chosen = named["default"]
+            return chosen[0], (SEL, site, control, chosen[1], *everything(given))
+        key = named.get("key", (None, None))
+        keys = pairs
+        if key[0] is not None:
+            keys = [call_here(site, control, key, (each,), {}) for each in pairs]
+        values = [each for each, _ in keys]
+        place, operation = natively(
+            site, control, tuple(keys),
+            lambda: function(range(len(values)), key=values.__getitem__),
+        )  # fmt: skip
+        needs = (*everything(keys), *(tag for _, tag in operation.callbacks))
+        needs = (*needs, given[0][1], shape_of(given[0][0]))
+        return pairs[place][0], (SEL, site, control, pairs[place][1], *needs)
+
+
+def _raising(function: Callable[..., Any]) -> Any:
+    return lambda _: function(())
+
+
+_extreme(max)
+_extreme(min)
+
+
+@models(sum)
+def _sum(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if not given or len(given) > 2 or named.keys() - {"start"}:
+        return NotImplemented
+    pairs = all_pairs(site, control, given[0])
+    start = given[1:] if len(given) > 1 else tuple(named.values())
+    value, operation = natively(
+        site, control, (*pairs, *start), sum, [each for each, _ in pairs],
+        *(each for each, _ in start),
+    )  # fmt: skip
+    needs = (*everything((*pairs, *start)), given[0][1], shape_of(given[0][0]))
+    if not operation.callbacks and type(value) is not list:
+        return value, (OP, site, control, *needs)
+    return value, outside_tag(operation, value)
+
+
+def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
+    @models(function)
+    def _model(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+        if len(given) != 1 or named:
+            return NotImplemented
+        seen: list[Tag] = [given[0][1], shape_of(given[0][0])]
+        answer = not stops_when
+        for each in pairs_of(site, control, given[0]):
+            decided = tagged_operations.test(site, control, each)
+            seen.append(decided[3])
+            if decided[5] is stops_when:
+                answer = stops_when
+                break
+        else:
+            seen.append(shape_of(given[0][0]))
+        tag = (OP, site, control, *seen)
+        tagged_operations.note_stop(given[0][0], tag)
+        return answer, tag
+
+
+_quantifier(any, stops_when=True)
+_quantifier(all, stops_when=False)
+
+
+_COUNTED = Kinds(list, tuple, dict, set, str, bytes, range)
+
+
+@models(len)
+def _len(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) != 1 or named:
+        return NotImplemented
+    if type(given[0][0]) in _COUNTED:
+        return len(given[0][0]), (OP, site, control, given[0][1], shape_of(given[0][0]))
+    value, operation = natively(site, control, given, len, given[0][0])
+    return value, told(operation, value, (given[0][1], shape_of(given[0][0])))
+
+
+# --- attributes and types ------------------------------------------------------------------------
+
+
+@models(getattr)
+def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) not in {2, 3} or named or type(given[1][0]) is not str:
+        return NotImplemented
+    try:
+        value, tag = attributes_and_items.attribute(site, control, given[0], given[1][0])
+    except AttributeError as error:
+        if len(given) == 2:
+            raise
+        absent = attributes_and_items.lacks(site, control, given[0], given[1][0])
+        needs = (given[0][1], given[1][1], shape_of(error), absent)
+        return given[2][0], (SEL, site, control, given[2][1], *needs)
+    if tag is not None and tag[0] == BOUND:
+        return value, tag
+    return value, (SEL, site, control, tag, given[1][1])
+
+
+@models(setattr)
+def _setattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) != 3 or named or type(given[1][0]) is not str:
+        return NotImplemented
+    attributes_and_items.set_attribute(site, control, given[2], given[0], given[1][0])
+    attributes_and_items.named(site, control, given[0], given[1])
+    return None, (CONST, site, control)
+
+
+@models(delattr)
+def _delattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) != 2 or named or type(given[1][0]) is not str:
+        return NotImplemented
+    attributes_and_items.delete_attribute(site, control, given[0], given[1][0])
+    attributes_and_items.named(site, control, given[0], given[1])
+    return None, (CONST, site, control)
+
+
+def _of_kind(function: Callable[..., Any]) -> None:
+    @models(function)
+    def _model(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+        if named:
+            return NotImplemented
+        value, operation = natively(site, control, given, function, *(each for each, _ in given))
+        return value, told(operation, value, tuple(tag for _, tag in given))
+
+
+for _function in (isinstance, issubclass, id, callable):
+    _of_kind(_function)
+
+
+@models(hasattr)
+def _hasattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    if len(given) != 2 or named or type(given[1][0]) is not str:
+        return NotImplemented
+    value, operation = natively(site, control, given, hasattr, given[0][0], given[1][0])
+    read = attributes_and_items.lacks(site, control, given[0], given[1][0])  # or deleted
+    return value, told(operation, value, (given[1][1], read))

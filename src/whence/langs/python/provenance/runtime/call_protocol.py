@@ -1,0 +1,638 @@
+"""Calls: how tags cross from the caller to the callee and back.
+
+A call is prepared, made from the program's own frame, and finished. A rewritten function that is
+called so finds the tags of its arguments in the *pending* call, which names its code. One that is
+called by code out of sight (a key function, an `__eq__`) knows its arguments by identity among the
+operands of the operation that just runs, and what it returns feeds the operation.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    MethodWrapperType,
+)
+from typing import Any, ClassVar
+
+from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES
+from whence.langs.python.provenance.runtime.displays import SpreadNames, starred
+from whence.langs.python.provenance.runtime.instance_creation import prepare_instance
+from whence.langs.python.provenance.runtime.model_lookup import model_for
+from whence.langs.python.provenance.runtime.native_tagging import twin
+from whence.langs.python.provenance.runtime.out_of_sight_calls import (
+    Prepared,
+    counts,
+    prepare_outside,
+)
+from whence.langs.python.provenance.runtime.run_state import (
+    HERE,
+    RUN,
+    Operation,
+    Pending,
+    frame_of,
+    known_by,
+)
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    Candidates,
+    everything,
+    hides,
+    of_mapping,
+    of_sequence,
+    scan,
+    shadow_for,
+    shadow_of,
+)
+from whence.langs.python.provenance.runtime.tagged_operations import (
+    note_failure,
+    note_unexplained,
+    shape_of,
+)
+from whence.langs.python.provenance.runtime.text_pieces import kept
+from whence.langs.python.provenance.runtime.type_inspection import name_of
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    ARG,
+    BOUND,
+    FRAME,
+    FUNCTIONS,
+    INPUT,
+    LOST,
+    NEW,
+    OP,
+    RET,
+    SCALARS,
+    SEL,
+    SITES,
+    Activation,
+    Control,
+    FunctionInfo,
+    Pair,
+    Run,
+    Tag,
+)
+
+CODES: dict[int, CodeType] = {}
+"""The code of rewritten functions, by its address."""
+
+DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag], tuple[Any, ...]]] = {}
+FAILED = object()
+"""What a callback gave that gave nothing."""
+_STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
+NO_KEYWORDS: dict[str, Pair] = {}
+_NO_TAGS: dict[str, Tag] = {}
+
+
+def is_rewritten(function: Any) -> bool:
+    """Whether a function carries tags."""
+    return type(function) is FunctionType and id(function.__code__) in CODES
+
+
+# --- definitions ---------------------------------------------------------------------------------
+
+
+class _Definition:
+    """Collects the tags of a function's defaults, which are evaluated before there is one."""
+
+    def __init__(self, number: int):
+        self.number = number
+        self.tags: list[Tag] = []
+        HERE.defining.append(self)
+
+    def __call__(self, function: Any) -> Any:
+        while HERE.defining and HERE.defining.pop() is not self:
+            pass
+        code = function.__code__
+        CODES[id(code)] = code
+        info = FUNCTIONS[self.number]
+        info.namespace = function.__globals__
+        RUN.note_namespace(info.namespace, info.module)
+        count = len(function.__defaults__ or ())
+        named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
+        if any(each is not None for each in self.tags):
+            address = id(function)
+            known = DEFAULTS  # which is there until the interpreter ends
+            forget = weakref.ref(function, lambda _: known.pop(address, None))
+            tags = dict(zip(named, self.tags[count:], strict=False))
+            DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags, _defaults_of(function))
+        if not count and not function.__kwdefaults__:
+            _AGAIN[self.number] = _DefinedAgain(self.number)
+        return function
+
+
+class _DefinedAgain:
+    """A function without defaults that was defined before: as a rule, all is known of it.
+
+    A function inside another is defined at each call of that, whether anything is shadowed or not.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int):
+        self.number = number
+
+    def __call__(self, function: Any) -> Any:
+        is_known = id(function.__code__) in CODES
+        if is_known and FUNCTIONS[self.number].namespace is function.__globals__:
+            return function
+        return _Definition(self.number)(function)
+
+
+_AGAIN: dict[int, _DefinedAgain] = {}
+"""By the number of the function."""
+
+
+def _defaults_of(function: Any) -> tuple[Any, ...]:
+    return (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+
+
+def define(number: int) -> _Definition | _DefinedAgain:
+    """The innermost decorator of every function."""
+    return _AGAIN.get(number) or _Definition(number)
+
+
+def default(given: Pair) -> Any:
+    """A default of the function that is being defined."""
+    if HERE.defining:
+        HERE.defining[-1].tags.append(given[1])
+    return given[0]
+
+
+def define_lambda(site: int, control: Control, function: Any) -> Pair:
+    """A lambda expression's value."""
+    return function, (NEW, site, control, None)
+
+
+def defined(site: int, control: Control) -> Tag:
+    """The tag of a function that was just defined."""
+    return (NEW, site, control, None)
+
+
+# --- a call, from the caller ---------------------------------------------------------------------
+
+
+@twin
+def prepare(
+    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
+    keywords: dict[str, Pair],
+) -> Prepared | Pending | Modelled:  # fmt: skip
+    """All that is needed to make a call from the program's own frame."""
+    function, tag = called
+    stars = starred(arguments, keywords)
+    if type(function) is FunctionType and id(function.__code__) in CODES:
+        return _prepare_function(site, control, called, function, arguments, keywords, stars)
+    if type(function) is MethodType and is_rewritten(function.__func__):
+        receiver = (function.__self__, receiver_tag(tag))
+        given = (receiver, *arguments)
+        pending = _prepare_function(
+            site, control, called, function.__func__, given, keywords, stars
+        )
+        pending.function = function
+        pending.arguments = pending.values[1:]
+        return pending
+    if type(function) is BuiltinFunctionType and _is_simple(function, arguments, keywords):
+        return _prepare_simple(site, control, called, arguments, stars)
+    model = model_for(function)
+    if model is not None:
+        before = HERE.operation
+        receiver_pair = (getattr(function, "__self__", None), receiver_tag(tag) if tag else None)
+        made = model(site, control, receiver_pair, arguments, keywords)
+        if made is not NotImplemented:
+            return Modelled(_under_stars(site, control, made, stars) if stars else made, before)
+    if issubclass(type(function), type):
+        return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
+    receiver_operand: tuple[Pair, ...] = ()
+    if issubclass(type(function), _BOUND) and function.__self__ is not None:
+        receiver_operand = ((function.__self__, receiver_tag(tag)),)
+    behind = function.__func__ if type(function) is MethodType else function
+    if hides(behind) or not callable(function):  # it may remember: `functools.cache`
+        receiver_operand = (*receiver_operand, (behind, None if behind is not function else tag))
+    operands = (*receiver_operand, *arguments, *counts(stars))
+    return prepare_outside(site, control, called, arguments, keywords, operands)
+
+
+def _under_stars(site: int, control: Control, made: Pair, stars: tuple[Tag, ...]) -> Pair:
+    """What a model made of arguments of which some came out of something starred."""
+    value, tag = made
+    if tag is not None and tag[0] == NEW:
+        shadow = shadow_of(value)
+        if shadow is not None:
+            shadow.shape = (OP, site, control, shadow.shape, *stars)
+    return value, (SEL, site, control, tag, *stars)
+
+
+_BOUND = (MethodType, BuiltinFunctionType, MethodWrapperType)
+_COMPLEX = frozenset({"join", "format", "format_map", "split", "rsplit", "splitlines", "partition",
+                      "rpartition", "as_integer_ratio"})  # fmt: skip
+"""Methods of plain values that give or read containers."""
+
+
+def _is_simple(function: Any, arguments: tuple[Pair, ...], named: dict[str, Pair]) -> bool:
+    """Whether it is a method of a plain value with plain arguments, which gives a plain value."""
+    return (
+        type(function.__self__) in SCALARS
+        and function.__self__ is not None
+        and not named
+        and function.__name__ not in _COMPLEX
+        and all(type(each) in SCALARS for each, _ in arguments)
+    )
+
+
+def _prepare_simple(
+    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...], stars: tuple[Tag, ...]
+) -> Prepared:
+    function, tag = called
+    needs = (receiver_tag(tag), *(each for _, each in arguments), *stars)
+    prepared = Prepared(
+        function, [each for each, _ in arguments], {}, _finish_simple, HERE.operation
+    )
+    prepared.tag = (OP, site, control, *needs)
+    # Should it fail, this is what the exception is known by.
+    prepared.operation = Operation(site, control, ((function.__self__, needs[0]), *arguments))
+    HERE.operation, HERE.pending = prepared.operation, None
+    return prepared
+
+
+def _finish_simple(prepared: Prepared, value: Any) -> Pair:
+    owner, tag = prepared.function.__self__, prepared.tag
+    if type(owner) is str and type(value) is str and tag is not None:
+        tag = kept(tag, prepared.function.__name__, owner, value)
+    return value, tag
+
+
+class Modelled:
+    """A call that a model has made: the program's own frame only takes what came of it."""
+
+    __slots__ = ("arguments", "before")
+
+    keywords: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, made: Pair, before: Operation | None):
+        self.arguments = (made,)
+        self.before = before
+
+    @staticmethod
+    def function(made: Pair) -> Pair:
+        """What is called in place of what has run."""
+        return made
+
+
+def receiver_tag(tag: Tag) -> Tag:
+    """The tag of the object that a method is bound to."""
+    while tag is not None and tag[0] not in {BOUND, AMBIG} and tag[0] >= ARG:
+        tag = tag[3]
+    if tag is not None and tag[0] == BOUND:
+        return tag[4]  # type: ignore[no-any-return]
+    return None
+
+
+def _prepare_function(
+    site: int, control: Control, called: Pair, function: Any, arguments: tuple[Pair, ...],
+    keywords: dict[str, Pair], stars: tuple[Tag, ...],
+) -> Pending:  # fmt: skip
+    values = [each for each, _ in arguments]
+    tags = [tag for _, tag in arguments]
+    named = {name: tag for name, (_, tag) in keywords.items()} if keywords else _NO_TAGS
+    pending = Pending(function, called[1], site, control, tags, values, named)
+    pending.starred = stars
+    if keywords:
+        pending.keywords = {name: value for name, (value, _) in keywords.items()}
+    pending.before = HERE.operation
+    HERE.pending = pending
+    return pending
+
+
+def finish_function(pending: Pending, value: Any) -> Pair:
+    site, control = pending.site, pending.control
+    activation = pending.activation
+    if activation is not None:
+        called = () if pending.tag is None else (pending.tag,)
+        return value, (RET, site, control, activation.result, activation, *called)
+    needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
+    if not issubclass(type(value), _STEPPED):
+        return value, (RET, site, control, None, None, *needs)
+    RUN.made[id(pending.code)] += 1
+    run = pending.run = Run(RUN.made[id(pending.code)])
+    RUN.promised.append((control[4], pending.code, run))
+    RUN.note_run(value, run)
+    frame = frame_of(value)
+    if frame is not None and frame.f_code is pending.code:
+        RUN.starting[id(frame)] = (weakref.ref(value), pending)
+    return value, (NEW, site, control, run, *needs)
+
+
+@twin
+def result(prepared: Prepared | Pending | Modelled, value: Any) -> Pair:
+    """What a call gave, with its tag."""
+    HERE.operation, HERE.pending = prepared.before, None
+    if type(prepared) is Pending:
+        return finish_function(prepared, value)
+    if type(prepared) is Modelled:
+        return value  # type: ignore[no-any-return]
+    assert type(prepared) is Prepared
+    return prepared.finish(prepared, value)
+
+
+def call_here(
+    site: int, control: Control, called: Pair, arguments: Iterable[Pair],
+    keywords: dict[str, Pair],
+) -> Pair:  # fmt: skip
+    """A call where no variable may be bound, and by models: from here."""
+    prepared = prepare(site, control, called, tuple(arguments), keywords)
+    before = prepared.before
+    try:
+        value = prepared.function(*prepared.arguments, **prepared.keywords)
+    except BaseException as error:
+        if HERE.operation is not before and HERE.operation is not None:
+            note_failure(HERE.operation, error)
+        HERE.operation, HERE.pending = before, None
+        raise
+    return result(prepared, value)
+
+
+def keywords(
+    site: int, control: Control, entries: Iterable[tuple[str | None, Pair]]
+) -> dict[str, Pair]:
+    """`name=value, **more` of a call."""
+    from whence.langs.python.provenance.runtime.iteration import spread_entries
+
+    made = SpreadNames()
+    shapes: list[Tag] = []
+    for name, given in entries:
+        if name is not None:
+            more: list[tuple[Pair, Pair]] = [((name, None), given)]
+        else:
+            refusal = f"argument after ** must be a mapping, not {name_of(type(given[0]))}"
+            more = spread_entries(site, control, given, refusal)
+            shapes += (given[1], shape_of(given[0]))
+        for (key, _), value in more:
+            if key in made:
+                raise TypeError(f"got multiple values for keyword argument {key!r}")
+            made[key] = value
+    made.shape = (OP, site, control, *shapes)
+    return made
+
+
+# --- a call, from the callee ---------------------------------------------------------------------
+
+
+@twin
+def enter(
+    number: int, values: tuple[Any, ...], of_lambda: FrameType | None = None
+) -> tuple[Any, ...]:
+    """The beginning of a function: its activation, control, and the tags of its arguments."""
+    info = FUNCTIONS[number]
+    frame = of_lambda or sys._getframe(1)
+    here = HERE
+    pending, here.pending = here.pending, None
+    operation, here.operation = here.operation, None
+    is_direct = False
+    if info.is_stepped:
+        pending = known_by(frame, RUN.starting.pop(id(frame), None))
+    elif pending is not None and _is_this(pending, frame, values):
+        is_direct = True
+    else:
+        pending = _expected(operation, frame, values)
+    if info.is_stepped and pending is not None:
+        parent = pending.control[4]  # whoever made it
+    else:
+        asked = RUN.maker_of(frame) if info.is_stepped else None
+        parent = asked or RUN.frames.get(id(frame.f_back)) or nearest(frame)
+    RUN.number += 1
+    RUN.time += 1
+    activation = Activation(RUN.number, info, parent)
+    RUN.activations.append(activation)
+    RUN.frames[id(frame)] = activation
+    activation.start = RUN.time
+    activation.values = values
+    if info.global_names or info.free_names:
+        activation.roots = roots(info, frame)
+    activation.operation = None if is_direct else operation
+    if pending is not None:
+        pending.activation = activation
+        if pending.run is not None:
+            pending.run.activation = activation
+            activation.made = pending.run.number
+        control = (FRAME, pending.site, pending.control, pending.tag, activation)
+        activation.guarded = parent.guarded or SITES[pending.site].is_guarded or info.is_stepped
+        tags = bind_arguments(info, pending, values, control)
+    elif operation is not None and operation.activation is parent:
+        activation.guarded = True
+        control = (FRAME, operation.site, operation.control, None, activation)
+        tags = identified(operation, control, values)
+    else:
+        control = (FRAME, 0, parent.control, RUN.passed, activation)
+        activation.guarded = activation.number > 1
+        if activation.number == 1:
+            scan((*values, *activation.roots, *info.fixed))
+        tags = [(INPUT, 0, control, name) for name in _names(info)]
+    activation.control = control
+    activation.arguments = tuple(tags)
+    if RUN.on_enter is not None:
+        RUN.on_enter(activation)
+    return (activation, control, *tags)
+
+
+@twin
+def identified(operation: Operation, control: Control, values: tuple[Any, ...]) -> list[Tag]:
+    """The tags of arguments that code out of sight passes on: what it was given and told."""
+    known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
+    return [(ARG, operation.site, control, known.tag(each)) for each in values]
+
+
+def _is_this(pending: Pending, frame: FrameType, values: tuple[Any, ...]) -> bool:
+    """Whether a pending call is the one that begins: of this code, with these values."""
+    if pending.code is not frame.f_code:
+        return False
+    if not pending.values or not values:
+        return True
+    return values[0] is pending.values[0] or type(values[0]) is tuple  # perhaps `*rest`
+
+
+def _expected(
+    operation: Operation | None, frame: FrameType, values: tuple[Any, ...]
+) -> Pending | None:
+    """How an instance's `__new__` or `__init__` is called by the making of it."""
+    if operation is None or operation.expected is None:
+        return None
+    found = operation.expected.pop(id(frame.f_code), None)
+    if found is None:
+        return None
+    if operation.callbacks:  # by what `__new__` gave it is decided whether there is an `__init__`
+        told = (tag for _, tag in operation.callbacks)
+        found.tag = (OP, found.site, found.control, found.tag, *told)
+    given = found.values[1:]
+    same = all(a is b for a, b in zip(given, values[1 : 1 + len(given)], strict=False))
+    return found if same or len(values) < len(found.values) else None
+
+
+def nearest(frame: FrameType) -> Activation:
+    """The call that a call came from: the nearest on the interpreter's stack, or the one that
+    started the thread. Of a generator expression it is the one in which that stands."""
+    outer = frame.f_back
+    while outer is not None:
+        found = RUN.frames.get(id(outer)) or RUN.expression_of(outer)
+        if found is not None:
+            return found
+        outer = outer.f_back
+    return RUN.started_by()
+
+
+def _names(info: FunctionInfo) -> list[str]:
+    names = [*info.positional, *info.keyword_only]
+    return names + ["*"] * info.has_rest + ["**"] * info.has_named_rest
+
+
+def roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
+    """What a function reaches without being given it."""
+    found = [frame.f_globals.get(name) for name in info.global_names]
+    if info.free_names:
+        known = frame.f_locals
+        found += [known.get(name) for name in info.free_names]
+    return tuple(found)
+
+
+def _changed_defaults(pending: Pending) -> Tag:
+    function = pending.defined
+    places = (function, function.__defaults__, function.__kwdefaults__)
+    needs = everything((each, None) for each in places)
+    return (LOST, pending.site, pending.control, *needs, RUN.passed)
+
+
+@twin
+def bind_arguments(
+    info: FunctionInfo, pending: Pending, values: tuple[Any, ...], control: Control
+) -> list[Tag]:
+    """The tags of the arguments of a call, as the language binds them to parameters."""
+    site, given, named = pending.site, pending.tags, pending.keyword_tags
+    stars = pending.starred
+    if len(given) == len(info.positional) == len(values):
+        return [(ARG, site, control, tag, *stars) for tag in given]
+    found = DEFAULTS.get(id(pending.defined))
+    defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
+    if found is not None:
+        now = _defaults_of(pending.defined)
+        if len(now) != len(found[3]) or any(
+            a is not b for a, b in zip(now, found[3], strict=True)
+        ):  # others were set since
+            changed = _changed_defaults(pending)
+            defaults = (changed,) * len(pending.defined.__defaults__ or ())
+            named_defaults = dict.fromkeys(pending.defined.__kwdefaults__ or (), changed)
+    tags: list[Tag] = []
+    count = len(info.positional)
+    for number, name in enumerate(info.positional):
+        if number < len(given):
+            tag = given[number]
+        elif name in named:
+            tag = named[name]
+        else:
+            place = number - (count - len(defaults))
+            tag = defaults[place] if 0 <= place < len(defaults) else None
+        tags.append((ARG, site, control, tag, *stars))
+    for name in info.keyword_only:
+        tag = named[name] if name in named else named_defaults.get(name)
+        tags.append((ARG, site, control, tag, *stars))
+    rest = count + len(info.keyword_only)
+    if info.has_rest:
+        more: list[Tag] = [(ARG, site, control, tag) for tag in given[count:]]
+        if len(more) == len(values[rest]) and more:
+            of_sequence(values[rest], more, (OP, site, control, *stars) if stars else None)
+        tags.append((NEW, site, control, None, *stars))
+        rest += 1
+    if info.has_named_rest:
+        entries = [
+            (key, value, None, (ARG, site, control, named.get(key)))
+            for key, value in values[rest].items()
+        ]
+        of_mapping(values[rest], entries, (OP, site, control, *stars) if stars else None)
+        tags.append((NEW, site, control, None, *stars))
+    return tags
+
+
+@twin
+def returned(activation: Activation, control: Control, site: int, given: Pair) -> Any:
+    """Note what a function returns, and give it."""
+    activation.result = (RET, site, control, given[1], activation)
+    activation.value = given[0]
+    return given[0]
+
+
+def failed(activation: Activation, control: Control, error: BaseException) -> None:
+    """Note that a function ends with an exception."""
+    note_current(activation, control, error)
+    activation.result = None
+    activation.failure = (RET, 0, control, shadow_for(error).shape, activation)
+
+
+def note_current(activation: Activation, control: Control, error: BaseException) -> None:
+    """If an operation of this call has just failed, that is where the exception comes from."""
+    operation = HERE.operation
+    if operation is not None and operation.activation is activation:
+        note_failure(operation, error)
+    else:
+        note_unexplained(control, error)
+    HERE.pending = None
+
+
+@twin
+def leave(activation: Activation) -> None:
+    """The end of a function."""
+    run = RUN
+    run.time += 1
+    activation.end = run.time
+    run.frames.pop(id(sys._getframe(1)), None)
+    left(activation)
+
+
+def left(activation: Activation) -> None:
+    """Back to whatever called."""
+    operation = HERE.operation = activation.operation
+    if operation is not None:
+        if activation.result is not None:
+            operation.callbacks.append((activation.value, activation.result))
+        elif activation.failure is not None:  # `hasattr` and others go on without it
+            operation.callbacks.append((FAILED, activation.failure))
+    elif activation.control[1] == 0:
+        RUN.loose = (OP, 0, None, activation.result, activation.failure, RUN.loose)
+    if RUN.on_leave is not None:
+        RUN.on_leave(activation)
+
+
+def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[..., Pair]) -> Any:
+    """The body of a lambda expression."""
+    frame = sys._getframe(1)
+    activation, control, *tags = enter(number, values, frame)
+    try:
+        return returned(activation, control, site, body(control, *tags))
+    except BaseException as error:
+        failed(activation, control, error)
+        raise
+    finally:
+        RUN.time += 1
+        activation.end = RUN.time
+        RUN.frames.pop(id(frame), None)
+        left(activation)
+
+
+# --- modules -------------------------------------------------------------------------------------
+
+
+def enter_module(module: int) -> tuple[Activation, Control]:
+    """The beginning of a module that carries tags: it counts as part of the run itself."""
+    RUN.note_namespace(sys._getframe(1).f_globals, module)
+    return RUN.root, RUN.root.control
+
+
+def leave_module(namespace: dict[str, Any]) -> None:
+    """The end of a module: the rewriter's own variables are gone."""
+    for name in [each for each in namespace if each.startswith(RUNTIME_NAMES)]:
+        del namespace[name]

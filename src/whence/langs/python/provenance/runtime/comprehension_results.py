@@ -1,0 +1,141 @@
+"""What comprehensions and dict displays collect, and generator expressions give out."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from whence.langs.python.provenance.runtime.displays import (
+    make_dict,
+    make_list,
+    make_set,
+    shadowed_dict,
+)
+from whence.langs.python.provenance.runtime.iteration import (
+    entry_pairs,
+    is_plain_dict,
+    spread_entries,
+)
+from whence.langs.python.provenance.runtime.run_state import HERE, RUN
+from whence.langs.python.provenance.runtime.tagged_operations import (
+    compared,
+    holds,
+    natively,
+    shape_of,
+    test_and_note,
+)
+from whence.langs.python.provenance.runtime.type_inspection import name_of
+from whence.langs.python.provenance.tags import NEW, OP, SEL, Control, Pair, Run, Tag
+
+
+def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | None, Pair]]) -> Pair:
+    """`{…}`, of keys and values; a None for a key: all entries of the value."""
+    made: dict[Any, Any] = {}
+    flat: list[tuple[Pair, Pair]] = []
+    starred: list[Tag] = []
+    for key, value in entries:
+        if key is None:
+            flat += _spread_into(site, control, made, value, starred)
+            starred += (value[1], shape_of(value[0]))
+        else:
+            _, operation = natively(
+                site, control, (key, value), operator.setitem, made, key[0], value[0]
+            )
+            flat.append((key, value))
+            starred.append(compared(operation, None))
+    shape = (OP, site, control, *starred, *(key[1] for key, _ in flat))
+    return shadowed_dict(site, control, made, flat, shape)
+
+
+def _spread_into(
+    site: int, control: Control, made: dict[Any, Any], given: Pair, shapes: list[Tag]
+) -> list[tuple[Pair, Pair]]:
+    """`**given` in a display; a mapping of the program's own is gone through once."""
+    more = given[0]
+    refusal = f"'{name_of(type(more))}' object is not a mapping"
+    if not is_plain_dict(more):
+        return spread_entries(site, control, given, refusal, made)
+    _, operation = natively(site, control, (given,), made.update, more)
+    shapes.append(compared(operation, None))
+    return entry_pairs(site, control, given)
+
+
+def keep(site: int, control: Control, given: Pair) -> Control:
+    """A condition of a comprehension; one that does not hold leaves something out."""
+    decided = (*test_and_note(site, control, given), control[6])
+    if not holds(decided) and control[6] is not None:
+        RUN.note_dropped(control[6], decided)
+    return decided
+
+
+def kept(site: int, control: Control, given: Pair) -> tuple[Control, ...]:
+    """The same where no variable may be bound: once or not at all."""
+    decided = keep(site, control, given)
+    return (decided,) if holds(decided) else ()
+
+
+Made = list[tuple[Any, Control]]
+
+
+def _shape(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Tag:
+    rounds = {id(each): each for _, each in made}
+    needs = (source[1], shape_of(source[0]), *rounds.values(), *dropped)
+    return (OP, site, control, *needs)
+
+
+def _under(site: int, control: Control, given: Pair, round_: Control) -> Pair:
+    if round_ is control:
+        return given
+    return given[0], (SEL, site, round_, given[1])
+
+
+def list_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Pair:
+    """`[… for … in …]`."""
+    shape = _shape(site, control, dropped, source, made)
+    return make_list(site, control, [_under(site, control, *one) for one in made], shape)
+
+
+def set_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Pair:
+    """`{… for … in …}`."""
+    shape = _shape(site, control, dropped, source, made)
+    return make_set(site, control, [_under(site, control, *one) for one in made], shape)
+
+
+def dict_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Pair:
+    """`{…: … for … in …}`."""
+    shape = _shape(site, control, dropped, source, made)
+    entries = [(key, _under(site, control, value, round_)) for (key, value), round_ in made]
+    keys = tuple(key[1] for key, _ in entries)
+    return make_dict(site, control, entries, (OP, site, control, shape, *keys))
+
+
+def generator_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Any) -> Pair:
+    """`(… for … in …)`: the generator itself."""
+    run = Run()
+    run.dropped = dropped
+    RUN.note_run(made, run)
+    RUN.note_expression(made, control[4])
+    return made, (NEW, site, control, None, source[1], shape_of(source[0]))
+
+
+def out_of(site: int, control: Control, given: Pair) -> Any:
+    """What a generator expression gives out."""
+    value, tag = given
+    if HERE.operation is not None:
+        HERE.operation.callbacks.append((value, (SEL, site, control, tag)))
+    return value
+
+
+_MAKERS: dict[str, Callable[..., Pair]] = {
+    "list_of": list_of, "set_of": set_of, "dict_of": dict_of, "generator_of": generator_of,
+}  # fmt: skip
+
+
+def comprehended(
+    maker: str, site: int, control: Control, source: Pair,
+    make: Callable[[list[Tag], Pair], Any],
+) -> Pair:  # fmt: skip
+    """A comprehension where no variable may be bound."""
+    dropped: list[Tag] = []
+    return _MAKERS[maker](site, control, dropped, source, make(dropped, source))

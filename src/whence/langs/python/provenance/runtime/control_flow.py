@@ -1,0 +1,230 @@
+"""Exceptions, `with` and `match`: control that no plain test decides."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any
+
+from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES
+from whence.langs.python.provenance.runtime.call_protocol import call_here, note_current
+from whence.langs.python.provenance.runtime.run_state import HERE, RUN, Operation
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    Candidates,
+    everything,
+    shadow_for,
+    shadow_of,
+)
+from whence.langs.python.provenance.runtime.tagged_operations import visible
+from whence.langs.python.provenance.runtime.type_inspection import found_in, has, qualname_of
+from whence.langs.python.provenance.tags import (
+    BOUND,
+    CTL,
+    EXC,
+    NEW,
+    OP,
+    SEL,
+    Activation,
+    Control,
+    Pair,
+    Run,
+    Tag,
+)
+
+
+def now() -> int:
+    """The time of the shadow run."""
+    return RUN.time
+
+
+def here(activation: Activation) -> None:
+    """Control is back in a call, perhaps because of an exception."""
+    error = sys.exc_info()[1]
+    if error is not None:
+        note_current(activation, activation.control, error)
+        HERE.operation = None
+
+
+def caught(activation: Activation, site: int, control: Control) -> Control:
+    """The control of a handler: it depends on the exception."""
+    error = sys.exc_info()[1]
+    assert error is not None
+    note_current(activation, control, error)
+    HERE.operation = None
+    why = shadow_for(error).shape
+    if RUN.loose is not None:  # what `except` names may have been worked out
+        why = (OP, site, control, why, RUN.loose)
+    decided = (CTL, site, control, why, control[4], True)
+    decided[4].decided(RUN.time, decided)
+    return decided
+
+
+def exception_tag(site: int, control: Control) -> Tag:
+    """The tag of the exception that is being handled."""
+    error = sys.exc_info()[1]
+    shadow = shadow_of(error)
+    return (SEL, site, control, shadow.shape if shadow is not None else None)
+
+
+def tried(site: int, control: Control, handled: Control | None, started: int) -> Control:
+    """After `try`: what could have been assigned depends on how it went."""
+    if handled is not None:
+        return handled
+    needs: list[Tag] = []
+    for made in reversed(control[4].calls):
+        if made.start < started:
+            break
+        needs.append(made.result)
+    why = (OP, site, control, *needs)
+    return (CTL, site, control, why, control[4], False)
+
+
+def raising(site: int, control: Control, given: Pair) -> Any:
+    """What `raise` raises."""
+    value, tag = given
+    if issubclass(type(value), type) and issubclass(value, BaseException):
+        value, tag = call_here(site, control, given, (), {})
+    if issubclass(type(value), BaseException):
+        shadow = shadow_for(value)
+        shadow.shape = (EXC, site, control, tag, tag)
+    return value
+
+
+# --- with ----------------------------------------------------------------------------------------
+
+
+class _Managed:
+    """A context manager whose methods are called with tags."""
+
+    def __init__(self, activation: Activation, site: int, control: Control, manager: Pair):
+        self._where = site, control
+        self._activation = activation
+        kind = type(manager[0])
+        self._enter = self._method(manager, kind, "__enter__", "__exit__")
+        self._exit = self._method(manager, kind, "__exit__", "__exit__")
+
+    def _method(self, manager: Pair, kind: type, name: str, last: str) -> Pair:
+        found = found_in(kind, name)
+        if found is None:
+            raise TypeError(_not_a_manager(kind, name, last)) from None
+        bound = found.__get__(manager[0], kind) if has(type(found), "__get__") else found
+        return bound, (BOUND, *self._where, name, manager[1])
+
+    def __enter__(self) -> Pair:
+        return call_here(*self._where, self._enter, (), {})
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> Any:  # fmt: skip
+        if error is not None:
+            note_current(self._activation, self._where[1], error)
+            HERE.operation = None
+        shadow = shadow_of(error) if error is not None else None
+        tag = shadow.shape if shadow is not None else None
+        arguments = ((kind, tag), (error, tag), (traceback, tag))
+        value, why = call_here(*self._where, self._exit, arguments, {})
+        if error is not None:  # whether what follows is run
+            needs = (OP, *self._where, why, tag)
+            decided = (CTL, *self._where, needs, self._activation, True)
+            self._activation.decided(RUN.time, decided)
+        return value
+
+
+def _not_a_manager(kind: type, missing: str, last: str) -> str:
+    name = qualname_of(kind)
+    if sys.version_info < (3, 14):
+        what = "asynchronous context manager" if "a" in missing[2:3] else "context manager"
+        method = f" (missed {last} method)" if missing == last else ""
+        return f"'{name}' object does not support the {what} protocol{method}"
+    return f"'{name}' object does not support the context manager protocol"
+
+
+def managed(activation: Activation, site: int, control: Control, manager: Pair) -> Any:
+    """What `with` is given."""
+    return _Managed(activation, site, control, manager)
+
+
+class _ManagedAsync(_Managed):
+    """The same for `async with`."""
+
+    def __init__(self, activation: Activation, site: int, control: Control, manager: Pair):
+        self._where = site, control
+        self._activation = activation
+        kind = type(manager[0])
+        self._enter = self._method(manager, kind, "__aenter__", "__aexit__")
+        self._exit = self._method(manager, kind, "__aexit__", "__aexit__")
+
+    async def __aenter__(self) -> Pair:
+        given = call_here(*self._where, self._enter, (), {})
+        return await given[0], given[1]
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> Any:  # fmt: skip
+        arguments = ((kind, None), (error, None), (traceback, None))
+        return await call_here(*self._where, self._exit, arguments, {})[0]
+
+
+def managed_async(activation: Activation, site: int, control: Control, manager: Pair) -> Any:
+    """What `async with` is given."""
+    return _ManagedAsync(activation, site, control, manager)
+
+
+# --- match ---------------------------------------------------------------------------------------
+
+
+def test_subject(site: int, control: Control, subject: Pair) -> Control:
+    """The control of what depends on which pattern a value has."""
+    operation = HERE.operation = Operation(site, control, (subject,))
+    run = Run()
+    run.told = operation.callbacks  # by the program's own code that patterns are going to call
+    why = (OP, site, control, *everything((subject,)), (NEW, site, control, run))
+    decided = (CTL, site, control, why, control[4], True)
+    decided[4].decided(RUN.time, decided)
+    return decided
+
+
+def captured(site: int, control: Control, value: Any, subject: Pair) -> Tag:
+    """The tag of what a pattern took out of a value."""
+    operation = HERE.operation
+    told = operation.callbacks if operation is not None and operation.site == site else ()
+    return Candidates(site, control, (subject, *told)).tag(value)
+
+
+def matched() -> None:
+    """After the patterns: no code of the program is called for them any more."""
+    HERE.operation = None
+
+
+# --- classes and names ---------------------------------------------------------------------------
+
+
+_NOTHING = object()
+
+
+def open_class(site: int, control: Control) -> Any:
+    """Before the statements of a class: what they call feeds the class."""
+    # Of what its statements read nothing is known: should they fail, all of it had a say.
+    seen = tuple((_NOTHING, each) for each in visible(sys._getframe(1)))
+    operation, before = Operation(site, control, seen), HERE.operation
+    HERE.operation = operation
+    return operation, before
+
+
+def made_class(opened: Any, made: Any) -> Tag:
+    """After them: the tag of the class."""
+    operation, before = opened
+    HERE.operation = before
+    needs = everything(operation.callbacks)
+    tag = (NEW, operation.site, operation.control, None, *needs)
+    shadow_for(made).shape = tag  # `__init_subclass__` may have set attributes
+    return tag
+
+
+def own_names(names: Any) -> Any:
+    """What `locals()` and `dir()` tell, without the rewriter's own variables."""
+    if isinstance(names, list):
+        return [each for each in names if not each.startswith(RUNTIME_NAMES)]
+    return {name: each for name, each in names.items() if not name.startswith(RUNTIME_NAMES)}

@@ -1,0 +1,93 @@
+"""Variables of functions that are read and set from elsewhere: by closure cells, and by frames.
+
+The tag of a variable is in a variable beside it, so it has a cell of its own, and a name of its own
+in the frame. Both are looked for here, where a program goes such ways.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from types import CellType, FrameType, FunctionType
+from typing import Any
+
+from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES, shadow
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.tagged_operations import visible
+from whence.langs.python.provenance.tags import LOAD, LOST, OP, STORE, Control, Pair, Tag
+
+
+def _variables() -> Any:
+    return sys._getframe().f_locals
+
+
+PROXY = type(_variables()) if sys.version_info >= (3, 13) else None
+"""What writes to the variables of a function; before 3.13 nothing does."""
+
+
+def own_cells(function: FunctionType) -> tuple[CellType, ...] | None:
+    """The cells of a function's closure, without those of tags."""
+    names, cells = function.__code__.co_freevars, function.__closure__
+    if cells is None:
+        return None
+    named = zip(names, cells, strict=True)
+    return tuple(each for name, each in named if not name.startswith(RUNTIME_NAMES))
+
+
+def _cell_of_tag(cell: CellType) -> CellType | None:
+    """The cell in which the tag of another cell's variable is, if a function knows both."""
+    known = RUN.cells.get(id(cell))
+    if known is None:
+        known = RUN.cells[id(cell)] = (cell, _look_for(cell))
+    return known[1]
+
+
+def _look_for(cell: CellType) -> CellType | None:
+    for closure in gc.get_referrers(cell):
+        if type(closure) is not tuple:
+            continue
+        for function in gc.get_referrers(closure):
+            if type(function) is not FunctionType or function.__closure__ is not closure:
+                continue
+            cells = dict(zip(function.__code__.co_freevars, closure, strict=True))
+            for name, each in cells.items():
+                if each is cell and shadow(name) in cells:
+                    found: CellType = cells[shadow(name)]
+                    return found
+    return None
+
+
+def read_elsewhere(site: int, control: Control, owner: Pair, name: str) -> Tag:
+    """The tag of a variable's value that was read by its cell, or of all variables of a frame;
+    None if it is neither."""
+    thing, tag = owner
+    if type(thing) is FrameType and name == "f_locals":
+        return (OP, site, control, tag, *visible(thing))
+    if type(thing) is not CellType or name != "cell_contents":
+        return None
+    beside = _cell_of_tag(thing)
+    source = beside.cell_contents if beside is not None else None
+    return (LOAD, site, control, source, RUN.time, id(thing), name, tag)
+
+
+def set_cell(site: int, control: Control, given: Pair, owner: Pair) -> None:
+    """Note what the variable of a cell was set to."""
+    beside = _cell_of_tag(owner[0])
+    if beside is not None:
+        beside.cell_contents = (STORE, site, control, given[1], RUN.time, owner[1])
+
+
+def set_in_frame(site: int, control: Control, given: Pair, owner: Pair, key: Any) -> bool:
+    """Note what a variable was set to by its frame, if that is what was done."""
+    thing = owner[0]
+    if type(thing) is not PROXY or type(key) is not str or shadow(key) not in thing:
+        return False
+    thing[shadow(key)] = (STORE, site, control, given[1], RUN.time, owner[1])
+    return True
+
+
+def changed_in_frame(site: int, control: Control, thing: Any) -> None:
+    """Code out of sight was given all variables of a frame, and may have set any of them."""
+    if type(thing) is PROXY:
+        for name in [each for each in thing if each.startswith(shadow(""))]:
+            thing[name] = (LOST, site, control, thing[name], RUN.passed)

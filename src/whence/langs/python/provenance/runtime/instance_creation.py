@@ -1,0 +1,153 @@
+"""Making instances: a class that is called.
+
+`__new__` and `__init__` of the program's own are called by the interpreter, and told apart from
+all else by their code, so that their arguments are known exactly. Of a class whose `__init__` was
+generated (dataclasses, named tuples) the parameters say by their names what became of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from whence.langs.python.provenance.runtime.out_of_sight_calls import (
+    Prepared,
+    counts,
+    note_passed,
+    outside_tag,
+    reread,
+)
+from whence.langs.python.provenance.runtime.run_state import HERE, RUN, Operation, Pending
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    Candidates,
+    attributes_of,
+    held,
+    of_sequence,
+    shadow_for,
+    shadow_of,
+)
+from whence.langs.python.provenance.runtime.type_inspection import found_in, size
+from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag
+
+_ANY = object()
+_MAKES = type.__dict__["__call__"]
+
+
+def prepare_instance(
+    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
+    keywords: dict[str, Pair], stars: tuple[Tag, ...], is_rewritten: Callable[[Any], bool],
+) -> Prepared:  # fmt: skip
+    """A call of a class."""
+    kind, tag = called
+    made: Tag = (NEW, site, control, None, tag)
+    values = [each for each, _ in arguments]
+    prepared = Prepared(
+        kind, values, {name: each for name, (each, _) in keywords.items()}, _finish, HERE.operation
+    )
+    prepared.called, prepared.tag = called, made
+    operation = Operation(site, control, (*arguments, *keywords.values(), *counts(stars)))
+    if found_in(type(kind), "__call__") is _MAKES:
+        operation.expected = {}
+        for name, first in (("__new__", tag), ("__init__", made)):
+            function = _found(kind, name)
+            if is_rewritten(function):
+                pending = operation.expected[id(function.__code__)] = Pending(
+                    function, tag, site, control, [first, *(each for _, each in arguments)],
+                    [_ANY, *values], {key: each for key, (_, each) in keywords.items()},
+                )  # fmt: skip
+                pending.starred = stars
+    note_passed(operation)
+    prepared.in_sight = bool(operation.expected)
+    prepared.operation = operation
+    HERE.operation, HERE.pending = operation, None
+    return prepared
+
+
+def _found(kind: Any, name: str) -> Any:
+    """The function that a class has under a name, without binding it."""
+    found = found_in(kind, name)
+    return found.__func__ if type(found) is staticmethod else found
+
+
+def _finish(prepared: Prepared, value: Any) -> Pair:
+    operation = prepared.operation
+    assert operation is not None
+    kind = prepared.called[0]
+    init = _found(kind, "__init__")
+    expected = operation.expected or {}
+    ran = type(init) is FunctionType and id(init.__code__) not in expected
+    if type(value) is not kind or operation.expected is None or not (ran and prepared.in_sight):
+        tag = outside_tag(operation, value, prepared.called[1])
+        if type(value) is kind and kind not in SCALARS:
+            _by_signature(prepared, operation, value, init, _found(kind, "__new__"))
+        reread(operation)
+        return value, tag
+    for given, tag in reversed(operation.callbacks):
+        if given is value:  # what a `__new__` of the program's own returned
+            return value, tag
+    if issubclass(type(value), BaseException):
+        _arguments_of(operation, prepared, value)
+    return value, prepared.tag
+
+
+def _by_signature(
+    prepared: Prepared, operation: Operation, value: Any, init: Any, new: Any
+) -> None:
+    """What became of each argument, by the names of the parameters."""
+    given = _named(prepared, operation, init, new)
+    if issubclass(type(value), BaseException):
+        _arguments_of(operation, prepared, value)
+    fields = found_in(type(value), "_fields")
+    RUN.time += 1
+    if (
+        issubclass(type(value), tuple)
+        and issubclass(type(fields), tuple)
+        and len(fields) == size(value)
+    ):
+        shadow = shadow_of(value)
+        if shadow is not None and type(shadow.items) is list:
+            for number, name in enumerate(fields):
+                if name in given and given[name][0] is shadow.values[number]:
+                    shadow.items[number] = _stored(operation, given[name][1])
+        return
+    known = Candidates(operation.site, operation.control, operation.operands)
+    for name, part in attributes_of(value).items():
+        shadow = shadow_for(value)
+        if name in given and given[name][0] is part:
+            tag = given[name][1]
+        elif shadow.attribute_values.get(name, _ANY) is part:
+            continue
+        else:
+            tag = known.tag(part)
+        shadow.attributes[name] = _stored(operation, tag)
+        shadow.attribute_values[name] = part
+        held(value, part)
+
+
+def _stored(operation: Operation, tag: Tag) -> Tag:
+    return (STORE, operation.site, operation.control, tag, RUN.time)
+
+
+def _named(prepared: Prepared, operation: Operation, init: Any, new: Any) -> dict[str, Pair]:
+    """The arguments by the parameters' names."""
+    function = init if type(init) is FunctionType else new
+    count = len(prepared.arguments)
+    given: dict[str, Pair] = dict(zip(prepared.keywords, operation.operands[count:], strict=False))
+    if type(function) is FunctionType:
+        code = function.__code__
+        names = code.co_varnames[1 : code.co_argcount]
+        given.update(zip(names, operation.operands[:count], strict=False))
+    return given
+
+
+def _arguments_of(operation: Operation, prepared: Prepared, value: BaseException) -> None:
+    """An exception's `args`."""
+    args = value.args
+    given = operation.operands[: len(prepared.arguments)]
+    shadow = shadow_for(value)
+    RUN.time += 1
+    if len(args) == len(given) and all(a is b for a, (b, _) in zip(args, given, strict=True)):
+        of_sequence(args, [_stored(operation, tag) for _, tag in given], None)
+    shadow.attributes["args"] = _stored(operation, prepared.tag)
+    shadow.attribute_values["args"] = args

@@ -1,0 +1,60 @@
+"""Which builtin has a model: its own account of where the parts of its result come from.
+
+A model is given the receiver, the arguments and the keywords as pairs and gives a pair. It does
+what the builtin does, through the builtin. What it does not cover, it leaves to the default by
+giving NotImplemented, before anything was done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import BuiltinFunctionType, ModuleType
+from typing import Any
+
+from whence.langs.python.provenance.runtime.type_inspection import order_of, space_of_class
+from whence.langs.python.provenance.tags import Control, Pair
+
+Arguments = tuple[Pair, ...]
+Keywords = dict[str, Pair]
+Model = Callable[[int, Control, Pair, Arguments, Keywords], Any]
+
+FUNCTIONS: dict[int, tuple[Any, Model]] = {}
+METHODS: dict[tuple[int, str], Model] = {}
+
+
+def models(function: Any) -> Callable[[Model], Model]:
+    """Register the model of a builtin function or type."""
+
+    def register(model: Model) -> Model:
+        FUNCTIONS[id(function)] = (function, model)
+        return model
+
+    return register
+
+
+def models_method(kind: type, *names: str) -> Callable[[Model], Model]:
+    """Register the model of methods of a builtin type."""
+
+    def register(model: Model) -> Model:
+        for name in names:
+            METHODS[id(kind), name] = model
+        return model
+
+    return register
+
+
+def model_for(function: Any) -> Model | None:
+    """The model of something that is about to be called."""
+    found = FUNCTIONS.get(id(function))
+    if found is not None:
+        return found[1]
+    if type(function) is not BuiltinFunctionType:
+        return None
+    receiver = function.__self__
+    if receiver is None or issubclass(type(receiver), (ModuleType, type)):
+        return None
+    name = function.__name__
+    for kind in order_of(type(receiver)):
+        if name in space_of_class(kind):
+            return METHODS.get((id(kind), name))
+    return None

@@ -1,0 +1,254 @@
+"""Calls of what is not rewritten and has no model: the conservative default.
+
+The result depends on all operands, on all that they hold, and on what the program's own code that
+was called on the way returned. A result that is identical to something among these is that thing,
+where identity says anything. What the call may have changed is read anew.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import random
+import sys
+from collections import deque
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from whence.langs.python.provenance.runtime.frame_variables import changed_in_frame
+from whence.langs.python.provenance.runtime.iteration import Source, note_window
+from whence.langs.python.provenance.runtime.native_tagging import twin
+from whence.langs.python.provenance.runtime.run_state import HERE, RUN, Operation
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    Candidates,
+    Shadow,
+    adopt,
+    everything,
+    held,
+    held_out_of_sight,
+    hide,
+    hides,
+    is_container,
+    note_behind,
+    of_parts,
+    shadow_of,
+    synchronise,
+)
+from whence.langs.python.provenance.runtime.tagged_operations import aimed
+from whence.langs.python.provenance.runtime.text_pieces import printed
+from whence.langs.python.provenance.runtime.type_inspection import Kinds, has
+from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, Pair, Tag
+
+Finish = Callable[["Prepared", Any], Pair]
+
+_CONTAINERS = (list, dict, set, deque)
+_METHODS = Kinds(BuiltinFunctionType, MethodType)
+_WORLD = frozenset({"posix", "nt", "_locale", "_signal", "decimal"})
+"""Modules in C whose functions leave something in the world, where it may be found again, or give
+what all that they do goes by."""
+_FORGETFUL = frozenset({
+    "bisect", "copy", "dataclasses", "functools", "genericpath", "heapq", "json", "posixpath", "re",
+    "statistics", "textwrap", "types", "typing",
+})  # fmt: skip
+"""Modules in Python whose functions keep nothing that others of them would give."""
+_ASKING = frozenset({"dataclasses", "typing"})
+"""Those that may have annotations worked out: who was annotated keeps what comes of it."""
+_COUNT = "how many arguments"
+
+_SELECTING = {id(each): each for each in (
+    heapq.heappop, heapq.heappush, heapq.heapify, heapq.heappushpop, heapq.heapreplace,
+    random.choice, random.shuffle, random.sample,
+)}  # fmt: skip
+"""What gives back what it was given, and moves it about, even where it looks like a number."""
+
+
+_CHANGING = frozenset({
+    "remove", "discard", "update", "intersection_update", "difference_update",
+    "symmetric_difference_update", "pop", "popitem", "add", "append", "extend", "insert",
+    "appendleft", "extendleft", "rotate", "setdefault", "move_to_end", "sort", "__setitem__",
+    "__delitem__",
+})  # fmt: skip
+"""Methods that change a container, and may do so in a way that its items do not tell: by leaving
+it as it is, or in another order."""
+
+
+class Prepared:
+    """A call that is about to be made: with which values, and what to do with its result."""
+
+    __slots__ = (
+        "arguments", "before", "called", "finish", "function", "in_sight", "keywords", "operation",
+        "tag",
+    )  # fmt: skip
+
+    def __init__(
+        self, function: Any, arguments: list[Any], keywords: dict[str, Any], finish: Finish,
+        before: Operation | None,
+    ):  # fmt: skip
+        self.function = function
+        self.arguments = arguments
+        self.keywords = keywords
+        self.finish = finish
+        self.before = before
+        self.operation: Operation | None = None
+        self.called: Pair = (None, None)
+        self.tag: Tag = None
+        self.in_sight = False
+
+
+def prepare_outside(
+    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
+    keywords: dict[str, Pair], operands: tuple[Pair, ...],
+) -> Prepared:  # fmt: skip
+    """A call of what is out of sight."""
+    prepared = Prepared(
+        called[0], [each for each, _ in arguments],
+        {name: each for name, (each, _) in keywords.items()}, finish_outside, HERE.operation,
+    )  # fmt: skip
+    prepared.called = called
+    prepared.operation = Operation(site, control, (*operands, *keywords.values()))
+    if called[0] is os.getenv:
+        prepared.operation.operands += ((os.environ, None),)
+    elif called[0] is print:
+        if sys.stdout is not RUN.stdout and "file" not in keywords:
+            prepared.operation.operands += ((sys.stdout, None),)
+        prepared.operation.text = printed(site, control, arguments, keywords)
+    note_passed(prepared.operation)
+    if type(called[0]) is MethodType:
+        RUN.note_start(called[0], control[4])
+    HERE.operation, HERE.pending = prepared.operation, None
+    return prepared
+
+
+def counts(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
+    """How many arguments there are, as operands that nothing else is identical to."""
+    return tuple((_COUNT, each) for each in stars)
+
+
+def note_passed(operation: Operation) -> None:
+    """Code out of sight may call the program later, from nowhere, with what it was given."""
+    tags = [tag for _, tag in operation.operands]
+    RUN.passed = (OP, operation.site, operation.control, *tags, RUN.passed)
+
+
+def finish_outside(prepared: Prepared, value: Any) -> Pair:
+    """The tag of what it gave; what it was given is read anew."""
+    operation = prepared.operation
+    assert operation is not None
+    selects = id(prepared.called[0]) in _SELECTING
+    tag = outside_tag(operation, value, prepared.called[1], selects)
+    reread(operation, selects)
+    function = prepared.called[0]
+    if type(function) in _METHODS and function.__name__ in _CHANGING:
+        _reshape(operation)
+    if _may_remember(function, operation):
+        RUN.has_hidden = True
+    if RUN.on_outside is not None:
+        RUN.on_outside(operation)
+    return value, tag
+
+
+def _may_remember(function: Any, operation: Operation) -> bool:
+    """Whether others of its module may tell later what it was given, or was told."""
+    if type(function) is FunctionType:
+        module = function.__module__
+        return module not in _FORGETFUL or (module in _ASKING and bool(operation.callbacks))
+    if type(function) is MethodType:  # what a class counts as its own: `Shape.register(Square)`
+        return getattr(function.__func__, "__module__", "") == "abc"
+    return type(function) is BuiltinFunctionType and function.__module__ in _WORLD
+
+
+@twin
+def outside_tag(operation: Operation, value: Any, callee: Tag = None, selects: bool = False) -> Tag:
+    """The tag of what something out of sight gave."""
+    site, control = operation.site, operation.control
+    operands = (*operation.operands, *operation.callbacks)
+    needs = (*everything(operands), *(each for each in (callee, RUN.loose) if each is not None))
+    made = (OP, site, control, *needs)
+    RUN.passed = (OP, site, control, made, RUN.passed)
+    if selects or is_container(value):
+        return given_outside(operation, value, made, selects)
+    return made
+
+
+def given_outside(operation: Operation, value: Any, made: Tag, selects: bool) -> Tag:
+    """The same of what may be one of the operands, or something that they hold."""
+    site, control = operation.site, operation.control
+    operands = (*operation.operands, *operation.callbacks)
+    candidates = Candidates(site, control, operands, made)
+    if not is_container(value):
+        return candidates.tag(value, selects=selects)
+    if hides(value):
+        for each, _ in operands:
+            held(value, each)
+            if each is not value and hides(each):
+                note_behind(value, each)
+    tag = candidates.tag(value)
+    if tag is not None and tag[0] == OP:
+        tag = (NEW, site, control, None, made)
+        held_out_of_sight(value)
+        note_window(value, operands)
+        if (
+            shadow_of(value) is None
+            and not adopt(value, candidates)
+            and has(type(value), "__next__")
+        ):
+            OpaqueSource(value, operands)
+    return tag
+
+
+class OpaqueSource(Source):
+    """Of an iterator that something out of sight made: what it gives comes from its operands."""
+
+    is_told = True
+
+    def __init__(self, iterator: Any, operands: tuple[Pair, ...]):
+        super().__init__(iterator, *operands)
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        operands = (*self.behind, *self.told)
+        made = (OP, site, control, *everything(operands), RUN.loose)
+        candidates = Candidates(site, control, operands, made)
+        if is_container(value) and shadow_of(value) is None:
+            adopt(value, candidates)
+        return candidates.tag(value)
+
+
+@twin
+def reread(operation: Operation, selects: bool = False) -> None:
+    """Read anew what an operation may have changed: its operands and what they hold."""
+    operands = (*operation.operands, *operation.callbacks)
+    for value, tag in operation.operands:
+        if type(value) in SCALARS:
+            continue
+        aimed(operation.control, tag)
+        if hides(value):
+            hide(value, operation.site, operation.control, operands)
+        synchronise(value, operation.site, operation.control, operands, selects)
+        changed_in_frame(operation.site, operation.control, value)
+        held_out_of_sight(value)
+        shadow = shadow_of(value)
+        if shadow is not None:
+            _reread_parts(shadow, operation, operands, 2 if hides(value) else 0)
+
+
+def _reshape(operation: Operation) -> None:
+    """What a container has now depends on all that the operation was given."""
+    site, control = operation.site, operation.control
+    owner = operation.operands[0] if operation.operands else (None, None)
+    if not issubclass(type(owner[0]), _CONTAINERS):
+        return
+    shadow = shadow_of(owner[0]) or of_parts(site, control, owner)
+    needs = everything((*operation.operands[1:], *operation.callbacks))
+    shadow.shape = (OP, site, control, shadow.shape, owner[1], *needs)
+
+
+def _reread_parts(
+    shadow: Shadow, operation: Operation, operands: tuple[Pair, ...], depth: int
+) -> None:
+    for part, _ in list(shadow.parts()):
+        if type(part) not in SCALARS:
+            synchronise(part, operation.site, operation.control, operands)
+            inner = shadow_of(part)
+            if depth and inner is not None:
+                _reread_parts(inner, operation, operands, depth - 1)

@@ -1,0 +1,593 @@
+"""The tags of what objects hold: one for each item, key and attribute, and one for the shape.
+
+The *shape* of a container is which places it has: appending, deleting, sorting change it, and what
+stands at a place depends on it. A shadow is never believed: it keeps the values that its tags are
+for, and a tag is given out only if the object still holds that very value. Where it does not, code
+that is not rewritten has changed the object; it is read anew, by identity.
+
+No code of the program runs here: contents are read past overridden methods, and keys of the
+program's own types are told apart by identity.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+from whence.langs.python.objects.template_types import TEMPLATES
+from whence.langs.python.provenance.runtime.native_tagging import twin
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.type_inspection import (
+    Kinds,
+    found_in,
+    order_of,
+    size,
+    space_of_class,
+)
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    LOAD,
+    LOST,
+    OP,
+    PART,
+    SCALARS,
+    SEL,
+    STORE,
+    WHOLE,
+    Control,
+    Pair,
+    Tag,
+)
+
+_SEQUENCES = (list, tuple, deque)
+_SETS = (set, frozenset)
+_CONTAINERS = (*_SEQUENCES, dict, *_SETS)
+_SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
+_READ_THROUGH = Kinds(
+    *_CONTAINERS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
+    AsyncGeneratorType, slice, *TEMPLATES,
+)  # fmt: skip
+_DISPLAYED = Kinds(list, tuple, dict)
+_BY_IDENTITY = object()
+_MODULE = type.__dict__["__module__"].__get__
+_TELLING = (*_CONTAINERS, *_SHARED)
+"""What tells itself what it holds, when that is stored, or is shared by all."""
+Slots = list[tuple[str, MemberDescriptorType]]
+_DEEP = 4
+
+
+class Shadow:
+    """What is known of an object's parts. `items` is a list of tags, or a dict of them by key."""
+
+    __slots__ = (
+        "address", "again", "attribute_values", "attributes", "items", "keys", "object", "read",
+        "shape", "values",
+    )  # fmt: skip
+
+    def __init__(self, thing: Any):
+        self.object = thing
+        self.items: Any = None
+        self.values: Any = None
+        self.keys: dict[Any, Tag] = {}
+        self.attributes: dict[str, Tag] = {}
+        self.attribute_values: dict[str, Any] = {}
+        self.shape: Tag = None
+        self.address = id(thing)
+        self.read: tuple[Any, ...] | None = None
+        """The tag of having read all of it, as it was then."""
+        self.again: tuple[Any, ...] = ()
+        """The same, of the last time that it was read and was still so."""
+
+    def tags(self) -> Iterator[Tag]:
+        """Of all that is known of the object."""
+        yield self.shape
+        if self.items is not None:
+            yield from self.items if type(self.items) is list else self.items.values()
+            yield from self.keys.values()
+        yield from self.attributes.values()
+
+    def parts(self) -> Iterator[Pair]:
+        """The object's parts."""
+        if type(self.items) is list:
+            yield from zip(self.values, self.items, strict=False)
+        elif self.items is not None:
+            for key, value in self.values.items():
+                yield value, self.items[key]
+        for name, value in self.attribute_values.items():
+            yield value, self.attributes[name]
+
+
+def shadow_of(thing: Any) -> Shadow | None:
+    """What is known of an object."""
+    return RUN.shadows.get(id(thing))
+
+
+def new_shadow(thing: Any) -> Shadow:
+    """A blank one, in place of any other."""
+    made = RUN.shadows[id(thing)] = Shadow(thing)
+    return made
+
+
+def shadow_for(thing: Any) -> Shadow:
+    """The shadow of an object, made if it has none."""
+    return RUN.shadows.get(id(thing)) or new_shadow(thing)
+
+
+def key_of(key: Any) -> Any:
+    """What a key is known by: itself if comparing it runs no code of the program."""
+    return key if is_plain(key) else (_BY_IDENTITY, id(key))
+
+
+def is_plain(key: Any) -> bool:
+    """Whether comparing a key, or taking its hash, runs no code of the program."""
+    kind = type(key)
+    return kind in SCALARS or (kind is tuple and all(is_plain(each) for each in key))
+
+
+def is_container(value: Any) -> bool:
+    """Whether a value can have parts."""
+    return type(value) not in SCALARS
+
+
+@twin
+def hides(thing: Any) -> bool:
+    """Whether code out of sight may keep things in an object where they cannot be read."""
+    kind = type(thing)
+    if kind in SCALARS:
+        return False
+    known = RUN.hiding.get(id(kind))
+    if known is None:
+        known = RUN.hiding[id(kind)] = (kind, _hides(kind), is_own(kind))
+    return known[1]
+
+
+def _hides(kind: type) -> bool:
+    order = order_of(kind)
+    if any(each in _READ_THROUGH for each in order):
+        return False
+    return not all(is_own(each) for each in order[:-1])
+
+
+def is_own(kind: type) -> bool:
+    """Whether a class is one of the program's: its instances are what their attributes say."""
+    module = sys.modules.get(space_of_class(kind).get("__module__", ""))
+    return module is not None and id(module.__dict__) in RUN.namespaces
+
+
+@twin
+def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> None:
+    """Note that an object may have kept any of these operands, or something made of them.
+
+    So may any other object of that kind that it was given: a writer writes to its file.
+    """
+    RUN.has_hidden = True
+    operands = tuple(operands)
+    given = (OP, site, control, *everything(operands))
+    for each, _ in operands:
+        if each is thing:
+            continue
+        held(thing, each)
+        if hides(each):
+            note_behind(thing, each)
+    reached = {id(thing): thing}
+    pending = [thing]
+    while pending:
+        each = pending.pop()
+        shadow = shadow_for(each)
+        shadow.shape = (OP, site, control, shadow.shape, given)
+        for other in RUN.behind.get(id(each), (None, {}))[1].values():
+            if id(other) not in reached:
+                reached[id(other)] = other
+                pending.append(other)
+
+
+def note_behind(thing: Any, other: Any) -> None:
+    """Note that an object that hides what it holds may hold another one."""
+    RUN.behind.setdefault(id(thing), (thing, {}))[1][id(other)] = other
+
+
+@twin
+def held(holder: Any, value: Any) -> None:
+    """Note that an object came to hold another: what reaches the one reaches the other."""
+    if type(value) not in SCALARS:
+        RUN.holders.append(id(holder))
+        RUN.held.append(id(value))
+
+
+@twin
+def part_of(
+    site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
+    needs: tuple[Tag, ...] = (),
+) -> Tag:  # fmt: skip
+    """The tag of a part, read just now, of an object of which only its own tag is known."""
+    thing, tag = owner
+    held(thing, value)
+    RUN.kept[id(thing)] = thing
+    part = (PART, site, control, tag, step)
+    return (LOAD, site, control, part, RUN.time, id(thing), step[1], tag, *needs)
+
+
+@twin
+def held_out_of_sight(thing: Any) -> None:
+    """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
+
+    What has items or attributes tells itself what it holds, when that is stored.
+    """
+    if issubclass(type(thing), _TELLING) or type(thing) in SCALARS:
+        return
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is not None and shadow.attributes:
+        return
+    for each in gc.get_referents(thing):
+        held(thing, each)
+        if type(each) in _DISPLAYED and id(each) not in RUN.shadows:
+            for inner in gc.get_referents(each):
+                held(each, inner)
+
+
+_MOST = 200_000
+
+
+@twin
+def scan(roots: Iterable[Any]) -> None:
+    """Note what holds what among objects that were there before anything was shadowed."""
+    pending = [each for each in roots if type(each) not in SCALARS]
+    seen = {id(each) for each in pending}
+    while pending:
+        thing = pending.pop()
+        for each in gc.get_referents(thing):
+            if type(each) in SCALARS or issubclass(type(each), _SHARED):
+                continue
+            RUN.holders.append(id(thing))
+            RUN.held.append(id(each))
+            if id(each) not in seen:
+                if len(seen) > _MOST:
+                    RUN.is_scanned = False
+                    return
+                seen.add(id(each))
+                RUN.kept[id(each)] = each
+                pending.append(each)
+
+
+# --- reading objects past their methods ----------------------------------------------------------
+
+
+def contents(thing: Any) -> list[Any]:
+    """The items of a sequence."""
+    if issubclass(type(thing), list):
+        return list.__getitem__(thing, slice(None))
+    if issubclass(type(thing), tuple):
+        return list(tuple.__iter__(thing))
+    return list(deque.__iter__(thing))
+
+
+def elements(thing: Any) -> list[Any]:
+    """The elements of a set, or the keys of a dict."""
+    if issubclass(type(thing), dict):
+        return list(dict.__iter__(thing))
+    return list((set if issubclass(type(thing), set) else frozenset).__iter__(thing))
+
+
+def dict_of(thing: Any) -> Any:
+    """The dictionary of an object; None if it has none, which is found out without an exception,
+    where that can be."""
+    if found_in(type(thing), "__dict__") is None:
+        return None
+    try:
+        return object.__getattribute__(thing, "__dict__")
+    except (AttributeError, TypeError):
+        return None
+
+
+def attributes_of(thing: Any) -> dict[str, Any]:
+    """What an instance holds in its dictionary and its slots."""
+    found = dict_of(thing)
+    held_here = dict(found) if type(found) is dict else {}
+    for name, slot in _slots_of(type(thing)):
+        try:
+            held_here[name] = slot.__get__(thing)
+        except AttributeError:
+            continue
+    return held_here
+
+
+def _slots_of(kind: type) -> Slots:
+    order = order_of(kind)
+    known = RUN.slots.get(id(kind))
+    if known is None or known[0] is not order:
+        found = [
+            (name, each)
+            for base in order
+            for name, each in space_of_class(base).items()
+            if type(each) is MemberDescriptorType and _MODULE(base) != "builtins"
+        ]
+        known = RUN.slots[id(kind)] = (order, found)
+    return known[1]
+
+
+# --- making shadows ------------------------------------------------------------------------------
+
+
+@twin
+def of_sequence(thing: Any, tags: list[Tag], shape: Tag) -> Shadow:
+    """The shadow of a sequence whose items have these tags."""
+    made = new_shadow(thing)
+    made.values = contents(thing)
+    made.items = tags
+    made.shape = shape
+    for value in made.values:
+        held(thing, value)
+    return made
+
+
+def of_mapping(thing: Any, entries: Iterable[tuple[Any, Any, Tag, Tag]], shape: Tag) -> Shadow:
+    """The shadow of a dict; an entry is a key, a value, and the tags of both."""
+    made = new_shadow(thing)
+    made.items, made.values = {}, {}
+    made.shape = shape
+    for key, value, key_tag, tag in entries:
+        known = key_of(key)
+        made.items[known], made.values[known] = tag, value
+        made.keys[known] = key_tag
+        held(thing, value)
+        held(thing, key)
+    return made
+
+
+def of_set(thing: Any, entries: Iterable[Pair], shape: Tag) -> Shadow:
+    """The shadow of a set."""
+    made = new_shadow(thing)
+    made.items, made.values = {}, {}
+    made.shape = shape
+    for value, tag in entries:
+        known = key_of(value)
+        made.items[known], made.values[known] = tag, value
+        held(thing, value)
+    return made
+
+
+def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
+    """The shadow of an object that was there before: all it holds are parts of what is known."""
+    thing, tag = owner
+
+    def part(kind: str, key: Any) -> Tag:
+        return (PART, site, control, tag, (kind, key))
+
+    if issubclass(type(thing), _SEQUENCES):
+        count = len(contents(thing))
+        made = of_sequence(thing, [part("item", number) for number in range(count)], tag)
+    elif issubclass(type(thing), dict):
+        entries = list(dict.items(thing))
+        made = of_mapping(thing, [(k, v, part("key", k), part("item", k)) for k, v in entries], tag)
+    elif issubclass(type(thing), _SETS):
+        values = elements(thing)
+        made = of_set(thing, [(each, part("key", each)) for each in values], tag)
+    else:
+        made = new_shadow(thing)
+    for name, value in attributes_of(thing).items():
+        made.attributes[name] = part("attribute", name)
+        made.attribute_values[name] = value
+        held(thing, value)
+    return made
+
+
+# --- what code that is not rewritten made or changed ---------------------------------------------
+
+
+class Candidates:
+    """Where a value may come from that code out of sight gave back."""
+
+    def __init__(self, site: int, control: Control, operands: Iterable[Pair], made: Tag = None):
+        self.site, self.control = site, control
+        self.operands = tuple(operands)
+        self.made = made or (OP, site, control, *everything(self.operands))
+        """The tag of what they had a say in; one for all, since they may be many."""
+        self._found: dict[int, list[Tag]] | None = None
+
+    def tag(self, value: Any, *, selects: bool = False) -> Tag:
+        """The tag of a value: a copy of the one it is identical to, if that says anything."""
+        made = self.made
+        if self._found is None:
+            self._found = by_identity(self.operands)
+        found = self._found.get(id(value))
+        if found is None:
+            return made
+        hits = list({id(each): each for each in found}.values())
+        # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
+        shared = type(value) in SCALARS or issubclass(type(value), _SHARED)
+        telling = not shared and not (type(value) is tuple and not value)
+        if len(hits) == 1 and (telling or selects):
+            return (SEL, self.site, self.control, hits[0], made)
+        choices = tuple(hits) if telling or selects else (*hits, made)
+        return (AMBIG, self.site, self.control, choices, made)
+
+
+@twin
+def by_identity(operands: tuple[Pair, ...]) -> dict[int, list[Tag]]:
+    """The tags of operands and of what they hold, two levels deep, by the addresses of values."""
+    found: dict[int, list[Tag]] = {}
+
+    def add(value: Any, tag: Tag, depth: int, seen: set[int]) -> None:
+        found.setdefault(id(value), []).append(tag)
+        shadow = shadow_of(value) if type(value) not in SCALARS else None
+        if shadow is None or not depth or id(value) in seen:
+            return
+        seen.add(id(value))
+        for part, part_tag in list(shadow.parts()):
+            add(part, part_tag, depth - 1, seen)
+
+    for value, tag in operands:
+        add(value, tag, 2, set())
+    return found
+
+
+@twin
+def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
+    """The tags of operands and of all they hold."""
+    found: list[Tag] = []
+    seen: set[int] = set()
+    for value, tag in operands:
+        found.append(tag)
+        if type(value) not in SCALARS:
+            _collect(value, found, seen, _DEEP)
+    return tuple(each for each in found if each is not None)
+
+
+def whole(shadow: Shadow) -> Tag:
+    """The tag of having read all that an object holds, now."""
+    tags = tuple(each for each in shadow.tags() if each is not None)
+    read, now = shadow.read, RUN.time
+    if read is None or not _same(tags, read[5:]):
+        shadow.read = shadow.again = (WHOLE, 0, None, now, shadow.address, *tags)
+    elif shadow.again[3] != now:
+        shadow.again = (WHOLE, 0, None, now, shadow.address, read)
+    return shadow.again
+
+
+def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    source = RUN.sources.get(id(value))
+    if source is not None and source[0] is value:
+        for each, tag in source[1].behind:  # what an iterator or a view goes over
+            found.append(tag)
+            _collect(each, found, seen, depth)
+    shadow = shadow_of(value)
+    if shadow is None or shadow.items is None:
+        _collect_space(value, found, seen, depth)
+    if shadow is None:
+        return
+    found.append(whole(shadow))
+    if depth:
+        for part, _ in list(shadow.parts()):
+            if type(part) not in SCALARS:
+                _collect(part, found, seen, depth - 1)
+
+
+def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
+    """What is known of an object's dictionary, if the program had that in its hands; and that
+    nobody has set an attribute of what has none."""
+    run = RUN.runs.get(id(value))
+    if run is not None:
+        found.append(run[1].position)
+    elif not issubclass(type(value), _SHARED):
+        space = space_of(value)
+        if space is not None:
+            _collect(space.object, found, seen, depth)
+        elif shadow_of(value) is None and not hides(value):
+            known = RUN.hiding.get(id(type(value)))  # plain values are not in it
+            if known is not None and known[2]:
+                RUN.kept[id(value)] = value
+                found.append((WHOLE, 0, None, RUN.time, id(value)))
+
+
+def space_of(thing: Any) -> Shadow | None:
+    """What is known of an instance's dictionary, if the program had it in its hands."""
+    found = dict_of(thing) if type(thing) not in SCALARS else None
+    return RUN.shadows.get(id(found)) if found is not None else None
+
+
+def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: int = 2) -> bool:
+    """Make the shadow of an object that code out of sight made or changed; whether it has one."""
+    site, control = candidates.site, candidates.control
+
+    def stored(value: Any) -> Tag:
+        source = candidates.tag(value, selects=selects)
+        return (STORE, site, control, source, RUN.time)
+
+    if issubclass(type(thing), _SHARED):
+        return False
+    RUN.time += 1
+    held_here = attributes_of(thing)
+    if issubclass(type(thing), _SEQUENCES):
+        of_sequence(thing, [stored(each) for each in contents(thing)], candidates.made)
+    elif issubclass(type(thing), dict):
+        entries = list(dict.items(thing))
+        of_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
+    elif issubclass(type(thing), _SETS):
+        values = elements(thing)
+        of_set(thing, [(each, stored(each)) for each in values], candidates.made)
+    elif held_here:
+        new_shadow(thing)
+    else:
+        return False
+    shadow = shadow_for(thing)
+    for name, value in held_here.items():
+        shadow.attributes[name] = stored(value)
+        shadow.attribute_values[name] = value
+        held(thing, value)
+    if depth:
+        for value, _ in list(shadow.parts()):
+            if type(value) not in SCALARS and shadow_of(value) is None:
+                adopt(value, candidates, selects=selects, depth=depth - 1)
+    return True
+
+
+@twin
+def in_step(shadow: Shadow) -> bool:
+    """Whether an object holds what its shadow says."""
+    thing = shadow.object
+    if issubclass(type(thing), _SEQUENCES):
+        if not _same(contents(thing), shadow.values or ()):
+            return False
+    elif issubclass(type(thing), dict):
+        known = shadow.values
+        if known is None or size(thing) != len(known):
+            return False
+        for key, value in dict.items(thing):
+            found = known.get(key_of(key), _BY_IDENTITY)
+            if found is not value:
+                return False
+    elif issubclass(type(thing), _SETS):
+        known = shadow.values
+        return known is not None and len(known) == size(thing)
+    if shadow.attributes and not issubclass(type(thing), _SHARED):
+        now = attributes_of(thing)
+        known = shadow.attribute_values
+        return len(now) == len(known) and all(
+            name in known and known[name] is value for name, value in now.items()
+        )
+    return True
+
+
+def _same(left: Iterable[Any], right: Iterable[Any]) -> bool:
+    left, right = list(left), list(right)
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+
+
+def synchronise(
+    thing: Any, site: int, control: Control, operands: Iterable[Pair] = (), selects: bool = False
+) -> None:
+    """Read an object anew if it no longer holds what its shadow says."""
+    shadow = shadow_of(thing)
+    if shadow is None or in_step(shadow):
+        return
+    RUN.lost += 1
+    before = tuple(shadow.tags())
+    old = list(shadow.parts())
+    operands = tuple(operands)
+    needs = everything((*operands, (thing, None)))
+    made: Tag = (OP, site, control, *needs)
+    if not operands:  # changed out of sight, by something that was given it before
+        made = (LOST, site, control, *needs, RUN.passed, RUN.loose)
+    candidates = Candidates(site, control, (*old, *operands), made)
+    adopt(thing, candidates, selects=selects, depth=0)
+    fresh = shadow_for(thing)
+    if not operands:
+        fresh.shape = (LOST, site, control, *before, RUN.passed, RUN.loose)
+    else:
+        fresh.shape = (OP, site, control, shadow.shape, fresh.shape)

@@ -1,0 +1,489 @@
+"""What rewritten expressions call: operators, tests and variables.
+
+Every operation does first what the program asked for, with the program's own values, and then
+works out the tag. So what the program sees, an exception too, is what it would see without.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from whence.langs.python.provenance.rewriter.syntax_nodes import CONTROL
+from whence.langs.python.provenance.runtime.native_tagging import operator as operator_twin
+from whence.langs.python.provenance.runtime.native_tagging import twin
+from whence.langs.python.provenance.runtime.run_state import HERE, RUN, Operation
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    Candidates,
+    Shadow,
+    adopt,
+    contents,
+    everything,
+    is_container,
+    new_shadow,
+    of_sequence,
+    part_of,
+    shadow_for,
+    shadow_of,
+    synchronise,
+)
+from whence.langs.python.provenance.runtime.text_pieces import made_of
+from whence.langs.python.provenance.runtime.type_inspection import SEQUENCES, Kinds, has
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    CTL,
+    EXC,
+    LOAD,
+    NEW,
+    OP,
+    PHI,
+    RET,
+    SCALARS,
+    SEL,
+    STORE,
+    WHOLE,
+    Control,
+    Pair,
+    Tag,
+    site_of,
+)
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
+    "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow,
+    "LShift": operator.lshift, "RShift": operator.rshift, "BitOr": operator.or_,
+    "BitXor": operator.xor, "BitAnd": operator.and_, "MatMult": operator.matmul,
+}  # fmt: skip
+AUGMENTED: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Div": operator.itruediv,
+    "FloorDiv": operator.ifloordiv, "Mod": operator.imod, "Pow": operator.ipow,
+    "LShift": operator.ilshift, "RShift": operator.irshift, "BitOr": operator.ior,
+    "BitXor": operator.ixor, "BitAnd": operator.iand, "MatMult": operator.imatmul,
+}  # fmt: skip
+_ADDING = frozenset({operator.add, operator.iadd})
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le,
+    "Gt": operator.gt, "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
+    "In": lambda left, right: left in right, "NotIn": lambda left, right: left not in right,
+}  # fmt: skip
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "USub": operator.neg, "UAdd": operator.pos, "Not": operator.not_, "Invert": operator.invert,
+}  # fmt: skip
+
+
+Operator = Callable[[int, Control, Pair, Pair], Pair]
+_NUMBERS = Kinds(int, float, bool)
+_HASHED = Kinds(dict, set, frozenset)
+
+
+@twin
+def natively(
+    site: int, control: Control, operands: tuple[Pair, ...], function: Callable[..., Any],
+    *arguments: Any,
+) -> tuple[Any, Operation]:  # fmt: skip
+    """Do what is out of sight; the program's code that it calls knows what it was given."""
+    operation = Operation(site, control, operands)
+    before, HERE.operation, HERE.pending = HERE.operation, operation, None
+    try:
+        return function(*arguments), operation
+    except BaseException as error:
+        note_failure(operation, error)
+        raise
+    finally:
+        HERE.operation = before
+
+
+def note_failure(operation: Operation, error: BaseException) -> None:
+    """An exception that came out of something out of sight needs all that this was given."""
+    if shadow_of(error) is None:
+        given = (*operation.operands, *operation.callbacks)
+        # What comes first is told first: a wrong type is mostly one that no other operand has.
+        first = _odd_ones(given) if type(error) is TypeError else ()
+        needs = (*first, *everything(given))
+        new_shadow(error).shape = (EXC, operation.site, operation.control, None, *needs)
+
+
+def _odd_ones(given: tuple[Pair, ...]) -> Iterator[Tag]:
+    """The tags of each None, and then of what has a type that fewer have, items of sequences
+    included."""
+    single = [*given]
+    for value, _ in given:
+        shadow = shadow_of(value) if type(value) in SEQUENCES else None
+        if shadow is not None:
+            single += shadow.parts()
+    # By their addresses: a metaclass may have a hash of its own.
+    types = Counter(id(type(value)) for value, _ in single)
+    most = max(types.values(), default=0)
+    odd = [pair for pair in single if pair[0] is None or types[id(type(pair[0]))] < most]
+    odd.sort(key=lambda pair: pair[0] is not None)
+    return (tag for _, tag in odd if tag is not None)
+
+
+def note_unexplained(control: Control, error: BaseException) -> None:
+    """Of an exception that no operation is known to have raised, such as that of a call with too
+    few arguments, all that the program's code could see where it was raised had a say."""
+    shadow = shadow_for(error)
+    if shadow.shape is not None:
+        return
+    site = 0
+    needs: list[Tag] = []
+    traceback = _TRACEBACK.__get__(error)
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if id(frame.f_globals) in RUN.namespaces:
+            site = site_of(frame.f_code, traceback.tb_lasti) or site
+            needs += (frame.f_locals.get(CONTROL), *visible(frame))
+        traceback = traceback.tb_next
+    shadow.shape = (EXC, site, control, None, *needs)
+
+
+_TRACEBACK = BaseException.__dict__["__traceback__"]
+
+
+def visible(frame: FrameType) -> list[Tag]:
+    """The tags of all that the program's code can see in one of its frames."""
+    found: list[Tag] = [each for name, each in frame.f_locals.items() if name.startswith("$")]
+    module = RUN.modules.get(RUN.namespaces.get(id(frame.f_globals), -1))
+    return found if module is None else [*found, *module.tags()]
+
+
+@twin
+def told(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
+    """The tag of what an operation gave: what its last callback gave, or of its own making."""
+    site, control, callbacks = operation.site, operation.control, operation.callbacks
+    if not callbacks:
+        return (OP, site, control, *needs)
+    if callbacks[-1][0] is value:
+        others = everything(callbacks[:-1])
+        return (RET, site, control, callbacks[-1][1], None, *others, *needs)
+    return (OP, site, control, *needs, *everything(callbacks))
+
+
+def compared(operation: Operation, shape: Tag) -> Tag:
+    """The shape of a dict or set to which keys were added: which are equal decides it."""
+    if not operation.callbacks:
+        return shape
+    others = (tag for _, tag in operation.callbacks)
+    return (OP, operation.site, operation.control, shape, *others)
+
+
+_CHOSEN = frozenset({LOAD, PHI, SEL, RET, AMBIG})
+
+
+def aimed(control: Control, tag: Tag) -> None:
+    """Note which object a call changes, if that was chosen: it could have been another one."""
+    while tag is not None and tag[0] == LOAD and len(tag) == 8:
+        tag = tag[7]  # an attribute of what else? Whoever could set it to another object has that.
+    if tag is not None and tag[0] in _CHOSEN:
+        control[4].decided(RUN.time, tag)
+
+
+def note_stop(iterator: Any, tag: Tag) -> None:
+    """Note what decided how far an iterator was gone through: what it does on its way it might
+    have done more often, or less."""
+    if tag is not None and has(type(iterator), "__next__"):
+        _, site, control, *_ = tag
+        control[4].decided(RUN.time, (CTL, site, control, tag, control[4], True))
+
+
+def opaque(site: int, control: Control, *needs: Tag) -> Tag:
+    """The tag of what was evaluated as it is."""
+    return (OP, site, control, *needs)
+
+
+def simply(
+    function: Callable[[Any, Any], Any], site: int, control: Control, left: Pair, right: Pair
+) -> Pair:
+    """An operation on values without parts, which calls no code of the program."""
+    try:
+        return function(left[0], right[0]), (OP, site, control, left[1], right[1])
+    except BaseException as error:
+        note_failure(Operation(site, control, (left, right)), error)
+        raise
+
+
+# --- operators -----------------------------------------------------------------------------------
+
+
+def _on_numbers(function: Callable[[Any, Any], Any], others: Operator) -> Operator:
+    """An operator that knows numbers by itself: they are what most operations are about."""
+
+    def operate(site: int, control: Control, left: Pair, right: Pair) -> Pair:
+        a, tag_of_a = left
+        b, tag_of_b = right
+        if type(a) not in _NUMBERS or type(b) not in _NUMBERS:
+            return others(site, control, left, right)
+        try:
+            return function(a, b), (OP, site, control, tag_of_a, tag_of_b)
+        except BaseException as error:
+            note_failure(Operation(site, control, (left, right)), error)
+            raise
+
+    return operate
+
+
+def binary_with(
+    function: Callable[[Any, Any], Any], site: int, control: Control, left: Pair, right: Pair
+) -> Pair:
+    """`left + right` and so on."""
+    a, b = left[0], right[0]
+    if type(a) in SCALARS and type(b) in SCALARS:
+        if type(a) is str and type(b) is str and function in _ADDING:
+            return function(a, b), made_of(site, control, (left, right))
+        return simply(function, site, control, left, right)
+    value, operation = natively(site, control, (left, right), function, a, b)
+    if operation.callbacks:
+        return value, told(operation, value, everything((left, right)))
+    kind = type(value)
+    made = (NEW, site, control, None, left[1], right[1])
+    if kind in SEQUENCES and value is not a and value is not b:
+        tags = _joined_tags(site, control, left, right, len(value))
+        if tags is not None:
+            shape = (OP, site, control, left[1], right[1], shape_of(a), shape_of(b))
+            of_sequence(value, tags, shape)
+            return value, made
+    if value is a:
+        synchronise(value, site, control, (left, right), True)
+        return value, left[1]
+    if is_container(value):
+        candidates = Candidates(site, control, (left, right))
+        adopt(value, candidates, selects=kind in _HASHED)
+        return value, (NEW, site, control, None, candidates.made)
+    return value, (OP, site, control, *everything((left, right)))
+
+
+def _joined_tags(
+    site: int, control: Control, left: Pair, right: Pair, length: int
+) -> list[Tag] | None:
+    """The tags of the items of `a + b` or `a * n`."""
+    a, b = left[0], right[0]
+    if issubclass(type(a), (list, tuple)) and issubclass(type(b), (list, tuple)):
+        tags = item_tags(site, control, left) + item_tags(site, control, right)
+    elif issubclass(type(a), (list, tuple)) and type(b) is int:
+        tags = item_tags(site, control, left) * max(b, 0)
+    elif issubclass(type(b), (list, tuple)) and type(a) is int:
+        tags = item_tags(site, control, right) * max(a, 0)
+    else:
+        return None
+    return tags if len(tags) == length else None
+
+
+def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
+    """The tags of a sequence's items."""
+    thing = pair[0]
+    shadow = shadow_of(thing)
+    if shadow is not None:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+        if type(shadow.items) is list:
+            needs = (pair[1], shadow.shape)
+            return [
+                (LOAD, site, control, tag, RUN.time, id(thing), number, *needs)
+                for number, tag in enumerate(shadow.items)
+            ]
+    values = contents(thing)
+    return [part_of(site, control, pair, ("item", i), value) for i, value in enumerate(values)]
+
+
+_SIZED = Kinds(list, dict, set, deque)
+
+
+@twin
+def shape_of(thing: Any) -> Tag:
+    """The tag of which places an object has, and of what ended it if it is gone through."""
+    shape = _shape_of(thing)
+    ended = RUN.ends.get(id(thing)) if RUN.ends else None
+    return shape if ended is None else (OP, 0, RUN.root.control, shape, ended[1])
+
+
+def _shape_of(thing: Any) -> Tag:
+    if type(thing) in SCALARS:
+        return None
+    shadow = RUN.shadows.get(id(thing))
+    shape: Tag = None
+    if shadow is not None:
+        shape = (WHOLE, 0, None, RUN.time, shadow.address, shadow.shape)
+    elif type(thing) in _SIZED:
+        RUN.kept[id(thing)] = thing
+        shape = (WHOLE, 0, None, RUN.time, id(thing), None)
+    run = RUN.run_of(thing)
+    if run is not None and (run.dropped or run.position):
+        return (OP, 0, RUN.root.control, run.position, *run.dropped)
+    source = RUN.sources.get(id(thing))
+    if source is None or source[0] is not thing:
+        return shape
+    behind = (each for pair in source[1].behind for each in (pair[1], shape_of(pair[0])))
+    return (OP, 0, RUN.root.control, shape, *behind)
+
+
+@twin
+def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
+    """`-given` and so on."""
+    if type(given[0]) in _NUMBERS and name != "Invert":
+        return UNARY[name](given[0]), (OP, site, control, given[1])
+    value, operation = natively(site, control, (given,), UNARY[name], given[0])
+    if type(given[0]) in SCALARS:
+        return value, (OP, site, control, given[1])
+    return value, told(operation, value, (given[1], shape_of(given[0])))
+
+
+def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
+    """`left < right` and so on."""
+    a, b = left[0], right[0]
+    if (type(a) in SCALARS and type(b) in SCALARS) or name in {"Is", "IsNot"}:
+        return simply(COMPARISONS[name], site, control, left, right)
+    value, operation = natively(site, control, (left, right), COMPARISONS[name], a, b)
+    if name in {"In", "NotIn"} and type(b) in _HASHED:
+        needs = (*everything((left,)), right[1], shape_of(b))
+        return value, told(operation, value, needs)
+    tag = told(operation, value, everything((left, right)))
+    if name in {"In", "NotIn"}:
+        note_stop(b, tag)
+    return value, tag
+
+
+OPERATORS: dict[str, Operator] = {
+    name: operator_twin(name, each)
+    for name, each in {
+        **{name: _on_numbers(each, partial(binary_with, each)) for name, each in BINARY.items()},
+        **{name: _on_numbers(each, partial(_compare, name)) for name, each in COMPARISONS.items()},
+    }.items()
+}
+"""What rewritten code calls for an operator, by its name in the syntax tree."""
+
+
+# --- tests ---------------------------------------------------------------------------------------
+
+
+@twin
+def test(site: int, control: Control, given: Pair) -> Control:
+    """The control of what depends on whether a value is true."""
+    value, tag = given
+    if type(value) in SCALARS:
+        return (CTL, site, control, tag, control[4], bool(value))
+    truth, operation = natively(site, control, (given,), bool, value)
+    needs = (tag, shape_of(value), *(each for _, each in operation.callbacks))
+    return (CTL, site, control, (OP, site, control, *needs), control[4], truth)
+
+
+@twin
+def test_and_note(site: int, control: Control, given: Pair) -> Control:
+    """A test that decides whether something is changed."""
+    made = test(site, control, given)
+    made[4].decided(RUN.time, made)
+    return made
+
+
+def holds(control: Control) -> Any:
+    """What came out of a test."""
+    return control[5]
+
+
+@twin
+def select(site: int, control: Control, given: Pair, decided: Control) -> Pair:
+    """A value that a test chose."""
+    return given[0], (SEL, site, control, given[1], decided)
+
+
+def shortcut(
+    site: int, control: Control, stops_when: bool, left: Pair, right: Callable[[], Pair],
+    for_truth: bool,
+) -> Pair:  # fmt: skip
+    """`and` and `or` where no variable may be bound; for its truth only, or for its value."""
+    decided = test_and_note(site, control, left)
+    if decided[5] is not stops_when:
+        return select(site, control, right(), decided)
+    return select(site, control, (stops_when, left[1]) if for_truth else left, decided)
+
+
+def choose(
+    site: int, control: Control, given: Pair, body: Callable[[], Pair], other: Callable[[], Pair]
+) -> Pair:
+    """`body if given else other` where no variable may be bound."""
+    decided = test_and_note(site, control, given)
+    return select(site, control, body() if decided[5] else other(), decided)
+
+
+def first(given: Any, *_: Any) -> Any:
+    """The first of what was evaluated."""
+    return given
+
+
+def last(*given: Any) -> Any:
+    """The last of what was evaluated."""
+    return given[-1]
+
+
+# --- variables of modules ------------------------------------------------------------------------
+
+_NONE = object()
+
+
+def opaque_in_frame(site: int, control: Control, *given: Pair) -> Tag:
+    """The tag of what was evaluated as it is, and could see all that the program's frame sees."""
+    found = (*everything(given), *visible(sys._getframe(1)))
+    tag = (OP, site, control, *found, RUN.loose)
+    RUN.passed = (OP, site, control, tag, RUN.passed)
+    return tag
+
+
+@twin
+def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:
+    """A variable of a module."""
+    shadow = RUN.modules.get(module)
+    if shadow is None or name not in shadow.attributes:
+        return value, imported(site, control, name, value)  # perhaps `from module import *`
+    if shadow.attribute_values[name] is not value:  # set by code out of sight, or a builtin
+        return value, (OP, site, control, shadow.attributes[name], RUN.passed, RUN.loose)
+    return value, (LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name)
+
+
+def imported(site: int, control: Control, name: str, value: Any) -> Tag:
+    """What a variable is in the module that it was imported from, if that is in sight."""
+    if issubclass(type(value), (type, FunctionType, ModuleType, BuiltinFunctionType)):
+        return None
+    for number, module in RUN.modules.items():
+        if module.attribute_values.get(name, _NONE) is value:
+            return (LOAD, site, control, module.attributes[name], RUN.time, ("module", number),
+                    name)  # fmt: skip
+    return None
+
+
+def store_global(site: int, control: Control, module: int, name: str, given: Pair) -> Any:
+    """Note what a variable of a module becomes, and give it."""
+    shadow = RUN.modules.get(module)
+    if shadow is None:
+        shadow = RUN.modules[module] = Shadow(("module", module))
+    RUN.time += 1
+    shadow.attributes[name] = (STORE, site, control, given[1], RUN.time)
+    shadow.attribute_values[name] = given[0]
+    return given[0]
+
+
+def delete_global(site: int, control: Control, module: int, name: str) -> None:
+    """Note that a variable of a module is gone: who misses it asks who did that."""
+    store_global(site, control, module, name, (_NONE, None))
+
+
+def join_global(site: int, control: Control, module: int, name: str, decided: Control) -> None:
+    """Where branches join that may have set a variable of a module."""
+    shadow = RUN.modules.get(module)
+    if shadow is not None and name in shadow.attributes:
+        before = shadow.attributes[name]
+        shadow.attributes[name] = (PHI, site, control, before, decided)
+
+
+def load_cell(site: int, control: Control, cell: str, value: Any, tag: Tag) -> Pair:
+    """A variable that more than one function sets."""
+    return value, (LOAD, site, control, tag, RUN.time, ("cell", cell), None)
+
+
+def store_cell(site: int, control: Control, given: Pair) -> Pair:
+    """What such a variable is set to."""
+    RUN.time += 1
+    return given[0], (STORE, site, control, given[1], RUN.time)

@@ -1,0 +1,94 @@
+"""Texts that are not put together yet: `t"…"`, from 3.14 on.
+
+The interpreter makes them; what is told here stands beside. A template holds a tuple of texts and
+one of interpolations, and each of these a value and how it is to be formatted: so all of them have
+tags, as the items of any tuple and the attributes of any object have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whence.langs.python.objects.template_types import TEMPLATES
+from whence.langs.python.provenance.runtime.iteration import SOURCES, Source, place_tag
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    held,
+    new_shadow,
+    of_sequence,
+    part_of,
+    shadow_of,
+)
+from whence.langs.python.provenance.tags import CONST, LOAD, NEW, STORE, Control, Pair, Tag
+
+_TEXTS, _VALUES = "strings", "interpolations"
+
+
+def template(
+    site: int, control: Control, made: Any, parts: tuple[tuple[Pair, Pair | None], ...]
+) -> Pair:
+    """`t"…"`, just made of these values, each with how it is to be formatted."""
+    RUN.time += 1
+    new: Tag = (NEW, site, control, None)
+    fixed: Tag = (CONST, site, control)
+    texts, values = made.strings, made.interpolations
+    of_sequence(texts, [fixed] * len(texts), None)
+    for each, (given, how) in zip(values, parts, strict=True):
+        _note_attributes(each, {
+            "value": (STORE, site, control, given[1], RUN.time),
+            "format_spec": fixed if how is None else (STORE, site, control, how[1], RUN.time),
+            "expression": fixed, "conversion": fixed,
+        })  # fmt: skip
+    if values:
+        of_sequence(values, [new] * len(values), None)
+    _note_attributes(made, {_TEXTS: new, _VALUES: new})
+    return made, new
+
+
+def _note_attributes(thing: Any, tags: dict[str, Tag]) -> None:
+    shadow = new_shadow(thing)
+    for name, tag in tags.items():
+        value = getattr(thing, name)
+        shadow.attributes[name], shadow.attribute_values[name] = tag, value
+        held(thing, value)
+
+
+def all_values(site: int, control: Control, owner: Pair, values: tuple[Any, ...]) -> Tag:
+    """The tag of `owner.values`, a tuple that was made just now."""
+    held_there = _attribute(site, control, owner, _VALUES)
+    tags: list[Tag] = []
+    for place, each in enumerate(held_there[0]):
+        tag = place_tag(site, control, held_there, place, each)
+        value = _attribute(site, control, (each, tag), "value")
+        tags.append((STORE, site, control, value[1], RUN.time))
+    if values:
+        of_sequence(values, tags, None)
+    return (NEW, site, control, None, owner[1])
+
+
+def _attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
+    thing, tag = owner
+    value = getattr(thing, name)
+    shadow = shadow_of(thing)
+    if shadow is None or name not in shadow.attributes:
+        return value, part_of(site, control, owner, ("attribute", name), value)
+    source = shadow.attributes[name]
+    return value, (LOAD, site, control, source, RUN.time, id(thing), name, tag, shadow.shape)
+
+
+class TemplateSource(Source):
+    """Of an iterator over a template: its texts, without empty ones, and what stands between."""
+
+    def __init__(self, iterator: Any, owner: Pair):
+        super().__init__(iterator, owner)
+        self._owner = owner
+
+    def tag(self, site: int, control: Control, value: Any) -> Tag:
+        name = _TEXTS if type(value) is str else _VALUES
+        parts = _attribute(site, control, self._owner, name)
+        # Of equal texts any one will do: all were written there.
+        place = next(place for place, each in enumerate(parts[0]) if each is value)
+        return place_tag(site, control, parts, place, value)
+
+
+SOURCES.update((id(each), TemplateSource) for each in TEMPLATES[:1])

@@ -1,0 +1,188 @@
+"""The origin of a value: the expression that made it, and the calls that it came through.
+
+From the part that was marked, back through copies of the same value, to the tag that made it
+([M] section 5: down into the call that bound it, up into the caller that passed it). What cannot be
+told apart is a set of candidates; what was changed out of sight is unknown. What the expression
+made it of is told one step further: who marks a word of a text wants to know of the value in it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from whence.langs.python.provenance.marked_parts import Criterion, Step
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    ARG,
+    CONST,
+    CONTROLS,
+    COPIES,
+    EXC,
+    INPUT,
+    LOST,
+    OP,
+    PART,
+    RET,
+    SITES,
+    TEXT,
+    Activation,
+    Site,
+    Tag,
+    activation_of,
+    needs_of,
+)
+
+MOST_OPERANDS = 8
+_OPERATIONS = frozenset({OP, TEXT, EXC})
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """What made a value: an expression of a call, or a parameter of the call that was shadowed."""
+
+    activation: Activation
+    site: Site
+    parameter: str = ""
+    path: tuple[Step, ...] = ()
+    """Of a parameter: the part of it."""
+    tag: Tag = field(default=None, compare=False, repr=False)
+    """What it is known by in the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a marked part came from."""
+
+    makers: tuple[Maker, ...]
+    """More than one: it was one of these."""
+    chain: tuple[Activation, ...] = ()
+    """From the marked call to the origin."""
+    unknown: str = ""
+    made_of: tuple[Maker, ...] = ()
+    """If there is one maker: those of what came into its expression, as far as they are known."""
+
+
+def origin(criterion: Criterion) -> Found:
+    """Where a marked part came from."""
+    ends, hops, unknown = _follow(criterion.tag)
+    makers = tuple(dict.fromkeys(ends))
+    if not makers:
+        return Found((), (), unknown or "nothing is known of it")
+    way = _Way(criterion.activation)
+    for place in criterion.places:
+        for hop in _copies(place.tag):
+            activation = hop[2][4] if hop[0] == ARG else _returned_by(hop)
+            if activation is not None and activation.start > place.written > 0:
+                way.to(activation)
+    for hop in hops:
+        way.to(activation_of(hop))
+        if hop[0] == ARG:
+            way.to(hop[2][4].parent)
+        else:
+            way.to(_returned_by(hop))
+    if len(makers) > 1:
+        return Found(makers, tuple(way.calls))
+    way.to(makers[0].activation)
+    return Found(makers, tuple(way.calls), made_of=_operands(makers[0]))
+
+
+def _operands(maker: Maker) -> tuple[Maker, ...]:
+    """Who made what came into an expression from elsewhere: constants of the same call and the
+    values of its own parts are left out."""
+    if maker.tag is None or maker.tag[0] not in _OPERATIONS:
+        return ()
+    found: dict[Maker, None] = {}
+    left = deque(needs_of(maker.tag))
+    seen: set[int] = set()
+    while left and len(found) < MOST_OPERANDS:
+        tag = left.popleft()
+        if tag is None or id(tag) in seen or tag[0] in CONTROLS:
+            continue
+        seen.add(id(tag))
+        if tag[2] is None:  # of no call: all that was read, or that came out of nowhere
+            left += needs_of(tag)
+            continue
+        for each in _follow(tag)[0]:
+            if each.parameter or each.tag is None:
+                continue
+            is_own = each.activation is maker.activation
+            if is_own and each.site.is_inside(maker.site):
+                left += needs_of(each.tag)
+            elif not (is_own and each.tag[0] == CONST):
+                found[each] = None
+    return tuple(found)[:MOST_OPERANDS]
+
+
+def _returned_by(hop: tuple[Any, ...]) -> Activation | None:
+    return hop[4] if hop[0] == RET else None
+
+
+def _copies(tag: Tag) -> list[tuple[Any, ...]]:
+    """The copies that a value went through, from the last to the first."""
+    hops = []
+    while tag is not None and tag[0] in COPIES:
+        hops.append(tag)
+        tag = tag[3]
+    return hops
+
+
+def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
+    """The makers of a value, the copies on the way, and why there is no maker."""
+    hops: list[tuple[Any, ...]] = []
+    path: tuple[Step, ...] = ()
+    while tag is not None:
+        if tag[0] in COPIES:
+            hops.append(tag)
+        elif tag[0] == PART:
+            hops.append(tag)
+            path = (tag[4], *path)
+        else:
+            break
+        tag = tag[3]
+    if tag is None or (tag[0] != AMBIG and activation_of(tag) is None):
+        return [], hops, "it came from code that was not followed"
+    if tag[0] == AMBIG:
+        makers: list[Maker] = []
+        for each in tag[3]:
+            found, _, unknown = _follow(each)
+            if not found:
+                return [], hops, unknown
+            makers += found
+        return makers, hops, ""
+    if tag[0] == LOST:
+        return [], hops, "it was changed by code that was not followed"
+    activation = activation_of(tag)
+    assert activation is not None
+    parameter = tag[3] if tag[0] == INPUT else ""
+    rest = path if tag[0] == INPUT else ()
+    return [Maker(activation, SITES[tag[1]], parameter, rest, tag)], hops, ""
+
+
+class _Way:
+    """A way through the tree of calls."""
+
+    def __init__(self, start: Activation):
+        self.calls = [start]
+
+    def to(self, goal: Activation | None) -> None:
+        """Go on to a call, up to the nearest common caller and down."""
+        if goal is None or goal is self.calls[-1]:
+            return
+        up = _callers(self.calls[-1])
+        down = [goal]
+        while down[-1] not in up and down[-1].parent is not None:
+            down.append(down[-1].parent)
+        if down[-1] in up:
+            top = up.index(down[-1])
+            self.calls += up[1 : top + 1]
+            down.pop()
+        self.calls += reversed(down)
+
+
+def _callers(activation: Activation) -> list[Activation]:
+    found = [activation]
+    while found[-1].parent is not None:
+        found.append(found[-1].parent)
+    return found
