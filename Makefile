@@ -6,7 +6,7 @@ ENV := .venvs/$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info
 # Away from stdin, which belongs to the program that is run in the environment.
 environment = @$(PYTHON) tools/environments.py $(1) </dev/null
 
-.PHONY: help demo test quick lint format soak sanitize bench clean
+.PHONY: help demo test quick lint format coverage docs soak sanitize bench package wheels lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -30,6 +30,15 @@ format: ## put the source in the project's format
 	@$(ENV)/bin/ruff check --select I --fix --quiet .
 	@$(ENV)/bin/ruff format --quiet .
 
+coverage: ## line and branch coverage of the tests, child processes included; fails below the floor
+	$(call environment,terminal test coverage)
+	@$(ENV)/bin/python tools/measure_coverage.py
+
+docs: ## the documentation as a web site in build/docs; a broken link is an error
+	$(call environment,docs)
+	@$(ENV)/bin/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo build/docs/index.html
+
 soak: ## the tests with many more examples, and those that take minutes
 	$(call environment,terminal test bench)
 	@WHENCE_HYPOTHESIS_PROFILE=soak $(ENV)/bin/python -m pytest -n auto -m "soak or not soak" --timeout=3600
@@ -42,6 +51,19 @@ bench: ## questions and time per search strategy; what recording costs
 	$(call environment,terminal bench)
 	@$(ENV)/bin/python bench/search.py
 	@$(ENV)/bin/python bench/record.py --all-pythons
+
+package: ## the sdist and a wheel in dist/, checked as a user would install them
+	$(call environment,release)
+	@$(ENV)/bin/python tools/check_package.py
+
+wheels: ## wheels for every supported CPython on this platform, in dist/
+	$(call environment,release)
+	@$(ENV)/bin/cibuildwheel --output-dir dist
+
+lock: ## take up the newest versions of all dependencies in constraints.txt
+	$(call environment,release)
+	@$(ENV)/bin/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+		--upgrade --quiet --no-annotate --no-header --output-file constraints.txt
 
 clean: ## remove everything that git does not keep, environments included
 	@rm -rf .venvs .whence build dist src/*.egg-info .hypothesis .import_linter_cache .mypy_cache \

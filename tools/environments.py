@@ -33,9 +33,13 @@ VENVS = ROOT / ".venvs"
 OLDEST = (3, 11)
 NEWEST_MINOR_LOOKED_FOR = 20
 
+# Every version of every dependency. A new release of a linter or a test tool changes nothing until
+# `make lock` takes it up.
+CONSTRAINTS = ROOT / "constraints.txt"
+
 # A change in any of these makes an installation stale. Python sources are not among them: the
 # installation is editable. Compiled ones are.
-BUILD_INPUTS = ("pyproject.toml", "setup.py", "src/**/*.c", "src/**/*.h")
+BUILD_INPUTS = ("pyproject.toml", "setup.py", "constraints.txt", "src/**/*.c", "src/**/*.h")
 
 # Run by strangers, so in a Python that even 2.7 understands. The base executable, because an
 # environment made from an environment that is itself in `.venvs` could delete its own origin.
@@ -221,7 +225,7 @@ def make(interpreter: Interpreter) -> None:
 def install(interpreter: Interpreter, extras: Sequence[str]) -> None:
     """Dependencies first, then the project alone, in order to tell whose fault a failure is."""
     pip = [str(interpreter.python), "-m", "pip", "--disable-pip-version-check", "install"]
-    failure = run([*pip, *requirements(extras)])
+    failure = run([*pip, "--constraint", str(CONSTRAINTS), *requirements(extras)])
     if failure:
         raise Unavailable(
             f"the packages that whence needs do not install on {interpreter.version}\n" + failure
