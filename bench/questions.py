@@ -40,7 +40,7 @@ from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.contracts import contracts_of
 from whence.langs.python.oracles.reference import oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
-from whence.langs.python.priors.import_prior import ImportingPrior
+from whence.langs.python.priors.import_prior import ImportPrior
 from whence.model.diagnosis import Status
 from whence.model.question import Question
 from whence.model.verdict import Answer, Judgement, Verdict
@@ -100,11 +100,11 @@ def debug(
     With a recording, who marks the parts that are wrong.
     """
     tree, spent = case.tree, 0.0
-    debugging = SessionDriver(State(tree, prior=ImportingPrior()), oracles)
+    debugging = SessionDriver(State(tree, prior=ImportPrior()), oracles)
     wrong = Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))
     if recording is not None:
         _, provenance = open_any(recording)
-        state = State(tree, provenance, prior=ImportingPrior())
+        state = State(tree, provenance, prior=ImportPrior())
         debugging = SessionDriver(state, reruns=reruns_of(provenance), may_run=True)
         wrong = Answered(twins.seen_first(case.bug, tree))
     started = time.perf_counter()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from whence.langs.python.oracles.annotations import Reader, Scope
 from whence.langs.python.oracles.declared import fits
-from whence.langs.python.source.bindings import Module, Modules
+from whence.langs.python.source.bindings import ModuleBindings, ProgramBindings
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.partial_recipes import Partly
 
@@ -130,11 +130,11 @@ def is_in(value: Any, annotation: Any) -> bool:
     return all(is_in(each, inner[0]) for each in value)
 
 
-MODULE = Module("program", ast.parse(SOURCE))
+MODULE = ModuleBindings("program", ast.parse(SOURCE))
 
 
-class _Program(Modules):
-    def module(self, name: str) -> Module | None:
+class _Program(ProgramBindings):
+    def module(self, name: str) -> ModuleBindings | None:
         return MODULE if name == "program" else None
 
 

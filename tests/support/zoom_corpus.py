@@ -13,7 +13,12 @@ import twins
 from twins import Bug
 from zoomed import Intended, follow
 
-from whence.langs.python.zoom.body import Body, blocks_of, expressions_of, functions
+from whence.langs.python.zoom.function_body import (
+    FunctionBody,
+    blocks_of,
+    expressions_of,
+    functions,
+)
 from whence.model.diagnosis import Status
 from whence.session.events import Found, Outcome
 from whence.tree.memory import ColumnTree
@@ -55,11 +60,11 @@ def _single_statement(bug: Bug) -> int | None:
     for twin in ("buggy", "repaired"):
         text = bug.source(twin)
         found = [node for name, node in functions(ast.parse(text)) if name == bug.function]
-        bodies.append(Body(found[0], text))
+        bodies.append(FunctionBody(found[0], text))
     return changed_line(*bodies)
 
 
-def changed_line(buggy: Body, repaired: Body) -> int | None:
+def changed_line(buggy: FunctionBody, repaired: FunctionBody) -> int | None:
     """The line of the one statement in which two bodies differ, if it is one."""
     if len(buggy.statements) != len(repaired.statements):
         return None

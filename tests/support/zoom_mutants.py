@@ -21,8 +21,8 @@ from mutation import MutantBug, Subject, bugs
 from zoom_corpus import changed_line
 from zoomed import Copying, Followed, Intended, OneCall, uninstall
 
-from whence.langs.python.zoom.body import Body, beginning, functions
-from whence.langs.python.zoom.watching import _Finder
+from whence.langs.python.zoom.function_body import FunctionBody, beginning, functions
+from whence.langs.python.zoom.step_recorder import _ZoomFinder
 from whence.model.verdict import Verdict
 
 _MOST_CALLS = 12
@@ -76,7 +76,9 @@ def _statement(bug: MutantBug) -> int | None:
     found = [_named(text, bug.function) for text in texts]
     if any(len(each) != 1 for each in found) or not _can_be_pieced(found[1][0]):
         return None
-    return changed_line(*(Body(each[0], text) for each, text in zip(found, texts, strict=True)))
+    return changed_line(
+        *(FunctionBody(each[0], text) for each, text in zip(found, texts, strict=True))
+    )
 
 
 def _named(text: str, name: str) -> list[Any]:
@@ -114,7 +116,13 @@ def _followed(bug: MutantBug, nth: int) -> Followed | None:
     text = path.read_text()
     [node] = _named(text, bug.function)
     one = OneCall(
-        Body(node, text), bug.function, str(path), beginning(node), nth, _MOST_EVENTS, _Enough()
+        FunctionBody(node, text),
+        bug.function,
+        str(path),
+        beginning(node),
+        nth,
+        _MOST_EVENTS,
+        _Enough(),
     )
     with _in_place(bug, one.watch) as modules:
         with contextlib.suppress(BaseException):
@@ -134,7 +142,7 @@ def _in_place(bug: MutantBug, watch: Copying) -> Iterator[Any]:
         return [name for name in sys.modules if name.partition(".")[0] == package]
 
     before = {name: sys.modules.pop(name) for name in ours()}
-    finder = _Finder(watch, str(bug.folder / bug.file))
+    finder = _ZoomFinder(watch, str(bug.folder / bug.file))
     argv, stdin = sys.argv, sys.stdin
     watch.install()
     sys.meta_path.insert(0, finder)

@@ -19,13 +19,19 @@ from typing import Any
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.record.snapshot import Snapshots
 from whence.langs.python.record.summaries import SUMMARIES
-from whence.langs.python.zoom.body import Body, beginning, find_body, functions
-from whence.langs.python.zoom.execution import How, Segment, What, read_call
-from whence.langs.python.zoom.instrumenting import ENTER, instrumented
-from whence.langs.python.zoom.steps import Zoomed
-from whence.langs.python.zoom.told import Told
-from whence.langs.python.zoom.variables import Variables
-from whence.langs.python.zoom.watching import MOST_EVENTS, STATE_BOUND, Numbers, Watch, Wish
+from whence.langs.python.zoom.function_body import FunctionBody, beginning, find_body, functions
+from whence.langs.python.zoom.instrumentation import ENTER, instrument
+from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind, read_segments
+from whence.langs.python.zoom.step_log import StepLog
+from whence.langs.python.zoom.step_recorder import (
+    MOST_EVENTS,
+    STATE_BOUND,
+    StepRecorder,
+    ValueTables,
+    ZoomRequest,
+)
+from whence.langs.python.zoom.step_tree import ZoomedCall
+from whence.langs.python.zoom.step_variables import StepVariables
 from whence.model.call import Call, Function, Location, Mark, Outcome, OutcomeKind, Rule
 from whence.model.value import FULL, Value, show
 from whence.model.verdict import Answer, Verdict
@@ -41,11 +47,11 @@ FILE = "prog.py"
 Scope = dict[str, Any]
 
 
-class Copying(Watch):
+class Copying(StepRecorder):
     """Also keeps copies of the variables, to start from them again."""
 
     def __init__(
-        self, wish: Wish, here: Callable[[], int], ended: Callable[[dict[str, Any]], None]
+        self, wish: ZoomRequest, here: Callable[[], int], ended: Callable[[dict[str, Any]], None]
     ):
         super().__init__(wish, here, lambda: 0, ended)
         self.kept: dict[int, Scope] = {}
@@ -122,7 +128,7 @@ def _slots(kind: type) -> list[str]:
 class Followed:
     """A call of a program that ran in this process."""
 
-    zoomed: Zoomed
+    zoomed: ZoomedCall
     watch: Copying
     namespace: Scope
     entered: int
@@ -133,13 +139,13 @@ class OneCall:
     """Watches the `nth` call of a function, and raises `then` when that has told enough."""
 
     def __init__(
-        self, body: Body, name: str, file: str, first: int, nth: int, most: int,
+        self, body: FunctionBody, name: str, file: str, first: int, nth: int, most: int,
         then: BaseException | None = None,
     ):  # fmt: skip
         self._body, self._name, self._file, self._then = body, name, file, then
         self._told: list[dict[str, Any]] = []
         self.entered = 0
-        wish = Wish(nth, file, first, name, Variables(body).of_module, most)
+        wish = ZoomRequest(nth, file, first, name, StepVariables(body).of_module, most)
         self.watch = Copying(wish, self._here, self._ended)
 
     def _here(self) -> int:
@@ -155,9 +161,9 @@ class OneCall:
         """What the call did; None if it did not come."""
         if not self._told:
             return None
-        told = Told(self._told[0])
-        steps = read_call(told, self._body)
-        zoomed = Zoomed(told, self._body, steps, recorded(self._name), 1, self._file)
+        told = StepLog(self._told[0])
+        steps = read_segments(told, self._body)
+        zoomed = ZoomedCall(told, self._body, steps, recorded(self._name), 1, self._file)
         return Followed(zoomed, self.watch, namespace, self.entered)
 
 
@@ -175,7 +181,7 @@ def follow(
     one.watch.install()
     namespace: Scope = {"__name__": module}
     try:
-        exec(instrumented(source, file, first, name), namespace)
+        exec(instrument(source, file, first, name), namespace)
         if isinstance(run, str):
             eval(run, namespace)
         else:
@@ -294,8 +300,8 @@ class Intended:
         return name in copied and _written(copied[name]) == _written(after[name])
 
     def _alive(self, segment: Segment) -> frozenset[str]:
-        variables = Variables(self._followed.zoomed.body)
-        if segment.what is What.CALL:
+        variables = StepVariables(self._followed.zoomed.body)
+        if segment.kind is SegmentKind.CALL:
             return variables.parameters | variables.outer
         alive: frozenset[str] = self._steps.alive(segment)
         return alive
@@ -305,13 +311,13 @@ class Intended:
 
     def _ended(self, segment: Segment) -> tuple[str, str]:
         value = "" if segment.value is None else self._shown(segment.value)
-        if segment.what in (What.TEST, What.ITEMS):
+        if segment.kind in (SegmentKind.TEST, SegmentKind.ITEMS):
             return "value", value
-        if segment.how is How.RAISE:
+        if segment.ending is SegmentEnding.RAISE:
             return "raise", _kind_of_exception(value.partition("(")[0])
-        if segment.how is How.RETURN or segment.what is What.CALL:
+        if segment.ending is SegmentEnding.RETURN or segment.kind is SegmentKind.CALL:
             return "return", value or "None"
-        return ("" if segment.how is None else segment.how.value), ""
+        return ("" if segment.ending is None else segment.ending.value), ""
 
     def _run(self, segment: Segment) -> tuple[str, str, Scope, list[Any]]:
         """The same piece of the repaired text from the same state."""
@@ -330,9 +336,9 @@ class Intended:
         finally:
             del builtins.__dict__[ENTER]
         how, value, after = found
-        if segment.what is What.ROUND and how == "continue":
+        if segment.kind is SegmentKind.ROUND and how == "continue":
             how = ""
-        if segment.what is What.CALL and how == "":
+        if segment.kind is SegmentKind.CALL and how == "":
             how = "return"
         shown = _written(value) if how in ("return", "value") else ""
         after = {name: each for name, each in after.items() if not name.startswith("__")}
@@ -341,7 +347,7 @@ class Intended:
     def _items(self, segment: Segment) -> list[Any]:
         """What a loop still has to go over: what was bound in the rounds that came."""
         node = self._body.statements[segment.number].node if segment.number >= 0 else None
-        if segment.what is not What.ROUNDS or not isinstance(node, ast.For):
+        if segment.kind is not SegmentKind.ROUNDS or not isinstance(node, ast.For):
             return []
         whole = self._literal(segment)
         if whole is not None:
@@ -349,10 +355,10 @@ class Intended:
         items = []
         above: Segment | None = segment
         while above is not None:
-            one = next((each for each in above.children if each.what is What.ROUND), None)
+            one = next((each for each in above.children if each.kind is SegmentKind.ROUND), None)
             if one is not None:
                 items.append(_value_of(node.target, self._followed.watch.at(one.first)))
-            above = next((each for each in above.children if each.what is What.ROUNDS), None)
+            above = next((each for each in above.children if each.kind is SegmentKind.ROUNDS), None)
         return items
 
     def _literal(self, segment: Segment) -> list[Any] | None:
@@ -360,7 +366,7 @@ class Intended:
         pending, chosen = [self._followed.zoomed.whole], None
         while pending:
             each = pending.pop()
-            is_its = each.what is What.ITEMS and each.number == segment.number
+            is_its = each.kind is SegmentKind.ITEMS and each.number == segment.number
             later = chosen is None or each.first > chosen.first
             if is_its and each.first <= segment.first and later:
                 chosen = each
@@ -409,13 +415,13 @@ def _value(value: Any) -> Value:
     return _told(value).value(0)
 
 
-def _told(value: Any) -> Told:
-    numbers = Numbers()
+def _told(value: Any) -> StepLog:
+    numbers = ValueTables()
     written = Snapshots(numbers, SUMMARIES).write(value, STATE_BOUND)
     told = {
         **numbers.told(), "values": [written.hex()], "variables": [], "events": [], "why": "left",
     }  # fmt: skip
-    return Told(told)
+    return StepLog(told)
 
 
 class _Ends(ast.NodeTransformer):
@@ -464,17 +470,17 @@ def _end(how: str, value: ast.expr | None = None) -> ast.stmt:
     )
 
 
-def _piece(body: Body, segment: Segment, names: list[str], is_async: bool) -> ast.Module:
+def _piece(body: FunctionBody, segment: Segment, names: list[str], is_async: bool) -> ast.Module:
     """A function that takes variables and does what a piece of the text does with them."""
     node: Any = body.owner if segment.number < 0 else body.statements[segment.number].node
     parts: list[ast.stmt]
-    if segment.what in (What.TEST, What.ITEMS):
-        header = node.test if segment.what is What.TEST else node.iter
+    if segment.kind in (SegmentKind.TEST, SegmentKind.ITEMS):
+        header = node.test if segment.kind is SegmentKind.TEST else node.iter
         parts = [_end("value", copy.deepcopy(header))]
     else:
-        if segment.what in (What.ROUND, What.CALL):
+        if segment.kind in (SegmentKind.ROUND, SegmentKind.CALL):
             chosen = node.body
-        elif segment.what is What.ROUNDS:
+        elif segment.kind is SegmentKind.ROUNDS:
             chosen = [node]
         else:
             parent = body.statements[segment.number].parent
@@ -482,7 +488,7 @@ def _piece(body: Body, segment: Segment, names: list[str], is_async: bool) -> as
             chosen = [each.node for each in pieces if each.parent == parent]
         ends = _Ends()
         parts = [ends.visit(copy.deepcopy(each)) for each in chosen]
-        if segment.what is What.ROUNDS and isinstance(node, ast.For):
+        if segment.kind is SegmentKind.ROUNDS and isinstance(node, ast.For):
             parts[0].iter = ast.Name("__items", ast.Load())  # type: ignore[attr-defined]
     text = f"{'async ' * is_async}def __piece({', '.join(['__out', '__items', *names])}): pass"
     made: Any = ast.parse(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from whence.errors import WhenceError
 from whence.langs.python.recordings import read_symptom, write_symptom
 from whence.langs.python.symptoms import assertion_symptom
-from whence.langs.python.symptoms.run_symptom import first_answers, happened, is_test
+from whence.langs.python.symptoms.run_symptom import first_answers, is_test, summarize_run
 from whence.langs.python.trace.trace_provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom, SymptomKind
@@ -53,7 +53,7 @@ class FirstAnswers:
         if len(tree.columns) == 1 and not tree.columns.implicit[0] and self._asks:
             return Diagnosis(Status.UNDETERMINED, reason=self._nothing(screen))
         if symptom is None and self._asks:
-            seen = happened(tree)
+            seen = summarize_run(tree)
             ending = f"{seen.ending}\n{seen.cycle}"
             try:
                 symptom = dialogue.ask(screen, ending, seen.lines, seen.default, self._check)
@@ -70,7 +70,7 @@ class FirstAnswers:
             return self._of_assertion(tree, symptom, screen)
         answers = first_answers(tree, symptom)
         if symptom.kind is SymptomKind.EXCEPTION and is_test(tree):
-            screen.say("", happened(tree).ending)
+            screen.say("", summarize_run(tree).ending)
         self._keep(symptom)
         return [Answered(answers)]
 
@@ -96,7 +96,7 @@ class FirstAnswers:
         first_answers(self._tree, symptom)
 
     def _nothing(self, screen: Screen) -> str:
-        seen = happened(self._tree)
+        seen = summarize_run(self._tree)
         screen.say("", seen.ending)
         if seen.default is not None and seen.default.kind is SymptomKind.NOT_ENDED:
             return "nothing that it did had been recorded by then"

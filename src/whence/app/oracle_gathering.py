@@ -26,7 +26,7 @@ from whence.langs.python.oracles.definitions import NAME as DEFINITIONS
 from whence.langs.python.oracles.definitions import Definitions
 from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
-from whence.langs.python.priors.import_prior import ImportingPrior
+from whence.langs.python.priors.import_prior import ImportPrior
 from whence.langs.python.priors.learned_store import FILE, LearnedPrior
 from whence.langs.python.symptoms.run_symptom import first_answers
 from whence.langs.python.trace.equation_digest import Equations, NotKnown, is_recorded
@@ -91,7 +91,7 @@ def prior(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Pr
     learned = _learned(options, tree, path, note)
     if not is_recorded(tree) or len(tree.columns) > WEIGHED:
         return learned
-    return ImportingPrior(learned)
+    return ImportPrior(learned)
 
 
 def _learned(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Prior | None:

@@ -30,7 +30,7 @@ from whence.langs.python.running import (
     program_words,
 )
 from whence.langs.python.running import run as run_recorded
-from whence.langs.python.symptoms.run_symptom import happened
+from whence.langs.python.symptoms.run_symptom import summarize_run
 from whence.langs.python.trace.equation_digest import Equations, NotKnown
 from whence.langs.python.trace.trace_pages import Header
 from whence.langs.python.trace.trace_reader import about, open_trace
@@ -170,7 +170,7 @@ def _set_environment(wanted: Mapping[str, str]) -> None:
 
 def symptom_now(symptom: Symptom | None, old: ColumnTree, new: ColumnTree) -> tuple[bool, str]:
     """Whether what was wrong is gone, and that in words."""
-    before, after = happened(old), happened(new)
+    before, after = summarize_run(old), summarize_run(new)
     if symptom is None:
         if before.failed:
             return not after.failed, _ended(before.ending, after.ending, not after.failed)

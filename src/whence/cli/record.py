@@ -25,7 +25,7 @@ from whence.langs.python.trace.trace_format import STOPPED
 
 if TYPE_CHECKING:
     from whence.langs.python.debuggee.checkpoint_forks import Checkpoints
-    from whence.langs.python.zoom.watching import Watch
+    from whence.langs.python.zoom.step_recorder import StepRecorder
 
 _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNCTION) [ARGS]"
 
@@ -344,11 +344,13 @@ def _checkpoints(
     return Checkpoints(options.checkpoints, recording, journal, begin)
 
 
-def _zoom(options: argparse.Namespace, recording: Recording, journal: Journal | None) -> Watch:
+def _zoom(
+    options: argparse.Namespace, recording: Recording, journal: Journal | None
+) -> StepRecorder:
     """One call tells what its statements do; then the program has told enough."""
-    from whence.langs.python.zoom.watching import Wish, start
+    from whence.langs.python.zoom.step_recorder import ZoomRequest, start
 
-    wish, backend, unnoticed = Wish.from_text(options.zoom_of), recording.backend, directly
+    wish, backend, unnoticed = ZoomRequest.from_text(options.zoom_of), recording.backend, directly
     if journal is not None:
         from whence.langs.python.record.journal import playing
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.python.rebuilding.expectation import Said
-from whence.langs.python.rebuilding.expressions import CannotRebuild
-from whence.langs.python.rebuilding.program import Program
-from whence.langs.python.rebuilding.regression_test import Order, write
+from whence.langs.python.rebuilding.outcome_assertion import Complaint
+from whence.langs.python.rebuilding.program_modules import RecordedProgram
+from whence.langs.python.rebuilding.pytest_source import TestRequest, regression_test_source
+from whence.langs.python.rebuilding.value_source import CannotRebuild
 from whence.langs.python.trace.call_recipes import call_recipe
 from whence.langs.python.trace.trace_pages import TraceError
 from whence.langs.python.trace.trace_reader import about
@@ -59,7 +59,7 @@ def regression_test(
     }
     ended = not _unended(tree)
     folder = sources.folder or Path.cwd()
-    program = Program(files, sources.read, folder, tuple(recording.header.command), ended)
+    program = RecordedProgram(files, sources.read, folder, tuple(recording.header.command), ended)
     problems: list[str] = []
     for node in [diagnosis.node, *_wrong_callers(state, diagnosis.node)]:
         call, unreadable = readable_call(tree, tree.position(node))
@@ -71,14 +71,14 @@ def regression_test(
             if is_run:
                 raise CannotRebuild("it is the program as a whole")
             test = path or default_path(name)
-            order = Order(
+            order = TestRequest(
                 call=call_recipe(tree, tree.position(node)),
                 said=_said(state, node),
                 test=test.absolute(),
                 about=f"Fails as long as this is so: {_one_line(call)}.",
                 prints=bool(call.printed) and _only_own_output(state, node),
             )
-            text = write(order, program)
+            text = regression_test_source(order, program)
         except (CannotRebuild, TraceError, RecursionError, TypeError) as problem:
             told = f"{name}: {problem}"
             # That the whole program is no call either is no news.
@@ -133,7 +133,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _said(state: State, node: int) -> Said:
+def _said(state: State, node: int) -> Complaint:
     """What was said to be wrong about a call or one with an equal equation, the latest first."""
     tree = state.tree
     equation = int(tree.columns.equation[tree.position(node)])
@@ -145,7 +145,7 @@ def _said(state: State, node: int) -> Said:
         return answer.node == node or same
 
     found = [answer for answer in state.facts.answers if is_about(answer)]
-    return Said(found[-1].expected, found[-1].mark) if found else Said()
+    return Complaint(found[-1].expected, found[-1].mark) if found else Complaint()
 
 
 def _wrong_callers(state: State, node: int) -> list[int]:

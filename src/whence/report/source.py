@@ -19,7 +19,7 @@ from textwrap import dedent
 from whence.errors import WhenceError
 from whence.langs.python.source.attribute_uses import looked_at
 from whence.langs.python.source.class_bodies import class_at, outline
-from whence.langs.python.source.definitions import Module
+from whence.langs.python.source.definitions import ModuleDefinitions
 from whence.langs.python.source.operation_spans import Operation, operation_at
 from whence.model.call import Binding, Call, Location, OutcomeKind
 from whence.model.value import Kind, Value
@@ -245,9 +245,9 @@ def _only(value: Value, names: frozenset[str]) -> Value:
 
 
 @lru_cache(maxsize=32)
-def _module(sources: Sources, file: str) -> Module | None:
+def _module(sources: Sources, file: str) -> ModuleDefinitions | None:
     try:
-        return Module(sources.read(file))
+        return ModuleDefinitions(sources.read(file))
     except (WhenceError, SyntaxError, ValueError, RecursionError):
         return None
 

@@ -12,7 +12,7 @@ import pytest
 
 from whence.cli.main import main
 from whence.cli.test import separated
-from whence.langs.python.priors.learned_store import FILE, Learned, Spectrum
+from whence.langs.python.priors.learned_store import FILE, LearnedStore, Spectrum
 
 FILES = {
     "numbers_.py": """
@@ -214,7 +214,7 @@ def test_learning_keeps_what_passing_and_failing_tests_did(project: Any) -> None
     done = whence(project, "--learn", "-q")
     assert done.returncode == 1
     assert "Learned from 1 passing and 1 failing tests: 4 functions" in done.stdout
-    learned = Learned(project.folder / ".whence" / FILE)
+    learned = LearnedStore(project.folder / ".whence" / FILE)
     spectra = learned.spectra("")
     learned.close()
     assert spectra["numbers_.double"] == Spectrum(passing=1, failing=1)
@@ -263,7 +263,7 @@ def test_learning_that_is_stopped_keeps_what_was_learned(
     assert main(["test", "--learn"]) == 130
     assert learned_from == ["t1", "t2"]
     assert "Stopped: nothing was learned from the last 2 tests." in capsys.readouterr().out
-    kept = Learned(tmp_path / ".whence" / FILE)
+    kept = LearnedStore(tmp_path / ".whence" / FILE)
     assert kept.has_passed("t1")
     assert not kept.has_passed("t2")
     kept.close()

@@ -31,8 +31,8 @@ from whence.langs.python.oracles.declared import (
 from whence.langs.python.source.bindings import (
     Function,
     Imported,
-    Module,
-    Modules,
+    ModuleBindings,
+    ProgramBindings,
     bound_in,
     name_is_missing,
 )
@@ -54,7 +54,7 @@ _TRANSPARENT = frozenset(("Annotated", "Final", "ClassVar", "Required", "NotRequ
 class Scope:
     """Where an annotation stands."""
 
-    module: Module
+    module: ModuleBindings
     hidden: frozenset[str] = frozenset()
     """Names that something between the module and the function binds."""
 
@@ -62,7 +62,7 @@ class Scope:
 class Reader:
     """Reads annotations of one program."""
 
-    def __init__(self, modules: Modules) -> None:
+    def __init__(self, modules: ProgramBindings) -> None:
         self._modules = modules
 
     def allowed(self, expression: ast.expr | None, scope: Scope, depth: int = 0) -> Allowed:
@@ -87,7 +87,9 @@ class Reader:
 
     # --- names -----------------------------------------------------------------------------------
 
-    def meaning(self, expression: ast.expr, scope: Scope) -> Imported | tuple[Module, object]:
+    def meaning(
+        self, expression: ast.expr, scope: Scope
+    ) -> Imported | tuple[ModuleBindings, object]:
         """What a name stands for: something of a module by its name, or a binding of source."""
         nothing = scope.module, None
         if isinstance(expression, ast.Attribute):
@@ -107,7 +109,9 @@ class Reader:
             return nothing
         return self._followed(scope.module, expression.id)
 
-    def _followed(self, module: Module, name: str) -> Imported | tuple[Module, object]:
+    def _followed(
+        self, module: ModuleBindings, name: str
+    ) -> Imported | tuple[ModuleBindings, object]:
         place, binding = self._modules.meaning(module, name)
         if isinstance(binding, Imported) and binding.name:
             return binding
@@ -116,7 +120,7 @@ class Reader:
             return module, None
         return found, binding
 
-    def _imported_module(self, path: str, module: Module) -> str | None:
+    def _imported_module(self, path: str, module: ModuleBindings) -> str | None:
         """The module that `typing`, `t` or `collections.abc` means."""
         first, _, rest = path.partition(".")
         known, binding = module.binding(first)
@@ -130,9 +134,9 @@ class Reader:
         match self.meaning(expression, scope):
             case Imported(module, name):
                 return _known(module, name)
-            case (Module() as module, ast.ClassDef(name)):
+            case (ModuleBindings() as module, ast.ClassDef(name)):
                 return UserClass(Name(module.name, name))
-            case (Module() as module, ast.expr() as alias):
+            case (ModuleBindings() as module, ast.expr() as alias):
                 return self._alias(alias, Scope(module), depth)
             case _:
                 return _UNCLEAR
@@ -249,7 +253,9 @@ def _literals(inner: Sequence[ast.expr]) -> Allowed:
 # --- functions -----------------------------------------------------------------------------------
 
 
-def find_function(module: Module, qualname: str, first_line: int) -> tuple[Function, Scope] | None:
+def find_function(
+    module: ModuleBindings, qualname: str, first_line: int
+) -> tuple[Function, Scope] | None:
     """The definition of a function by its name and first line, and the scope of its annotations."""
     name = qualname.rpartition(".")[2]
     found: list[tuple[Function, Scope]] = []

@@ -24,7 +24,7 @@ from whence.langs.python.oracles.annotations import (
     parsed,
 )
 from whence.langs.python.oracles.declared import Allowed, Builtin, Either, all_of, fits
-from whence.langs.python.source.bindings import Function, Modules
+from whence.langs.python.source.bindings import Function, ProgramBindings
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.call_reader import TraceSource
@@ -46,7 +46,7 @@ _YIELDING |= {"AsyncGenerator"}
 class _Program:
     """The modules of one recorded process."""
 
-    modules: Modules
+    modules: ProgramBindings
     reader: Reader
     declared: dict[CodeEntry, _Declared | None] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ class TypeHints:
 
     def _program(self, source: TraceSource) -> _Program:
         if id(source) not in self._programs:
-            modules = Modules(unchanged_files(source))
+            modules = ProgramBindings(unchanged_files(source))
             self._programs[id(source)] = _Program(modules, Reader(modules))
         return self._programs[id(source)]
 
@@ -113,7 +113,7 @@ def unchanged_files(source: TraceSource) -> dict[str, Path]:
     return files
 
 
-def _declared(modules: Modules, code: CodeEntry) -> _Declared | None:
+def _declared(modules: ProgramBindings, code: CodeEntry) -> _Declared | None:
     """The annotations of a code object's function, if the source is certain to be its own."""
     module = modules.module(code.module)
     if module is None or code.is_text:

@@ -19,7 +19,7 @@ _BODY = "<module>"
 
 
 @dataclass(frozen=True)
-class ImportingPrior:
+class ImportPrior:
     """Makes imports unlikely; `further`: what else is known."""
 
     further: Prior | None = None

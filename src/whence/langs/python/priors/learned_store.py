@@ -83,7 +83,7 @@ class Amount:
     equations: int
 
 
-class Learned:
+class LearnedStore:
     """The file. It is data: nothing that is in it is ever run."""
 
     def __init__(self, path: Path) -> None:
@@ -323,7 +323,7 @@ class LearnedPrior:
 
     def _factors(self, tree: Tree) -> Floats:
         test = tree.functions[0].name
-        learned = Learned(self._path)
+        learned = LearnedStore(self._path)
         try:
             spectra = learned.spectra(test)
             of_function = _ochiai(tree, spectra, learned.failing(test), test)
@@ -340,7 +340,7 @@ class LearnedPrior:
         return factors
 
     def _seen(
-        self, tree: ColumnTree, learned: Learned, spectra: dict[str, Spectrum], factors: Floats
+        self, tree: ColumnTree, learned: LearnedStore, spectra: dict[str, Spectrum], factors: Floats
     ) -> None:
         """Calls whose equations occurred in passing tests are less likely."""
         passing = [

@@ -21,7 +21,7 @@ from whence.langs.python.priors.learned_store import (
     FILE,
     Amount,
     Compiled,
-    Learned,
+    LearnedStore,
     digests,
     name_of,
 )
@@ -43,7 +43,7 @@ class Learner:
         project = folder(start)
         self._recordings = recordings
         self._project = project.parent
-        self._learned = Learned(project / FILE)
+        self._learned = LearnedStore(project / FILE)
         self._read: dict[Path, int] = {}
         """How many bytes of each list were read."""
         self._compiled = Compiled()

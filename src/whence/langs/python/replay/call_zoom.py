@@ -18,13 +18,13 @@ from whence.langs.python.replay.rerun_process import CannotRepeat, Played, diver
 from whence.langs.python.source.operation_spans import span_of
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
-from whence.langs.python.zoom.body import Body, NotThere, find_body
-from whence.langs.python.zoom.execution import How, Segment, read_call
-from whence.langs.python.zoom.provenance import StepProvenance
-from whence.langs.python.zoom.steps import Zoomed
-from whence.langs.python.zoom.told import Told
-from whence.langs.python.zoom.variables import Variables
-from whence.langs.python.zoom.watching import MOST_EVENTS, Wish
+from whence.langs.python.zoom.function_body import CannotZoom, FunctionBody, find_body
+from whence.langs.python.zoom.segments import Segment, SegmentEnding, read_segments
+from whence.langs.python.zoom.step_log import StepLog
+from whence.langs.python.zoom.step_provenance import StepProvenance
+from whence.langs.python.zoom.step_recorder import MOST_EVENTS, ZoomRequest
+from whence.langs.python.zoom.step_tree import ZoomedCall
+from whence.langs.python.zoom.step_variables import StepVariables
 from whence.model.call import Call, OutcomeKind
 from whence.model.raising import WorkedOut
 from whence.model.value import Kind, is_cut, show
@@ -42,43 +42,43 @@ class ZoomingReruns(ProgramReruns):
         """The steps of a call as a tree, and where values came from among them; `CannotRepeat` says
         why there are none."""
         code, body, events, whole = self._read(node)
-        return Zoomed(events, body, whole, self._tree, node, code.file).searched()
+        return ZoomedCall(events, body, whole, self._tree, node, code.file).searched()
 
     def worked_out(self, node: int) -> WorkedOut:
         """The variables of a call where it raised, and what the statement had worked out."""
         _, body, events, whole = self._read(node)
         raising = whole
-        while raising.children and raising.children[-1].how is How.RAISE:
+        while raising.children and raising.children[-1].ending is SegmentEnding.RAISE:
             raising = raising.children[-1]
-        if raising.how is not How.RAISE:
+        if raising.ending is not SegmentEnding.RAISE:
             return WorkedOut()
         return WorkedOut(
             {name: events.value(value) for name, value in events.states[raising.end].items()},
             {span_of(body.expressions[part]): events.value(value) for part, value in raising.parts},
         )
 
-    def _read(self, node: int) -> tuple[CodeEntry, Body, Told, Segment]:
+    def _read(self, node: int) -> tuple[CodeEntry, FunctionBody, StepLog, Segment]:
         """The code of a call, its body, and what it tells of itself in another run."""
         code, body = self._body_of(node)
         position = self._tree.position(node)
         call = self._tree.call(position)
         ended = call.outcome.kind is not OutcomeKind.NOT_TERMINATED
-        wish = Wish(
-            node, code.file, code.first_line, code.qualname, Variables(body).of_module,
+        wish = ZoomRequest(
+            node, code.file, code.first_line, code.qualname, StepVariables(body).of_module,
             MOST_EVENTS if ended else ENDLESS,
         )  # fmt: skip
         told, printed = self._events_of(wish, call)
-        events = Told(told, printed)
+        events = StepLog(told, printed)
         try:
-            whole = read_call(events, body)
-        except NotThere as why:
+            whole = read_segments(events, body)
+        except CannotZoom as why:
             raise CannotRepeat(f"call {node} cannot be gone into: {why}") from None
         different = _other_end(call, events, whole)
         if different:
             raise diverged(f"call {node} {different}")
         return code, body, events, whole
 
-    def _body_of(self, node: int) -> tuple[CodeEntry, Body]:
+    def _body_of(self, node: int) -> tuple[CodeEntry, FunctionBody]:
         """The code of a call and the body that it ran."""
         tree = self._tree
         position = tree.position(node)
@@ -94,12 +94,12 @@ class ZoomingReruns(ProgramReruns):
         try:
             text = decode_source(Path(code.file).read_bytes())
             return code, find_body(text, code.first_line, code.qualname)
-        except NotThere as why:
+        except CannotZoom as why:
             raise CannotRepeat(str(why)) from None
         except (OSError, SyntaxError, ValueError) as problem:
             raise CannotRepeat(f"{code.file} cannot be read: {problem}") from None
 
-    def _events_of(self, wish: Wish, call: Call) -> tuple[dict[str, Any], bytes]:
+    def _events_of(self, wish: ZoomRequest, call: Call) -> tuple[dict[str, Any], bytes]:
         """What the call tells in another run, and what it prints."""
         node = wish.node
 
@@ -129,12 +129,12 @@ class ZoomingReruns(ProgramReruns):
             return told, output.with_name(f"{output.name}.printed").read_bytes()
 
 
-def _other_end(call: Call, told: Told, whole: Segment) -> str:
+def _other_end(call: Call, told: StepLog, whole: Segment) -> str:
     """How a call ended otherwise than it did when it was recorded; nothing if it did not."""
     outcome = call.outcome
-    if whole.how is How.CUT:
+    if whole.ending is SegmentEnding.CUT:
         return ""
-    if (outcome.kind is OutcomeKind.RAISED) != (whole.how is How.RAISE):
+    if (outcome.kind is OutcomeKind.RAISED) != (whole.ending is SegmentEnding.RAISE):
         return "ended in another way"
     if outcome.kind is not OutcomeKind.RETURNED or whole.value is None or outcome.value is None:
         return ""

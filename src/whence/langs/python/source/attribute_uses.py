@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from whence.langs.python.source.definitions import Function, Module
+from whence.langs.python.source.definitions import Function, ModuleDefinitions
 
 _DEEPEST = 20
 _UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}
@@ -18,7 +18,7 @@ _UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}
 
 
 def looked_at(
-    module: Module,
+    module: ModuleDefinitions,
     node: Function | ast.Module,
     parameter: str,
     of: str,
@@ -33,7 +33,7 @@ def looked_at(
 
 
 class _Look:
-    def __init__(self, module: Module, of: str, attributes: Collection[str]) -> None:
+    def __init__(self, module: ModuleDefinitions, of: str, attributes: Collection[str]) -> None:
         self._module = module
         self._of = of
         self._attributes = attributes

@@ -37,7 +37,7 @@ Binding = Imported | ast.expr | ast.ClassDef | None
 
 
 @dataclass(slots=True)
-class Module:
+class ModuleBindings:
     """A module's source and the names that it binds."""
 
     name: str
@@ -160,11 +160,11 @@ def _shallow(statement: ast.stmt) -> Iterator[ast.AST]:
 
 def bound_in(body: list[ast.stmt]) -> set[str]:
     """The names that a class body or a function body binds itself."""
-    scope = Module("", ast.Module(body=body, type_ignores=[]))
+    scope = ModuleBindings("", ast.Module(body=body, type_ignores=[]))
     return set(scope.names) | ({"*"} if scope.star else set())
 
 
-def parse(path: Path, name: str) -> Module | None:
+def parse(path: Path, name: str) -> ModuleBindings | None:
     """A module from its file; None if it cannot be read or is no Python."""
     try:
         if path.stat().st_size > _LARGEST:
@@ -174,10 +174,10 @@ def parse(path: Path, name: str) -> Module | None:
             tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, MemoryError, RecursionError):
         return None
-    return Module(name, tree, is_package=path.name == "__init__.py")
+    return ModuleBindings(name, tree, is_package=path.name == "__init__.py")
 
 
-class Modules(Ancestry):
+class ProgramBindings(Ancestry):
     """The modules of a program by name, read when they are looked at.
 
     `files` are those that did not change since the program ran.
@@ -185,17 +185,17 @@ class Modules(Ancestry):
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
-        self._parsed: dict[str, Module | None] = {}
+        self._parsed: dict[str, ModuleBindings | None] = {}
         self._above: dict[Name, tuple[frozenset[Name], bool]] = {}
 
-    def module(self, name: str) -> Module | None:
+    def module(self, name: str) -> ModuleBindings | None:
         """A module's source, if it is known."""
         if name not in self._parsed:
             path = self._files.get(name)
             self._parsed[name] = None if path is None else parse(path, name)
         return self._parsed[name]
 
-    def meaning(self, module: Module, name: str, steps: int = 0) -> tuple[str, Binding]:
+    def meaning(self, module: ModuleBindings, name: str, steps: int = 0) -> tuple[str, Binding]:
         """What a name of a module stands for, followed through imports.
 
         Gives the module that binds it, and the binding; an `Imported` is a name of a module whose
@@ -248,7 +248,7 @@ class Modules(Ancestry):
             complete = complete and known
         return frozenset(above), complete
 
-    def class_named(self, module: Module, expression: ast.expr) -> Name | None:
+    def class_named(self, module: ModuleBindings, expression: ast.expr) -> Name | None:
         """The class that an expression in a module means, if that is certain."""
         if isinstance(expression, ast.Subscript):
             return self.class_named(module, expression.value)
@@ -270,7 +270,7 @@ class Modules(Ancestry):
         return None
 
 
-def name_is_missing(module: Module, name: str) -> bool:
+def name_is_missing(module: ModuleBindings, name: str) -> bool:
     """Whether a module's source does not bind a name: it may be a submodule, or made otherwise."""
     return not module.binding(name)[0]
 

@@ -38,7 +38,7 @@ def is_literal(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class Construction:
     """How an instance is made: by its constructor, which puts each parameter in an attribute.
 
     `parameters`: for each parameter the attribute that it ends in, and the literal that it is when
@@ -51,7 +51,7 @@ class Making:
     frozen: bool = False
 
 
-class Module:
+class ModuleDefinitions:
     """The definitions in one module's text."""
 
     def __init__(self, text: str) -> None:
@@ -136,7 +136,7 @@ class Module:
         bases = [ast.unparse(base) for base in found.bases]
         return bool(bases) and all(self.has_value_equality(base) for base in bases)
 
-    def making(self, qualname: str) -> Making | None:
+    def construction(self, qualname: str) -> Construction | None:
         """How instances of a class are made; None if only their raw state is known."""
         found = self._classes.get(qualname)
         if found is None or found.keywords or _own(found, "__new__", "__setattr__"):
@@ -148,7 +148,7 @@ class Module:
         methods = [each for each in found.body if isinstance(each, Function)]
         maker = next((each for each in methods if each.name == "__init__"), None)
         if maker is None:
-            return Making(())
+            return Construction(())
         return None if isinstance(maker, ast.AsyncFunctionDef) else _by_init(maker)
 
     def tuple_fields(self, qualname: str) -> list[str] | None:
@@ -196,7 +196,7 @@ class Module:
             for name in map(ast.unparse, found.bases)
         )
 
-    def _dataclass(self, found: ast.ClassDef) -> Making | None:
+    def _dataclass(self, found: ast.ClassDef) -> Construction | None:
         decorator = _dataclass_decorator(found)
         assert decorator is not None
         if _own(found, "__init__", "__post_init__") or len(found.decorator_list) > 1:
@@ -224,7 +224,7 @@ class Module:
             default, in_init = _field_default(node.value)
             if in_init:
                 parameters[name] = (name, name, default)
-        return Making(tuple(parameters.values()), frozen=frozen)
+        return Construction(tuple(parameters.values()), frozen=frozen)
 
 
 def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -338,7 +338,7 @@ def _field_default(value: ast.expr | None) -> tuple[object, bool]:
     return literal(value), True
 
 
-def _by_init(maker: ast.FunctionDef) -> Making | None:
+def _by_init(maker: ast.FunctionDef) -> Construction | None:
     """An `__init__` that does nothing but to put parameters and literals in attributes."""
     arguments = maker.args
     if arguments.vararg or arguments.kwarg or arguments.posonlyargs or maker.decorator_list:
@@ -379,7 +379,7 @@ def _by_init(maker: ast.FunctionDef) -> Making | None:
     if set(attribute_of) != set(names):
         return None
     parameters = [(name, attribute_of[name], defaults.get(name, NOT_LITERAL)) for name in names]
-    return Making(tuple(parameters), given)
+    return Construction(tuple(parameters), given)
 
 
 def kind_of(node: Function) -> str:

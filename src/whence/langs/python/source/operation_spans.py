@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from whence.langs.python.zoom.variables import writes
+from whence.langs.python.zoom.step_variables import writes
 from whence.model.raising import Span
 
 _LONGEST = 80

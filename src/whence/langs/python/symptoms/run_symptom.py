@@ -34,7 +34,7 @@ _PLUMBING = ("<function ", "<class ", "<module ", "<built-in ", "<bound method "
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class RunSummary:
     """What anybody can see of a recorded run before a call was judged."""
 
     top: int
@@ -65,7 +65,7 @@ def top_of(tree: Tree) -> int:
     return 0
 
 
-def happened(tree: Tree) -> Happened:
+def summarize_run(tree: Tree) -> RunSummary:
     """What is to be seen of a recorded run."""
     program, top = program_of(tree), top_of(tree)
     call, _ = readable_call(tree, top)
@@ -94,7 +94,7 @@ def happened(tree: Tree) -> Happened:
         default = Symptom(SymptomKind.OUTPUT, line=1 if len(lines) == 1 else None)
     cycle = find_cycle(tree) if call.outcome.kind is OutcomeKind.NOT_TERMINATED else None
     round_ = "" if cycle is None else told(tree, cycle)
-    return Happened(top, ending, default, lines, failed, rest, round_)
+    return RunSummary(top, ending, default, lines, failed, rest, round_)
 
 
 def is_test(tree: Tree) -> bool:

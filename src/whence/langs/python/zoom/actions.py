@@ -12,10 +12,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from whence.langs.python.zoom.body import Body
-from whence.langs.python.zoom.execution import How, Segment, What
-from whence.langs.python.zoom.told import Told
-from whence.langs.python.zoom.variables import NONE, Names, bound_by, reads, writes
+from whence.langs.python.zoom.function_body import FunctionBody
+from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind
+from whence.langs.python.zoom.step_log import StepLog
+from whence.langs.python.zoom.step_variables import NONE, Names, bound_by, reads, writes
 
 _HEAP_WRITES = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.AugAssign, ast.Delete)
 
@@ -36,7 +36,7 @@ class Action:
     @property
     def is_choice(self) -> bool:
         """Whether it chose what was done next: a test, the items of a loop, what is matched."""
-        if self.segment.what in (What.TEST, What.ITEMS):
+        if self.segment.kind in (SegmentKind.TEST, SegmentKind.ITEMS):
             return True
         return self.is_own and any(isinstance(each, ast.pattern) for each in self.pieces)
 
@@ -44,7 +44,7 @@ class Action:
 class Actions:
     """All actions of a call, and how segments lie in each other."""
 
-    def __init__(self, whole: Segment, told: Told, body: Body):
+    def __init__(self, whole: Segment, told: StepLog, body: FunctionBody):
         self._told, self._body = told, body
         self._named: dict[tuple[int, ...], Names] = {}
         self.parents: Mapping[int, Segment] = {
@@ -65,7 +65,7 @@ class Actions:
 
     def bound(self, action: Action) -> Names:
         """The names that were bound by it for certain, as the text says."""
-        if action.segment.how is How.RAISE and not action.is_own:
+        if action.segment.ending is SegmentEnding.RAISE and not action.is_own:
             return NONE
         found = NONE
         for piece in action.pieces:
@@ -123,17 +123,17 @@ class Actions:
         self, segment: Segment, child: Segment | None, first: int, end: int
     ) -> Iterator[Action]:
         node = self.node(segment)
-        is_bound = child is not None and child.what is What.ROUND
+        is_bound = child is not None and child.kind is SegmentKind.ROUND
         if is_bound and isinstance(node, ast.For | ast.AsyncFor):
             yield Action(segment, min(first, end - 1), end, (node.target,), is_own=True)
-        elif first < end and segment.what in (What.STATEMENT, What.ROUNDS):
+        elif first < end and segment.kind in (SegmentKind.STATEMENT, SegmentKind.ROUNDS):
             yield Action(segment, first, end, _own_pieces(node, child is None), is_own=True)
 
     def _pieces(self, segment: Segment) -> tuple[ast.AST, ...]:
         node = self.node(segment)
-        if segment.what is What.TEST and isinstance(node, ast.If | ast.While):
+        if segment.kind is SegmentKind.TEST and isinstance(node, ast.If | ast.While):
             return (node.test,)
-        if segment.what is What.ITEMS and isinstance(node, ast.For | ast.AsyncFor):
+        if segment.kind is SegmentKind.ITEMS and isinstance(node, ast.For | ast.AsyncFor):
             return (node.iter,)
         return () if node is None else (node,)
 

@@ -24,10 +24,10 @@ from whence.langs.python.zoom.actions import (
     mentioned,
     touched,
 )
-from whence.langs.python.zoom.copies import Part
-from whence.langs.python.zoom.execution import How, Segment, What
-from whence.langs.python.zoom.histories import Histories
-from whence.langs.python.zoom.variables import NONE, Names, Variables
+from whence.langs.python.zoom.assignment_history import AssignmentHistory
+from whence.langs.python.zoom.copied_parts import VariablePart
+from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind
+from whence.langs.python.zoom.step_variables import NONE, Names, StepVariables
 
 
 class Width(Enum):
@@ -50,14 +50,14 @@ class Seed:
     """
 
     place: int
-    part: Part | None = None
+    part: VariablePart | None = None
     action: Action | None = None
 
 
 class StepSlices:
     """Slices of one call."""
 
-    def __init__(self, actions: Actions, variables: Variables, histories: Histories):
+    def __init__(self, actions: Actions, variables: StepVariables, histories: AssignmentHistory):
         self._actions, self._variables, self._histories = actions, variables, histories
         self._read: dict[tuple[int, ...], Names] = {}
         self._static: dict[tuple[int, bool], Names] = {}
@@ -115,7 +115,7 @@ class _Backwards:
     def _is_in(self, action: Action) -> bool:
         if action.is_choice and self._is_governing(action):
             return True
-        if action.segment.how is How.RAISE and self._is_caught(action):
+        if action.segment.ending is SegmentEnding.RAISE and self._is_caught(action):
             return True
         if self._width is Width.OBJECTS and may_write(action.pieces):
             return True
@@ -137,7 +137,7 @@ class _Backwards:
         if jump is ast.Return:
             return bool(self._holding)
         for above in self._actions.above(segment):
-            if above.what is not What.ROUND:
+            if above.kind is not SegmentKind.ROUND:
                 continue
             loop = self._actions.node(above)
             around = above if jump is ast.Continue else self._actions.parents[id(above)]

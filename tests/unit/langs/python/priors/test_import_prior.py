@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.langs.python.priors.import_prior import ImportingPrior
+from whence.langs.python.priors.import_prior import ImportPrior
 from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Rule
 from whence.ports import Floats, Tree
 from whence.search.auto import Auto
@@ -35,7 +35,7 @@ def first_question(tree: ColumnTree, prior: Floats | None) -> Function:
 def test_imports_and_what_they_call_are_unlikely() -> None:
     tree = program()
     factors = {}
-    for place, factor in enumerate(ImportingPrior().factors(tree)):
+    for place, factor in enumerate(ImportPrior().factors(tree)):
         factors[tree.functions[tree.columns.function[place]].name] = float(factor)
     assert factors["__main__.<module>"] == factors["__main__.main"] == factors["package.parse"] == 1
     assert factors["package.<module>"] == factors["package.parts.<module>"] == 0
@@ -48,11 +48,11 @@ def test_what_else_is_known_is_multiplied_in() -> None:
             return np.full(len(tree.columns), 0.5)
 
     tree = program()
-    both, alone = ImportingPrior(Half()).factors(tree), ImportingPrior().factors(tree)
+    both, alone = ImportPrior(Half()).factors(tree), ImportPrior().factors(tree)
     assert (both == alone / 2).all()
 
 
 def test_what_the_program_does_is_asked_about_first() -> None:
     tree = program()
-    assert first_question(tree, ImportingPrior().factors(tree)).module == "__main__"
+    assert first_question(tree, ImportPrior().factors(tree)).module == "__main__"
     assert first_question(tree, None).qualname == "<module>", "else an import would be"

@@ -9,7 +9,7 @@ import pytest
 from recorded import BACKENDS, record
 
 from whence.errors import WhenceError
-from whence.langs.python.priors.learned_store import FILE, Learned, LearnedPrior, Spectrum
+from whence.langs.python.priors.learned_store import FILE, LearnedPrior, LearnedStore, Spectrum
 from whence.langs.python.priors.learner import Learner
 from whence.langs.python.trace.trace_reader import open_trace
 
@@ -19,13 +19,13 @@ def ran(*names: str) -> dict[str, str | None]:
 
 
 @pytest.fixture
-def learned(tmp_path: Path) -> Iterator[Learned]:
-    opened = Learned(tmp_path / FILE)
+def learned(tmp_path: Path) -> Iterator[LearnedStore]:
+    opened = LearnedStore(tmp_path / FILE)
     yield opened
     opened.close()
 
 
-def test_functions_are_counted_by_how_their_tests_ended(learned: Learned) -> None:
+def test_functions_are_counted_by_how_their_tests_ended(learned: LearnedStore) -> None:
     learned.learn("t1", True, ran("shop.total", "shop.price"), [])
     learned.learn("t2", True, ran("shop.price"), [])
     learned.learn("t3", False, ran("shop.total"), [])
@@ -34,14 +34,14 @@ def test_functions_are_counted_by_how_their_tests_ended(learned: Learned) -> Non
     assert (learned.failing(""), learned.failing("t3")) == (1, 0)
 
 
-def test_a_test_that_is_learned_again_replaces_what_was_known_of_it(learned: Learned) -> None:
+def test_a_test_that_is_learned_again_replaces_what_was_known_of_it(learned: LearnedStore) -> None:
     learned.learn("t1", True, ran("shop.total"), ["aa"])
     learned.learn("t1", False, ran("shop.price"), [])
     assert learned.spectra("") == {"shop.price": Spectrum(0, 1)}
     assert learned.seen(["aa"]) == set()
 
 
-def test_equations_count_only_where_a_passing_test_had_them(learned: Learned) -> None:
+def test_equations_count_only_where_a_passing_test_had_them(learned: LearnedStore) -> None:
     learned.learn("t1", True, {}, ["aa", "bb"])
     learned.learn("t2", False, {}, ["cc"])
     assert learned.seen(["aa", "cc", "dd"]) == {"aa"}
@@ -50,7 +50,7 @@ def test_equations_count_only_where_a_passing_test_had_them(learned: Learned) ->
     assert learned.seen(many) == set(many)
 
 
-def test_the_file_is_bounded(learned: Learned) -> None:
+def test_the_file_is_bounded(learned: LearnedStore) -> None:
     for number in range(10):
         learned.learn(f"t{number}", True, ran("f"), [f"{number}a", f"{number}b"])
     learned.trim(tests=5, equations=4)
@@ -63,7 +63,7 @@ def test_a_file_that_is_none_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / FILE
     path.write_bytes(b"no database" * 100)
     with pytest.raises(WhenceError, match="remove it and learn again"):
-        Learned(path)
+        LearnedStore(path)
 
 
 PROGRAM = """
@@ -138,7 +138,7 @@ def test_lists_are_read_as_they_grow_and_a_recording_that_is_none_is_passed_over
 def test_what_was_learned_is_kept_when_it_is_stopped_and_no_test_by_half(
     tmp_path: Path,
 ) -> None:
-    learned = Learned(tmp_path / FILE)
+    learned = LearnedStore(tmp_path / FILE)
     learned.learn("t1", True, ran("f"), ["aa"])
 
     def stopped() -> Iterator[str]:
@@ -148,7 +148,7 @@ def test_what_was_learned_is_kept_when_it_is_stopped_and_no_test_by_half(
     with pytest.raises(KeyboardInterrupt):
         learned.learn("t2", True, ran("f"), stopped())
     learned.close()
-    again = Learned(tmp_path / FILE)
+    again = LearnedStore(tmp_path / FILE)
     assert again.spectra("") == {"f": Spectrum(1, 0)}
     assert again.seen(["aa", "bb"]) == {"aa"}
     again.close()
@@ -171,7 +171,7 @@ def test_a_function_changed_since_its_tests_passed_is_the_likeliest(tmp_path: Pa
         (new,) = tmp_path.glob("*.whence")
         tree = open_trace(new.rename(tmp_path / "failed"))
         if has_passed:
-            known = Learned(learner.path)
+            known = LearnedStore(learner.path)
             known.learn(tree.functions[0].name, True, {}, [])
             known.close()
         found = LearnedPrior(learner.path).factors(tree)

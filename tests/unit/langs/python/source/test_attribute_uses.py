@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from whence.langs.python.source.attribute_uses import looked_at
-from whence.langs.python.source.definitions import Module
+from whence.langs.python.source.definitions import ModuleDefinitions
 
 TEXT = """
 class Base:
@@ -41,7 +41,7 @@ ALL = ("a", "b", "c", "inherited")
 
 
 def seen(name: str, parameter: str = "self") -> set[str] | None:
-    module = Module(TEXT)
+    module = ModuleDefinitions(TEXT)
     lines = TEXT.splitlines()
     last = name.rpartition(".")[2]
     line = next(n for n, text in enumerate(lines, 1) if f"def {last}(" in text)

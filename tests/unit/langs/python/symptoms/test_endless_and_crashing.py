@@ -13,7 +13,7 @@ from whence.langs.python.record.choose import NATIVE
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.symptoms.run_symptom import first_answers, happened
+from whence.langs.python.symptoms.run_symptom import first_answers, summarize_run
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, OutcomeKind
 from whence.model.diagnosis import FaultKind
@@ -144,7 +144,7 @@ def recorded(folder: Path, source: str) -> ColumnTree:
 def test_right_answers_end_at_the_function_at_fault(name: str, tmp_path: Path) -> None:
     program = PROGRAMS[name]
     tree = recorded(tmp_path, program.source)
-    symptom = happened(tree).default or Symptom(SymptomKind.RESULT)
+    symptom = summarize_run(tree).default or Symptom(SymptomKind.RESULT)
     known = Options(ask_top=False, confirm_top=False)
     state, outcome = step(State(tree, options=known), Answered(first_answers(tree, symptom)))
     while isinstance(outcome, Ask):

@@ -11,7 +11,7 @@ from recorded import environment
 
 from whence.errors import UsageError
 from whence.langs.python.record.choose import NATIVE, candidates
-from whence.langs.python.symptoms.run_symptom import first_answers, happened
+from whence.langs.python.symptoms.run_symptom import first_answers, summarize_run
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind, parse
 from whence.model.verdict import Verdict
@@ -118,7 +118,7 @@ def test_the_call_of_a_named_function_can_be_what_is_wrong(tmp_path: Path) -> No
 def test_what_is_to_be_seen_of_a_run(
     tmp_path: Path, source: str, ending: str, default: Symptom | None, failed: bool
 ) -> None:
-    seen = happened(recorded(tmp_path, source))
+    seen = summarize_run(recorded(tmp_path, source))
     assert seen.ending.startswith(ending)
     assert seen.default == default
     assert seen.failed == failed
@@ -127,6 +127,6 @@ def test_what_is_to_be_seen_of_a_run(
 def test_of_a_called_function_the_result_is_what_is_seen(tmp_path: Path) -> None:
     source = "def half(n): return n // 2\nhalf(8)\n"
     tree = recorded(tmp_path, source, "--call", "program:half", "9")
-    assert happened(tree).ending == "half(n=9) → 4"
+    assert summarize_run(tree).ending == "half(n=9) → 4"
     assert told(tree, parse("result")) == ["half"]
     assert told(tree, parse("result")) != told(tree, Symptom(SymptomKind.RESULT, "<module>"))

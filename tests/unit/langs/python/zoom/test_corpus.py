@@ -15,13 +15,13 @@ import twins
 from twins import Bug
 from zoomed import recorded
 
-from whence.langs.python.zoom.body import NotThere, beginning, find_body, functions
-from whence.langs.python.zoom.execution import Segment, read_call
-from whence.langs.python.zoom.instrumenting import instrumented
-from whence.langs.python.zoom.steps import Zoomed
-from whence.langs.python.zoom.told import Told
-from whence.langs.python.zoom.variables import Variables
-from whence.langs.python.zoom.watching import Watch, Wish
+from whence.langs.python.zoom.function_body import CannotZoom, beginning, find_body, functions
+from whence.langs.python.zoom.instrumentation import instrument
+from whence.langs.python.zoom.segments import Segment, read_segments
+from whence.langs.python.zoom.step_log import StepLog
+from whence.langs.python.zoom.step_recorder import StepRecorder, ZoomRequest
+from whence.langs.python.zoom.step_tree import ZoomedCall
+from whence.langs.python.zoom.step_variables import StepVariables
 
 BUGS = [bug for bug in twins.corpus() if bug.can_run and "numpy" not in bug.name]
 
@@ -41,7 +41,7 @@ def test_a_program_does_the_same_when_one_of_its_functions_tells(
         first = beginning(node) if node is not None else 0
         sys.stdin.seek(0)
         with _watched(source, first, name) as found:
-            assert _run(instrumented(source, "buggy.py", first, name)) == usual
+            assert _run(instrument(source, "buggy.py", first, name)) == usual
         for each in found:
             told += 1
             _check(source, first, name, each)
@@ -181,7 +181,7 @@ def _does_the_same(source: str, name: str) -> None:
     nodes = [node for each, node in functions(ast.parse(source)) if each == name]
     first = beginning(nodes[0]) if nodes else 0
     with _watched(source, first, name) as found:
-        assert _run(instrumented(source, "buggy.py", first, name)) == usual
+        assert _run(instrument(source, "buggy.py", first, name)) == usual
     told, *_ = found
     _check(source, first, name, told)
 
@@ -202,9 +202,9 @@ def _run(code: Any) -> tuple[str, str]:
 def _watched(source: str, first: int, name: str) -> Iterator[list[dict[str, Any]]]:
     found: list[dict[str, Any]] = []
     entered = iter(range(1, 1_000_000))
-    of_module = Variables(find_body(source, first, name)).of_module
-    wish = Wish(1, "buggy.py", first, name, of_module)
-    Watch(wish, lambda: next(entered), lambda: 0, found.append).install()
+    of_module = StepVariables(find_body(source, first, name)).of_module
+    wish = ZoomRequest(1, "buggy.py", first, name, of_module)
+    StepRecorder(wish, lambda: next(entered), lambda: 0, found.append).install()
     try:
         yield found
     finally:
@@ -214,20 +214,20 @@ def _watched(source: str, first: int, name: str) -> Iterator[list[dict[str, Any]
 
 def _check(source: str, first: int, name: str, told: dict[str, Any]) -> None:
     body = find_body(source, first, name)
-    events = Told(told)
-    whole = read_call(events, body)
+    events = StepLog(told)
+    whole = read_segments(events, body)
     begun = [each[1] for each in events.events if each[0] == "at"]
     seen: list[int] = []
     pending: list[Segment] = [whole]
     while pending:
         segment = pending.pop()
-        if segment.what.value == "statement":
+        if segment.kind.value == "statement":
             seen.append(segment.number)
         for child in segment.children:
             assert segment.first <= child.first <= child.end <= segment.end
         pending += segment.children
     assert sorted(seen) == sorted(begun), "a statement began that is in no step, or in two"
-    tree = Zoomed(events, body, whole, recorded(name), 1, "buggy.py").tree()
+    tree = ZoomedCall(events, body, whole, recorded(name), 1, "buggy.py").tree()
     for position in range(1, min(len(tree.columns), 60)):
         assert "after: " in tree.call(position).equation()
 
@@ -238,5 +238,5 @@ def test_what_does_not_fit_the_text_is_not_believed() -> None:
     at = ["at", 0, None, [], 0, 0]
     told = {"names": [], "types": [], "values": [], "variables": [], "why": "left"}
     events = [["enter", -1, None, [], 0, 0], at, ["round", 0, None, [], 0, 0]]
-    with pytest.raises(NotThere, match="does not fit"):
-        read_call(Told({**told, "events": events}), body)
+    with pytest.raises(CannotZoom, match="does not fit"):
+        read_segments(StepLog({**told, "events": events}), body)

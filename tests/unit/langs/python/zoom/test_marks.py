@@ -15,7 +15,7 @@ from zoom_corpus import CHANGED, TWINS, found_line, last_wrong
 from zoom_programs import NTH, PROGRAMS, twins_of
 from zoomed import Intended, follow, session
 
-from whence.langs.python.zoom.provenance import StepProvenance
+from whence.langs.python.zoom.step_provenance import StepProvenance
 from whence.model.call import Call, Mark, MarkedPart, find_mark, roots
 from whence.model.origin import Influence, Origin
 from whence.model.value import atom, parse_path

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from zoomed import follow
 
-from whence.langs.python.zoom.execution import What
-from whence.langs.python.zoom.told import Told
+from whence.langs.python.zoom.segments import SegmentKind
+from whence.langs.python.zoom.step_log import StepLog
 from whence.model.call import OutcomeKind
 
 
@@ -40,12 +40,12 @@ def test_the_rounds_of_a_loop_are_nested_like_recursion() -> None:
     zoomed = follow("def f(xs):\n    s = 0\n    for x in xs:\n        s += x\n    return s\n", "f",
                     "f(list(range(9)))").zoomed  # fmt: skip
     pending = [zoomed.whole]
-    while not any(each.what is What.ROUND for each in pending[-1].children):
+    while not any(each.kind is SegmentKind.ROUND for each in pending[-1].children):
         pending += pending.pop().children
     above = pending[-1]
     depth = 0
     while True:
-        inner = [each for each in above.children if each.what is What.ROUNDS]
+        inner = [each for each in above.children if each.kind is SegmentKind.ROUNDS]
         if not inner:
             break
         [above] = inner
@@ -226,7 +226,7 @@ def test_what_others_print_while_a_generator_waits_is_not_its_doing() -> None:
             ["sent", -1, 0, [], 0, 9], ["done", 0, None, [], 0, 11],
         ],
     }  # fmt: skip
-    events = Told(told, b"..my" + b"other" + b"s.")
+    events = StepLog(told, b"..my" + b"other" + b"s.")
     assert events.printed(1, 4) == "mys."
     assert events.printed_from(1, 4) == [(2, 4), (9, 11)]
     assert events.printed_from(1, 2) == [(2, 4)]

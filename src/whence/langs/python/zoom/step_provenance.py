@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from whence.langs.python.zoom.actions import Action, Actions
-from whence.langs.python.zoom.body import Body
-from whence.langs.python.zoom.copies import Part, Put
-from whence.langs.python.zoom.execution import How, Segment, What
-from whence.langs.python.zoom.histories import Histories
+from whence.langs.python.zoom.assignment_history import AssignmentHistory
+from whence.langs.python.zoom.copied_parts import ExpressionPart, VariablePart
+from whence.langs.python.zoom.function_body import FunctionBody
+from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind
+from whence.langs.python.zoom.step_log import StepLog
 from whence.langs.python.zoom.step_slices import Seed, StepSlices, Width
-from whence.langs.python.zoom.told import Told
-from whence.langs.python.zoom.variables import Variables
-from whence.langs.python.zoom.wording import STILL_TO_COME, Steps
+from whence.langs.python.zoom.step_source import STILL_TO_COME, StepSource
+from whence.langs.python.zoom.step_variables import StepVariables
 from whence.model.call import PRINTED, RAISED, RESULT, YIELDED, MarkedPart
 from whence.model.origin import Influence, Origin
 from whence.model.value import Steps as Path
@@ -32,7 +32,7 @@ _UNSEEN = "no step is seen to have set it"
 
 
 @dataclass(frozen=True)
-class Places:
+class StepPlaces:
     """Where the steps stand in the tree, and the calls that they made."""
 
     call: int
@@ -56,11 +56,18 @@ class Places:
 class StepProvenance:
     """Origins and influences among the steps of one call."""
 
-    def __init__(self, told: Told, body: Body, whole: Segment, source: Steps, places: Places):
+    def __init__(
+        self,
+        told: StepLog,
+        body: FunctionBody,
+        whole: Segment,
+        source: StepSource,
+        places: StepPlaces,
+    ):
         self._told, self._whole, self._source, self._places = told, whole, source, places
         self._actions = Actions(whole, told, body)
-        self._histories = Histories(told, self._actions)
-        self._slices = StepSlices(self._actions, Variables(body), self._histories)
+        self._histories = AssignmentHistory(told, self._actions)
+        self._slices = StepSlices(self._actions, StepVariables(body), self._histories)
         self._ids = {id(each): places.first + n for n, each in enumerate(places.segments)}
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
@@ -96,7 +103,7 @@ class StepProvenance:
         """Steps do not become more."""
         return self
 
-    def _older(self, part: Part) -> str:
+    def _older(self, part: VariablePart) -> str:
         """Why nobody is known who set a part."""
         name = f"{part.name}{''.join(part.steps)}"
         return f"{name}: {_BEGAN if part.name in self._told.states[0] else _UNSEEN}"
@@ -110,7 +117,9 @@ class StepProvenance:
             if id(each) in self._ids
             for call in self._places.calls.get(self._ids[id(each)], ())
         }
-        rest = {self._ids[id(each)] for each in self._places.segments if each.what is What.REST}
+        rest = {
+            self._ids[id(each)] for each in self._places.segments if each.kind is SegmentKind.REST
+        }
         return frozenset({self._places.call} | steps | calls | rest | self._places.others)
 
     # --- what was marked --------------------------------------------------------------------------
@@ -125,7 +134,7 @@ class StepProvenance:
         if part.is_input:
             return self._before(segment, self._source.named(segment, root, part.position), steps)
         if root in self._source.changed(segment):
-            return Seed(segment.end, Part(root, steps))
+            return Seed(segment.end, VariablePart(root, steps))
         return self._outcome(segment, root, steps)
 
     def _of_whole(self, part: MarkedPart) -> Seed | str:
@@ -136,7 +145,7 @@ class StepProvenance:
         if root in (RESULT, RAISED, YIELDED, PRINTED):
             return self._outcome(self._whole, root, steps)
         name, inner = parse_path(root)
-        return Seed(self._whole.end, Part(name, (*inner, *steps)))
+        return Seed(self._whole.end, VariablePart(name, (*inner, *steps)))
 
     def _outcome(self, segment: Segment, root: str, steps: Path) -> Seed | str:
         if root == YIELDED and steps:
@@ -158,7 +167,7 @@ class StepProvenance:
             items = [
                 each
                 for each in self._actions.in_time
-                if each.segment.what is What.ITEMS
+                if each.segment.kind is SegmentKind.ITEMS
                 and each.segment.number == segment.number
                 and each.end <= segment.first
             ]
@@ -166,13 +175,13 @@ class StepProvenance:
         states = self._told.states
         # What should have been changed and was not is seen at the end.
         same = states[segment.first].get(name) == states[segment.end].get(name)
-        return Seed(segment.end if same else segment.first, Part(name, steps))
+        return Seed(segment.end if same else segment.first, VariablePart(name, steps))
 
     def _result(self, segment: Segment, steps: Path) -> Seed | str:
         """What was returned or raised, or what a test came to."""
         ending = segment
-        while segment.how is not None:
-            inside = [each for each in ending.children if each.how is segment.how]
+        while segment.ending is not None:
+            inside = [each for each in ending.children if each.ending is segment.ending]
             if not inside:
                 break
             ending = inside[-1]
@@ -181,9 +190,9 @@ class StepProvenance:
             return _UNSEEN
         node = self._actions.node(ending)
         expression = node.value if isinstance(node, ast.Return) else None
-        if ending.what in (What.TEST, What.ITEMS):
+        if ending.kind in (SegmentKind.TEST, SegmentKind.ITEMS):
             [expression] = [each for each in action.pieces if isinstance(each, ast.expr)]
-        if ending.how is How.RAISE:
+        if ending.ending is SegmentEnding.RAISE:
             expression = None
         return self._made(action, expression, steps)
 
@@ -226,7 +235,7 @@ class StepProvenance:
 
     def _made(self, action: Action, expression: ast.expr | None, steps: Path) -> Seed:
         """What an action made of an expression, or of the part that this is a copy of."""
-        put = None if expression is None else Put(expression, steps)
+        put = None if expression is None else ExpressionPart(expression, steps)
         source = None if put is None else self._histories.source(action, put)
         if source is None:
             return Seed(action.end, action=action)

@@ -29,7 +29,7 @@ def flat(text: Text) -> str:
     return f"{text.opening}{inner}{comma}{text.closing}"
 
 
-def laid_out(text: Text, *, before: str = "", after: str = "", indent: int = 0) -> list[str]:
+def fold(text: Text, *, before: str = "", after: str = "", indent: int = 0) -> list[str]:
     """The lines of a text between two others."""
     line = f"{' ' * indent}{before}{flat(text)}{after}"
     if len(line) <= WIDTH or isinstance(text, str) or not text.parts:
@@ -40,7 +40,7 @@ def laid_out(text: Text, *, before: str = "", after: str = "", indent: int = 0) 
         out += _filled(atoms, indent + 4)
     else:
         for label, part in text.parts:
-            out += laid_out(part, before=label, after=",", indent=indent + 4)
+            out += fold(part, before=label, after=",", indent=indent + 4)
     return [*out, f"{' ' * indent}{text.closing}{after}"]
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from whence.langs.python.zoom.body import Body
-from whence.langs.python.zoom.execution import How, Segment, What
-from whence.langs.python.zoom.provenance import Places, StepProvenance
-from whence.langs.python.zoom.told import Told
-from whence.langs.python.zoom.wording import Steps
+from whence.langs.python.zoom.function_body import FunctionBody
+from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind
+from whence.langs.python.zoom.step_log import StepLog
+from whence.langs.python.zoom.step_provenance import StepPlaces, StepProvenance
+from whence.langs.python.zoom.step_source import StepSource
 from whence.model.call import Function, OutcomeKind, Rule
 from whence.tree.build import Rows, link
 from whence.tree.memory import ColumnTree, all_ids, assembled
@@ -27,11 +27,11 @@ _EFFORT = 12
 
 
 @dataclass(frozen=True)
-class Zoomed:
+class ZoomedCall:
     """A call that is gone into: what it told, its text, and where it was recorded."""
 
-    told: Told
-    body: Body
+    told: StepLog
+    body: FunctionBody
     whole: Segment
     recorded: ColumnTree
     node: int
@@ -39,21 +39,23 @@ class Zoomed:
 
     def tree(self) -> ColumnTree:
         """The tree of its steps."""
-        return _Building(self).tree()
+        return _TreeBuilder(self).tree()
 
     def searched(self) -> tuple[ColumnTree, StepProvenance]:
         """The same, with where values came from among them."""
-        building = _Building(self)
+        building = _TreeBuilder(self)
         tree = building.tree()
         return tree, StepProvenance(
             self.told, self.body, self.whole, building.source, building.places()
         )
 
 
-class _Building:
-    def __init__(self, zoomed: Zoomed):
+class _TreeBuilder:
+    def __init__(self, zoomed: ZoomedCall):
         self._zoomed = zoomed
-        self.source = Steps(zoomed.told, zoomed.body, zoomed.recorded, zoomed.node, zoomed.file)
+        self.source = StepSource(
+            zoomed.told, zoomed.body, zoomed.recorded, zoomed.node, zoomed.file
+        )
         self._rows = Rows()
         self._functions: dict[Function, int] = {}
         self._rules: dict[Rule, int] = {}
@@ -79,7 +81,7 @@ class _Building:
             segment, above = pending.pop()
             number = self._row(segment, above)
             pending += [(each, number) for each in reversed(segment.children)]
-            if segment.what is not What.STRETCH:
+            if segment.kind is not SegmentKind.STRETCH:
                 # What lies between its parts is its own doing, and so are the calls made there.
                 inside = [
                     (told.calls[each.first], told.calls[each.end]) for each in segment.children
@@ -100,10 +102,12 @@ class _Building:
             self._rest()
         return assembled(link(self._rows), list(self._functions), list(self._rules), self.source)
 
-    def places(self) -> Places:
+    def places(self) -> StepPlaces:
         """Where the steps of the tree are."""
         others = frozenset(self._others)
-        return Places(self._zoomed.node, self.source.segments, self._first, self._made_by, others)
+        return StepPlaces(
+            self._zoomed.node, self.source.segments, self._first, self._made_by, others
+        )
 
     def _between(self, low: int, high: int) -> list[int]:
         return self._calls[bisect_right(self._calls, low) : bisect_right(self._calls, high)]
@@ -124,7 +128,7 @@ class _Building:
         """What came after the last thing that was told, about which nothing is known."""
         told = self._zoomed.told
         last = len(told.events) - 1
-        rest = Segment(What.REST, 0, last, last, how=How.CUT)
+        rest = Segment(SegmentKind.REST, 0, last, last, ending=SegmentEnding.CUT)
         self._row(rest, self._zoomed.node)
         self._rows.implicit[-1] = 1
 

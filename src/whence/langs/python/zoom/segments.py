@@ -17,13 +17,13 @@ from enum import Enum
 from itertools import groupby
 from typing import Any
 
-from whence.langs.python.zoom.body import Body, NotThere
-from whence.langs.python.zoom.told import Told
+from whence.langs.python.zoom.function_body import CannotZoom, FunctionBody
+from whence.langs.python.zoom.step_log import StepLog
 
 _STEPPING = ("yield", "sent")
 
 
-class What(Enum):
+class SegmentKind(Enum):
     """What a segment is."""
 
     CALL = "call"
@@ -37,7 +37,7 @@ class What(Enum):
     """What came after the last thing that was told."""
 
 
-class How(Enum):
+class SegmentEnding(Enum):
     """How a segment ended, other than by going on to what follows."""
 
     RETURN = "return"
@@ -51,13 +51,13 @@ class How(Enum):
 class Segment:
     """A stretch of the run, from one event to another."""
 
-    what: What
+    kind: SegmentKind
     number: int
     """Of the statement, for a stretch its first one; of a loop's parts the loop."""
     first: int
     end: int = -1
     children: list[Segment] = field(default_factory=list)
-    how: How | None = None
+    ending: SegmentEnding | None = None
     round: int = 0
     last_round: int = 0
     value: int | None = None
@@ -70,13 +70,13 @@ class Segment:
     @property
     def last(self) -> int:
         """The number of the last statement of a stretch, else that of the statement."""
-        return self.children[-1].last if self.what is What.STRETCH else self.number
+        return self.children[-1].last if self.kind is SegmentKind.STRETCH else self.number
 
 
-class _Reader:
+class _SegmentReader:
     """Reads events as the structure of the text says they come."""
 
-    def __init__(self, told: Told, body: Body):
+    def __init__(self, told: StepLog, body: FunctionBody):
         self._told = told
         self._events = told.events
         self._body = body
@@ -86,17 +86,17 @@ class _Reader:
 
     def call(self) -> Segment:
         """The whole call."""
-        whole = Segment(What.CALL, -1, 0)
+        whole = Segment(SegmentKind.CALL, -1, 0)
         self._place = 1
         whole.children = self._block(-1)
         while self._kind() in ("raise", "left"):
             self._place += 1
         if self._place < len(self._events):
-            raise NotThere("what it told does not fit its text")
+            raise CannotZoom("what it told does not fit its text")
         whole.end = len(self._events) - 1
         self._end(whole)
         if self._told.is_cut:
-            whole.how = How.CUT
+            whole.ending = SegmentEnding.CUT
         return whole
 
     def _kind(self) -> str:
@@ -123,7 +123,7 @@ class _Reader:
 
     def _statement(self, number: int) -> Segment:
         node = self._body.statements[number].node
-        segment = Segment(What.STATEMENT, number, self._place, rounds=list(self._rounds))
+        segment = Segment(SegmentKind.STATEMENT, number, self._place, rounds=list(self._rounds))
         self._place += 1
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             self._loop(segment, isinstance(node, ast.While))
@@ -140,7 +140,7 @@ class _Reader:
         self._jump(segment, node)
         if isinstance(node, ast.Break | ast.Continue):
             segment.end = segment.first  # before the next round has begun
-        elif isinstance(node, ast.Return) and segment.how is How.RETURN:
+        elif isinstance(node, ast.Return) and segment.ending is SegmentEnding.RETURN:
             segment.end = self._told.before(self._place)
         return segment
 
@@ -154,17 +154,17 @@ class _Reader:
             if kind == "part":
                 self._parts.append((number, rest[0]))
             elif kind == "test" and number == segment.number:
-                self._leaf(What.TEST, segment)
+                self._leaf(SegmentKind.TEST, segment)
                 continue
             elif kind == "return" and number == segment.number:
-                segment.value, segment.how = rest[0], How.RETURN
+                segment.value, segment.ending = rest[0], SegmentEnding.RETURN
             elif kind not in _STEPPING and not (kind == "caught" and number == segment.number):
                 break
             self._place += 1
         segment.parts += self._parts
         self._parts = []
 
-    def _leaf(self, what: What, above: Segment) -> None:
+    def _leaf(self, what: SegmentKind, above: Segment) -> None:
         """The test of a branch or loop, or the items of one: what was told since it began."""
         event = self._events[self._place]
         first = self._told.after(above.children[-1].end if above.children else above.first)
@@ -189,7 +189,7 @@ class _Reader:
             elif kind in ("test", "items") and number == segment.number:
                 if kind == "test" and count:
                     above = self._rest_of(above, chain)
-                self._leaf(What.TEST if kind == "test" else What.ITEMS, above)
+                self._leaf(SegmentKind.TEST if kind == "test" else SegmentKind.ITEMS, above)
             elif kind == "round" and number == segment.number:
                 count += 1
                 if count > 1 and not is_while:
@@ -203,13 +203,15 @@ class _Reader:
         self._close(chain, count)
 
     def _rest_of(self, above: Segment, chain: list[Segment]) -> Segment:
-        made = Segment(What.ROUNDS, above.number, above.children[-1].end, rounds=above.rounds)
+        made = Segment(
+            SegmentKind.ROUNDS, above.number, above.children[-1].end, rounds=above.rounds
+        )
         above.children.append(made)
         chain.append(made)
         return made
 
     def _one_round(self, loop: Segment, above: Segment, count: int) -> None:
-        one = Segment(What.ROUND, loop.number, self._place, round=count)
+        one = Segment(SegmentKind.ROUND, loop.number, self._place, round=count)
         one.rounds = [*loop.rounds, count]
         self._place += 1
         self._rounds.append(count)
@@ -217,14 +219,14 @@ class _Reader:
         self._rounds.pop()
         one.end = one.children[-1].end if one.children else one.first
         self._end(one)
-        if one.how is How.CONTINUE:
-            one.how = None
+        if one.ending is SegmentEnding.CONTINUE:
+            one.ending = None
         above.children.append(one)
 
     def _close(self, chain: list[Segment], count: int) -> None:
         end = self._told.after(self._place)
         last = chain[-1]
-        if len(chain) > 1 and len(last.children) == 1 and last.children[0].what is What.TEST:
+        if len(chain) > 1 and len(last.children) == 1 and last.children[0].kind is SegmentKind.TEST:
             # Only the test that ended the loop is left of it.
             chain.pop()
             chain[-1].children[-1] = last.children[0]
@@ -236,33 +238,33 @@ class _Reader:
         is_cut = self._place >= len(self._events)
         for each in reversed(chain):
             self._end(each)
-            if is_cut and each.how is None:
-                each.how = How.CUT
-            if each.how is How.BREAK:
-                each.how = None
+            if is_cut and each.ending is None:
+                each.ending = SegmentEnding.CUT
+            if each.ending is SegmentEnding.BREAK:
+                each.ending = None
 
     def _end(self, segment: Segment) -> None:
         """A segment that did not end by itself ended as the last jump in it did.
 
         After that there is nothing but what a `finally` does.
         """
-        if segment.how is not None:
+        if segment.ending is not None:
             return
-        jump = next((each for each in reversed(segment.children) if each.how is not None), None)
+        jump = next((each for each in reversed(segment.children) if each.ending is not None), None)
         if jump is not None:
-            segment.how, segment.value = jump.how, jump.value
+            segment.ending, segment.value = jump.ending, jump.value
 
     def _jump(self, segment: Segment, node: ast.stmt) -> None:
-        if segment.how is not None:
+        if segment.ending is not None:
             return
         if isinstance(node, ast.Break):
-            segment.how = How.BREAK
+            segment.ending = SegmentEnding.BREAK
         elif isinstance(node, ast.Continue):
-            segment.how = How.CONTINUE
+            segment.ending = SegmentEnding.CONTINUE
         elif self._place >= len(self._events):
-            segment.how = How.CUT
+            segment.ending = SegmentEnding.CUT
         else:
-            segment.how, segment.value = How.RAISE, self._exception(segment)
+            segment.ending, segment.value = SegmentEnding.RAISE, self._exception(segment)
 
     def _exception(self, segment: Segment) -> int | None:
         """What was raised: it is told by who handles it next, if anybody does."""
@@ -285,15 +287,15 @@ class _Reader:
         return None if event[2] is None else int(event[2])
 
 
-def read_call(told: Told, body: Body) -> Segment:
+def read_segments(told: StepLog, body: FunctionBody) -> Segment:
     """What a call did, with its stretches of statements halved."""
-    reader = _Reader(told, body)
+    reader = _SegmentReader(told, body)
     whole = reader.call()
     _halve(whole, body)
     return whole
 
 
-def _halve(segment: Segment, body: Body) -> None:
+def _halve(segment: Segment, body: FunctionBody) -> None:
     """Put stretches above statements that follow each other, so that no segment has many."""
     pending = [segment]
     while pending:
@@ -302,18 +304,18 @@ def _halve(segment: Segment, body: Body) -> None:
         pending += each.children
 
 
-def _halves(children: list[Segment], body: Body) -> list[Segment]:
+def _halves(children: list[Segment], body: FunctionBody) -> list[Segment]:
     """The same with two stretches in the place of many statements."""
 
     def block(each: Segment) -> str:
         return body.statements[each.number].block
 
     blocks = [list(found) for _, found in groupby(children, block)]
-    if len(blocks) > 1 and all(each.what is What.STATEMENT for each in children):
+    if len(blocks) > 1 and all(each.kind is SegmentKind.STATEMENT for each in children):
         # Those of a handler do not follow those that it is a handler for.
         return [_stretch(each) for each in blocks]
-    before = [each for each in children if each.what is not What.STATEMENT]
-    statements = [each for each in children if each.what is What.STATEMENT]
+    before = [each for each in children if each.kind is not SegmentKind.STATEMENT]
+    statements = [each for each in children if each.kind is SegmentKind.STATEMENT]
     if len(statements) <= 2 or children != before + statements:
         return children
     middle = _middle([max(1, each.end - each.first) for each in statements])
@@ -335,6 +337,6 @@ def _stretch(children: list[Segment]) -> Segment:
     if len(children) == 1:
         return children[0]
     first, last = children[0], children[-1]
-    made = Segment(What.STRETCH, first.number, first.first, last.end, children)
-    made.how, made.value, made.rounds = last.how, last.value, first.rounds
+    made = Segment(SegmentKind.STRETCH, first.number, first.first, last.end, children)
+    made.ending, made.value, made.rounds = last.ending, last.value, first.rounds
     return made

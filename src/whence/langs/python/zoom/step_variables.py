@@ -12,17 +12,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from whence.langs.python.zoom.body import Body
+from whence.langs.python.zoom.function_body import FunctionBody
 
 Names = frozenset[str]
 NONE: Names = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-class Variables:
+class StepVariables:
     """Of one body, what its pieces read and what lives on after them."""
 
-    def __init__(self, body: Body):
+    def __init__(self, body: FunctionBody):
         self._body = body
         self._exposed: dict[tuple[int, int], Names] = {}
         self._bound: dict[int, Names] = {}

@@ -36,7 +36,7 @@ class _TypesAndNames:
         return self._types[number]
 
 
-class Told:
+class StepLog:
     """The events of a call, with the state at each and the values, read when they are looked at."""
 
     def __init__(self, told: Mapping[str, Any], printed: bytes = b""):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from whence.langs.python.trace.value_recipes import Name
 
 
-class Imports:
+class ImportNames:
     """Gives each thing a name, and tells at the end what has to be imported for it.
 
     `modules` says how modules are named where the test runs: a script that was run as `__main__`

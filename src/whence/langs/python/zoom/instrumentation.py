@@ -16,7 +16,13 @@ from types import CodeType
 from typing import Any
 
 from whence.langs.python.source.quiet_compile import compiled, parsed
-from whence.langs.python.zoom.body import TEXTS, Body, FunctionNode, find_owner, is_told
+from whence.langs.python.zoom.function_body import (
+    TEXTS,
+    FunctionBody,
+    FunctionNode,
+    find_function,
+    is_recorded,
+)
 
 ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAISED, LEFT = (
     f"@zoom.{name}"
@@ -29,12 +35,12 @@ ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAIS
 _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
-def instrumented(source: str | bytes, file: str, first_line: int, qualname: str) -> CodeType:
+def instrument(source: str | bytes, file: str, first_line: int, qualname: str) -> CodeType:
     """The code of a module in which one function can tell what it does."""
     tree = parsed(source)
-    owner = find_owner(tree, first_line, qualname)
+    owner = find_function(tree, first_line, qualname)
     plain = copy.deepcopy(owner)
-    body = Body(owner, "")
+    body = FunctionBody(owner, "")
     telling = _Telling(body)
     if isinstance(owner, ast.Module):
         first = _docstring_and_futures(owner.body)
@@ -121,7 +127,7 @@ def _docstring_and_futures(body: list[ast.stmt]) -> int:
 class _Telling:
     """Puts what tells into statements."""
 
-    def __init__(self, body: Body):
+    def __init__(self, body: FunctionBody):
         self._numbers = {id(each.node): each.number for each in body.statements}
         self._parts = _Parts({id(each): number for number, each in enumerate(body.expressions)})
 
@@ -222,7 +228,7 @@ class _Parts(ast.NodeTransformer):
             (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS),
         ):
             self.generic_visit(node)
-        if number is None or not (isinstance(node, ast.expr) and is_told(node)):
+        if number is None or not (isinstance(node, ast.expr) and is_recorded(node)):
             return node
         return _placed(_call(PART, ast.Constant(number), node), node)
 

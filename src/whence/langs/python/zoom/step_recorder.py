@@ -26,7 +26,7 @@ from whence.langs.python.record.options import Bound
 from whence.langs.python.record.repeatable import Aside, directly
 from whence.langs.python.record.snapshot import Snapshots, Tables, is_class, type_name
 from whence.langs.python.record.summaries import SUMMARIES
-from whence.langs.python.zoom.instrumenting import (
+from whence.langs.python.zoom.instrumentation import (
     AT,
     CAUGHT,
     DONE,
@@ -40,7 +40,7 @@ from whence.langs.python.zoom.instrumenting import (
     SENT,
     TEST,
     YIELDED,
-    instrumented,
+    instrument,
 )
 
 STATE_BOUND = Bound(depth=4, width=64, attributes=32, text=400, budget=300)
@@ -58,7 +58,7 @@ _open, _frame, _exit, _fstat, _exc_info = open, sys._getframe, os._exit, os.fsta
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ZoomRequest:
     """Which call, of which code, and how much of it."""
 
     node: int
@@ -76,13 +76,13 @@ class Wish:
         ])  # fmt: skip
 
     @classmethod
-    def from_text(cls, text: str) -> Wish:
+    def from_text(cls, text: str) -> ZoomRequest:
         """What `text` made."""
         node, file, first_line, name, names, most = json.loads(text)
         return cls(int(node), str(file), int(first_line), str(name), tuple(names), int(most))
 
 
-class Numbers(Tables):
+class ValueTables(Tables):
     """Names and types that values are written with, to be told at the end."""
 
     def __init__(self) -> None:
@@ -93,16 +93,16 @@ class Numbers(Tables):
         return {"names": list(self._names), "types": [list(key) for key in self._types]}
 
 
-class Watch:
+class StepRecorder:
     """Waits for one call, and takes down what it tells."""
 
     def __init__(
-        self, wish: Wish, here: Callable[[], int], calls: Callable[[], int],
+        self, wish: ZoomRequest, here: Callable[[], int], calls: Callable[[], int],
         ended: Callable[[dict[str, Any]], None], aside: Aside = directly,
     ):  # fmt: skip
         self._wish, self._aside = wish, aside
         self._here, self._calls, self._ended = here, calls, ended
-        self._numbers = Numbers()
+        self._numbers = ValueTables()
         self._snapshots = Snapshots(self._numbers, SUMMARIES)
         self._values: dict[bytes, int] = {}
         self._names: dict[str, int] = {}
@@ -129,7 +129,7 @@ class Watch:
         usual = compile(source, file, "exec", dont_inherit=True)  # warns of what is doubtful
         if file != wish.file:
             return usual
-        code: CodeType = self._aside(instrumented)(source, file, wish.first_line, wish.name)
+        code: CodeType = self._aside(instrument)(source, file, wish.first_line, wish.name)
         return code
 
     # --- what rewritten code calls ---------------------------------------------------------------
@@ -266,7 +266,7 @@ def _is_code(value: Any) -> bool:
     return type(value) in _CODE or is_class(value)
 
 
-class _Loader(SourceFileLoader):
+class _ZoomLoader(SourceFileLoader):
     """Loads the module that the function is in."""
 
     compiled: Callable[[bytes | str, str], CodeType]
@@ -277,8 +277,8 @@ class _Loader(SourceFileLoader):
         return self.compiled(self.get_data(path), path)
 
 
-class _Finder(MetaPathFinder):
-    def __init__(self, watch: Watch, file: str):
+class _ZoomFinder(MetaPathFinder):
+    def __init__(self, watch: StepRecorder, file: str):
         self._watch, self._file = watch, file
 
     def find_spec(
@@ -288,16 +288,16 @@ class _Finder(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin != self._file or type(spec.loader) is not SourceFileLoader:
             return None
-        loader = _Loader(fullname, spec.origin)
+        loader = _ZoomLoader(fullname, spec.origin)
         loader.compiled = self._watch.compiled
         spec.loader = loader
         return spec
 
 
 def start(
-    wish: Wish, output: str, here: Callable[[], int], calls: Callable[[], int],
+    wish: ZoomRequest, output: str, here: Callable[[], int], calls: Callable[[], int],
     finish: Callable[[], None], aside: Aside = directly,
-) -> Watch:  # fmt: skip
+) -> StepRecorder:  # fmt: skip
     """Watch for the call; when it has been told of, write that down and end the process.
 
     `finish` ends the recording. What is done here is done `aside` while the program runs.
@@ -311,9 +311,9 @@ def start(
         finish()
         _exit(0)
 
-    watch = Watch(wish, here, calls, ended, aside)
+    watch = StepRecorder(wish, here, calls, ended, aside)
     watch.install()
-    sys.meta_path.insert(0, _Finder(watch, wish.file))
+    sys.meta_path.insert(0, _ZoomFinder(watch, wish.file))
     descriptor = os.open(printed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
     os.dup2(descriptor, _OUTPUT)
     os.close(descriptor)

@@ -23,12 +23,12 @@ _UNSEEN = (
 """What is one value for its statement: what happens inside of it is not told."""
 
 
-class NotThere(Exception):
+class CannotZoom(Exception):
     """Why there is no body to look into."""
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class NumberedStatement:
     """A statement of the body itself, not of a function in it."""
 
     number: int
@@ -40,12 +40,12 @@ class Statement:
 
 
 @dataclass
-class Body:
+class FunctionBody:
     """All statements of a body and the expressions whose values are told, by their numbers."""
 
     owner: FunctionNode | ast.Module
     text: str
-    statements: list[Statement] = field(default_factory=list)
+    statements: list[NumberedStatement] = field(default_factory=list)
     expressions: list[ast.expr] = field(default_factory=list)
     _heads: dict[int, str] = field(default_factory=dict)
 
@@ -56,14 +56,14 @@ class Body:
     def _number(self, block: list[ast.stmt], parent: int, name: str) -> None:
         for node in block:
             number = len(self.statements)
-            self.statements.append(Statement(number, node, parent, name))
+            self.statements.append(NumberedStatement(number, node, parent, name))
             for expression in expressions_of(node):
                 self._number_parts(expression)
             for inner, statements in blocks_of(node):
                 self._number(statements, number, inner)
 
     def _number_parts(self, expression: ast.expr) -> None:
-        for part in told_parts(expression):
+        for part in recorded_parts(expression):
             self.expressions.append(part)
 
     @property
@@ -167,11 +167,11 @@ def expressions_of(node: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def told_parts(expression: ast.expr) -> Iterator[ast.expr]:
+def recorded_parts(expression: ast.expr) -> Iterator[ast.expr]:
     """The parts of an expression whose values are told, the outer one after what it is made of."""
     for child in _inner(expression):
-        yield from told_parts(child)
-    if is_told(expression):
+        yield from recorded_parts(child)
+    if is_recorded(expression):
         yield expression
 
 
@@ -193,7 +193,7 @@ def _inner(node: ast.AST) -> Iterator[ast.expr]:
             yield child.value
 
 
-def is_told(node: ast.expr) -> bool:
+def is_recorded(node: ast.expr) -> bool:
     """Whether the value of an expression is told: names are known, constants speak for themselves.
 
     A yield is told in its own way.
@@ -211,13 +211,13 @@ def is_told(node: ast.expr) -> bool:
     ))  # fmt: skip
 
 
-def find_body(text: str, first_line: int, qualname: str) -> Body:
+def find_body(text: str, first_line: int, qualname: str) -> FunctionBody:
     """The body of the function of this name that begins in this line."""
     tree = ast.parse(text)
-    return Body(find_owner(tree, first_line, qualname), text)
+    return FunctionBody(find_function(tree, first_line, qualname), text)
 
 
-def find_owner(tree: ast.Module, first_line: int, qualname: str) -> FunctionNode | ast.Module:
+def find_function(tree: ast.Module, first_line: int, qualname: str) -> FunctionNode | ast.Module:
     """The function with this name that begins in this line, or the module itself."""
     if qualname == MODULE:
         return tree
@@ -227,12 +227,12 @@ def find_owner(tree: ast.Module, first_line: int, qualname: str) -> FunctionNode
     if len(found) == 1:
         return found[0]
     if qualname.endswith("<lambda>"):
-        raise NotThere("a lambda is one expression: it has no statements to go into")
+        raise CannotZoom("a lambda is one expression: it has no statements to go into")
     if any(
         isinstance(node, ast.ClassDef) and beginning(node) == first_line for node in ast.walk(tree)
     ):
-        raise NotThere("the body of a class is not gone into")
-    raise NotThere(f"the text of {qualname} was not found where it was")
+        raise CannotZoom("the body of a class is not gone into")
+    raise CannotZoom(f"the text of {qualname} was not found where it was")
 
 
 def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, FunctionNode]]:

@@ -13,11 +13,11 @@ from hashlib import blake2b
 
 from whence.errors import CannotExpand
 from whence.langs.python.source.attribute_uses import looked_at
-from whence.langs.python.source.definitions import Module
-from whence.langs.python.zoom.body import Body
-from whence.langs.python.zoom.execution import How, Segment, What
-from whence.langs.python.zoom.told import State, Told
-from whence.langs.python.zoom.variables import Variables, writes
+from whence.langs.python.source.definitions import ModuleDefinitions
+from whence.langs.python.zoom.function_body import FunctionBody
+from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind
+from whence.langs.python.zoom.step_log import State, StepLog
+from whence.langs.python.zoom.step_variables import StepVariables, writes
 from whence.model.call import (
     Binding,
     Call,
@@ -36,25 +36,27 @@ from whence.tree.reading import function_at
 _TO_COME = 12
 _HEAD = 60
 _ENDINGS = {
-    How.RETURN: "returns",
-    How.BREAK: "leaves the loop",
-    How.CONTINUE: "goes on to the next round",
-    How.RAISE: "raises",
-    How.CUT: "",
+    SegmentEnding.RETURN: "returns",
+    SegmentEnding.BREAK: "leaves the loop",
+    SegmentEnding.CONTINUE: "goes on to the next round",
+    SegmentEnding.RAISE: "raises",
+    SegmentEnding.CUT: "",
 }
 STILL_TO_COME = "still to come"
 _CUT = "the call was followed up to here only"
-LEAVES = (What.TEST, What.ITEMS)
+LEAVES = (SegmentKind.TEST, SegmentKind.ITEMS)
 
 
-class Steps:
+class StepSource:
     """Where the details of steps are: a `Source`."""
 
-    def __init__(self, told: Told, body: Body, recorded: ColumnTree, node: int, file: str):
+    def __init__(
+        self, told: StepLog, body: FunctionBody, recorded: ColumnTree, node: int, file: str
+    ):
         self._told, self._body = told, body
         self._recorded, self._owner, self._file = recorded, node, file
-        self._variables = Variables(body)
-        self._module = Module(body.text)
+        self._variables = StepVariables(body)
+        self._module = ModuleDefinitions(body.text)
         self.segments: list[Segment] = []
         self._bound: dict[int, frozenset[str]] = {}
         self._matter: dict[tuple[object, ...], tuple[frozenset[str], frozenset[str]]] = {}
@@ -64,7 +66,7 @@ class Steps:
         if detail < 0:
             return self._recorded.call(self._recorded.position(-1 - detail))
         segment = self.segments[detail]
-        value = segment.value if segment.what in LEAVES or segment.how is not None else None
+        value = segment.value if segment.kind in LEAVES or segment.ending is not None else None
         told = self._told
         yielded = tuple(map(told.value, told.yielded(segment.first, segment.end)))
         outcome = Outcome(
@@ -102,9 +104,9 @@ class Steps:
 
     def _that_matter(self, segment: Segment) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a segment reads, and those that live on: the same in each round."""
-        is_left = segment.how is How.BREAK
+        is_left = segment.ending is SegmentEnding.BREAK
         bound = self._bound_by_next(segment)
-        key = (segment.what, segment.number, segment.last, is_left, bound)
+        key = (segment.kind, segment.number, segment.last, is_left, bound)
         if key not in self._matter:
             self._matter[key] = self._read(segment), self.alive(segment)
         return self._matter[key]
@@ -127,13 +129,13 @@ class Steps:
                 known = self._told.twice(before[name]) if name in before else frozenset()
                 for one, other in sorted(self._told.twice(after[name]) - known):
                     yield f"{name}{one} is {name}{other}"
-        if segment.value is not None and segment.how is How.RETURN:
+        if segment.value is not None and segment.ending is SegmentEnding.RETURN:
             for one, other in sorted(self._told.twice(segment.value)):
                 yield f"result{one} is result{other}"
 
     def _looks_at(self, segment: Segment) -> Iterator[tuple[str, frozenset[str]]]:
         """Of the objects that a segment reads, those of which it sees only some attributes."""
-        if segment.what is What.REST:
+        if segment.kind is SegmentKind.REST:
             return
         state = self._told.states[segment.first]
         piece = ast.Module(self._nodes(segment), [])
@@ -149,7 +151,7 @@ class Steps:
     def _nodes(self, segment: Segment) -> list[ast.stmt]:
         """The pieces of text that a segment runs."""
         node = self._node(segment)
-        if segment.what in LEAVES:
+        if segment.kind in LEAVES:
             return [ast.Expr(_header(node))]
         statements = self._body.statements
         parent = statements[segment.number].parent
@@ -158,14 +160,14 @@ class Steps:
 
     def _read(self, segment: Segment) -> frozenset[str]:
         node = self._node(segment)
-        match segment.what:
-            case What.REST:
+        match segment.kind:
+            case SegmentKind.REST:
                 return frozenset(self._told.states[segment.first])
-            case What.TEST | What.ITEMS:
+            case SegmentKind.TEST | SegmentKind.ITEMS:
                 return self._variables.read_by([_header(node)])
-            case What.ROUND:
+            case SegmentKind.ROUND:
                 return self._variables.read_by(getattr(node, "body", []))
-            case What.ROUNDS if isinstance(node, ast.For | ast.AsyncFor):
+            case SegmentKind.ROUNDS if isinstance(node, ast.For | ast.AsyncFor):
                 return self._variables.read_by(node.body) - writes([node.target])
         return self._variables.read(segment.number, segment.last)
 
@@ -191,7 +193,7 @@ class Steps:
                 continue
             pending.pop()
             found = [self._bound[id(inner)] for inner in each.children]
-            if each.what is What.STATEMENT and not each.children and each.how is None:
+            if each.kind is SegmentKind.STATEMENT and not each.children and each.ending is None:
                 found.append(self._variables.bound(each.number))
             self._bound[id(each)] = frozenset[str]().union(*found)
         return self._bound[id(segment)]
@@ -199,12 +201,15 @@ class Steps:
     def alive(self, segment: Segment) -> frozenset[str]:
         """What may be read after a segment; of what the call was given, somebody holds it."""
         variables, number = self._variables, segment.number
-        if segment.what is What.REST:
+        if segment.kind is SegmentKind.REST:
             return frozenset()
         found = variables.parameters
-        if segment.what in LEAVES:
+        if segment.kind in LEAVES:
             found |= variables.read_by([self._node(segment)])
-        if segment.what in (*LEAVES, What.ROUND) and segment.how is not How.BREAK:
+        if (
+            segment.kind in (*LEAVES, SegmentKind.ROUND)
+            and segment.ending is not SegmentEnding.BREAK
+        ):
             found |= variables.alive_in_loop(number)
         return (found | variables.alive_after(segment.last)) - self._bound_by_next(segment)
 
@@ -232,16 +237,16 @@ class Steps:
     def _to_come(self, segment: Segment) -> Value | None:
         """Of a loop over items: those that came in the rounds that a segment is made of."""
         node = self._node(segment)
-        if segment.what is not What.ROUNDS or not isinstance(node, ast.For | ast.AsyncFor):
+        if segment.kind is not SegmentKind.ROUNDS or not isinstance(node, ast.For | ast.AsyncFor):
             return None
         names = [each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)]
         items: list[Value] = []
         above: Segment | None = segment
         while above is not None and len(items) < _TO_COME:
-            one = next((each for each in above.children if each.what is What.ROUND), None)
+            one = next((each for each in above.children if each.kind is SegmentKind.ROUND), None)
             if one is not None:
                 items.append(self._item(self._told.states[one.first], names))
-            above = next((each for each in above.children if each.what is What.ROUNDS), None)
+            above = next((each for each in above.children if each.kind is SegmentKind.ROUNDS), None)
         count = segment.last_round - segment.round + 1
         parts = tuple((f"[{place}]", item) for place, item in enumerate(items))
         return Value(Kind.LIST, "", parts, omitted=max(0, count - len(items)))
@@ -253,17 +258,17 @@ class Steps:
         return Value(Kind.TUPLE, "", tuple((f"[{n}]", value) for n, value in enumerate(values)))
 
     def _ending(self, segment: Segment) -> str:
-        if segment.what is What.REST:
+        if segment.kind is SegmentKind.REST:
             return "not known, " + _CUT
-        if segment.what in LEAVES:
-            return "it is" if segment.what is What.TEST else "it goes over"
-        if segment.how is How.CUT and self._told.is_waiting:
+        if segment.kind in LEAVES:
+            return "it is" if segment.kind is SegmentKind.TEST else "it goes over"
+        if segment.ending is SegmentEnding.CUT and self._told.is_waiting:
             return "it waits there"
-        if segment.how is How.CUT:
+        if segment.ending is SegmentEnding.CUT:
             return "it had not ended when the call was left alone"
-        if segment.how is How.RAISE and segment.value is None:
+        if segment.ending is SegmentEnding.RAISE and segment.value is None:
             return "raises something"
-        return _ENDINGS[segment.how] if segment.how is not None else ""
+        return _ENDINGS[segment.ending] if segment.ending is not None else ""
 
     def _parts(self, segment: Segment) -> tuple[Binding, ...]:
         found, node = [], self._node(segment)
@@ -277,9 +282,9 @@ class Steps:
 
     def outcome_kind(self, segment: Segment) -> OutcomeKind:
         """How it ended, in the words of every tree."""
-        if segment.how is How.RAISE:
+        if segment.ending is SegmentEnding.RAISE:
             return OutcomeKind.RAISED
-        if segment.how is How.CUT:
+        if segment.ending is SegmentEnding.CUT:
             waits = self._told.is_waiting
             return OutcomeKind.YIELDED if waits else OutcomeKind.NOT_TERMINATED
         return OutcomeKind.RETURNED
@@ -289,10 +294,11 @@ class Steps:
         before, after = self._told.states[segment.first], self._told.states[segment.end]
         told = self._told
         said = repr((
-            segment.what.value, segment.number, segment.last,
+            segment.kind.value, segment.number, segment.last,
             tuple((name, before[name]) for name in self.before(segment)),
             tuple((name, after.get(name, -1)) for name in self.changed(segment)),
-            str(segment.how), segment.value, tuple(told.yielded(segment.first, segment.end)),
+            _ending_key(segment.ending), segment.value,
+            tuple(told.yielded(segment.first, segment.end)),
             tuple(told.printed_from(segment.first, segment.end)), segment.last_round, segment.round,
         ))  # fmt: skip
         digest = blake2b(said.encode(), digest_size=8).digest()
@@ -305,12 +311,12 @@ class Steps:
 
     def _lines(self, segment: Segment) -> tuple[int, int]:
         node = self._node(segment)
-        if segment.what in LEAVES:
+        if segment.kind in LEAVES:
             header = _header(node)
             return header.lineno, header.end_lineno or header.lineno
-        if segment.what in (What.ROUND, What.ROUNDS):
+        if segment.kind in (SegmentKind.ROUND, SegmentKind.ROUNDS):
             inside: list[ast.stmt] = getattr(node, "body", [node])
-            first = inside[0].lineno if segment.what is What.ROUND else node.lineno
+            first = inside[0].lineno if segment.kind is SegmentKind.ROUND else node.lineno
             return first, inside[-1].end_lineno or first
         last = self._body.statements[segment.last].node
         return node.lineno, last.end_lineno or node.lineno
@@ -318,9 +324,9 @@ class Steps:
     def label(self, segment: Segment) -> str:
         """Which piece it is, and in which rounds."""
         place, text = self._static(segment)
-        if segment.what is What.ROUND:
+        if segment.kind is SegmentKind.ROUND:
             place = f"{place}, round {_rounds(segment.rounds)}"
-        elif segment.what is What.ROUNDS:
+        elif segment.kind is SegmentKind.ROUNDS:
             count = segment.last_round - segment.round + 1
             which = f"round {segment.round}" if count == 1 else f"rounds {segment.round} to "
             which += "" if count == 1 else str(segment.last_round)
@@ -332,14 +338,14 @@ class Steps:
 
     def _static(self, segment: Segment) -> tuple[str, str]:
         """The place of a piece and its text, which are the same whenever it runs."""
-        if segment.what is What.REST:
+        if segment.kind is SegmentKind.REST:
             return "what came after that", ""
         first, last = self._lines(segment)
         place = f"line {first}" if first == last else f"lines {first} to {last}"
         node = self._node(segment)
-        if segment.what in LEAVES:
+        if segment.kind in LEAVES:
             text = self._body.source(_header(node))
-        elif segment.what in (What.ROUND, What.ROUNDS, What.STRETCH):
+        elif segment.kind in (SegmentKind.ROUND, SegmentKind.ROUNDS, SegmentKind.STRETCH):
             text = ""
         else:
             text = self._body.head(node)
@@ -350,14 +356,19 @@ class Steps:
         """What is blamed for a step: its lines."""
         owner = function_at(self._recorded, self._recorded.position(self._owner))
         place, _ = self._static(segment)
-        if segment.what in (What.ROUND, What.ROUNDS):
-            place += f" ({segment.what.value})"
+        if segment.kind in (SegmentKind.ROUND, SegmentKind.ROUNDS):
+            place += f" ({segment.kind.value})"
         first, last = self._lines(segment)
         where = Location(self._file, first)
         name = f"{owner.name}, {place}"
         function = Function(name, f"{owner.short()}, {place}", owner.module, where)
         lines = self._body.text.splitlines()[first - 1 : last]
         return function, Rule(name, name, where, "\n".join(lines))
+
+
+def _ending_key(ending: SegmentEnding | None) -> str:
+    """The ending as digests spell it. Session logs hold these digests, so it must not change."""
+    return "None" if ending is None else f"How.{ending.name}"
 
 
 def _header(node: ast.stmt) -> ast.expr:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from whence.errors import UsageError
-from whence.langs.python.zoom.told import State, Told
+from whence.langs.python.zoom.step_log import State, StepLog
 from whence.model.value import FULL, Kind, Steps, Value, show
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VariablePart:
     """A part of a variable."""
 
     name: str
@@ -28,18 +28,18 @@ Named = Callable[[str], str | None]
 """How the value of a variable that is used as a key is written."""
 
 
-class Seen:
+class KnownParts:
     """What is known of parts of variables."""
 
-    def __init__(self, told: Told):
+    def __init__(self, told: StepLog):
         self._told = told
 
-    def text(self, state: State, part: Part) -> str | None:
+    def text(self, state: State, part: VariablePart) -> str | None:
         """How a part is written; None if it is not there, or not known."""
         found = self.value(state, part)
         return None if found is None else show(found, FULL)
 
-    def value(self, state: State, part: Part) -> Value | None:
+    def value(self, state: State, part: VariablePart) -> Value | None:
         """A part of a variable as it was."""
         number = state.get(part.name)
         if number is None:
@@ -49,7 +49,7 @@ class Seen:
         except UsageError:
             return None
 
-    def is_known(self, state: State, part: Part) -> bool:
+    def is_known(self, state: State, part: VariablePart) -> bool:
         """Whether it is known what a part was, or that there was none."""
         number = state.get(part.name)
         value = None if number is None else self._told.value(number)
@@ -62,7 +62,7 @@ class Seen:
             value = inner
         return True
 
-    def differs(self, before: State, after: State, part: Part) -> bool:
+    def differs(self, before: State, after: State, part: VariablePart) -> bool:
         """Whether a part is not what it was, as far as that is known."""
         if before.get(part.name) == after.get(part.name):
             return False
@@ -72,47 +72,47 @@ class Seen:
 
     def key(self, state: State) -> Named:
         """How variables are written as keys, at one state."""
-        return lambda name: self.text(state, Part(name))
+        return lambda name: self.text(state, VariablePart(name))
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class ExpressionPart:
     """That a part of a variable is a part of what an expression came to."""
 
     expression: ast.expr
     steps: Steps
 
-    def opened(self, key: Named) -> Put:
+    def opened(self, key: Named) -> ExpressionPart:
         """The same of the item of a tuple, list or dict that is written out."""
         match self.expression:
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 place = _place(self.steps)
                 if place is None or place >= len(items) or _is_starred(items[: place + 1]):
                     return self
-                return Put(items[place], self.steps[1:]).opened(key)
+                return ExpressionPart(items[place], self.steps[1:]).opened(key)
             case ast.Dict(keys=keys, values=values) if self.steps:
                 for each, value in reversed(list(zip(keys, values, strict=True))):
                     step = None if each is None else _step(each, key)
                     if step is None:
                         return self  # what `**` brings, or a key that is worked out, may be the one
                     if step == self.steps[0]:
-                        return Put(value, self.steps[1:]).opened(key)
+                        return ExpressionPart(value, self.steps[1:]).opened(key)
             case ast.NamedExpr(value=inner):
-                return Put(inner, self.steps).opened(key)
+                return ExpressionPart(inner, self.steps).opened(key)
         return self
 
-    def source(self, key: Named) -> Part | None:
+    def source(self, key: Named) -> VariablePart | None:
         """The part of a variable that it is a copy of."""
         opened = self.opened(key)
         found = named(opened.expression, key)
-        return None if found is None else Part(found.name, (*found.steps, *opened.steps))
+        return None if found is None else VariablePart(found.name, (*found.steps, *opened.steps))
 
 
-def named(expression: ast.expr, key: Named) -> Part | None:
+def named(expression: ast.expr, key: Named) -> VariablePart | None:
     """The part that an expression, or the target of an assignment, names, if that is known."""
     match expression:
         case ast.Name(id=name):
-            return Part(name)
+            return VariablePart(name)
         case ast.Attribute(value=inner, attr=name):
             step: str | None = f".{name}"
         case ast.Subscript(value=inner, slice=index):
@@ -120,10 +120,12 @@ def named(expression: ast.expr, key: Named) -> Part | None:
         case _:
             return None
     found = named(inner, key)
-    return None if found is None or step is None else Part(found.name, (*found.steps, step))
+    return None if found is None or step is None else VariablePart(found.name, (*found.steps, step))
 
 
-def put_by(node: ast.AST, part: Part, before: Value | None, key: Named) -> Put | None:
+def part_put_by(
+    node: ast.AST, part: VariablePart, before: Value | None, key: Named
+) -> ExpressionPart | None:
     """What a statement put where a part of a variable is. `before`: the variable as it was."""
     match node:
         case ast.Assign(targets=targets, value=value):
@@ -136,11 +138,11 @@ def put_by(node: ast.AST, part: Part, before: Value | None, key: Named) -> Put |
         ):
             into = named(receiver, key)
             if into is not None and _is_next(into, part, before):
-                return Put(item, part.steps[len(into.steps) + 1 :])
+                return ExpressionPart(item, part.steps[len(into.steps) + 1 :])
     return None
 
 
-def _is_next(into: Part, part: Part, before: Value | None) -> bool:
+def _is_next(into: VariablePart, part: VariablePart, before: Value | None) -> bool:
     """Whether a part is in the place behind the last item of a list."""
     if not lies_in(part, into) or before is None:
         return False
@@ -152,7 +154,9 @@ def _is_next(into: Part, part: Part, before: Value | None) -> bool:
     return held.kind is Kind.LIST and place == len(held.parts) + held.omitted
 
 
-def _unpacked(target: ast.expr, value: ast.expr, part: Part, key: Named) -> Put | None:
+def _unpacked(
+    target: ast.expr, value: ast.expr, part: VariablePart, key: Named
+) -> ExpressionPart | None:
     """Of an assignment: what was put where a part of its target is."""
     if isinstance(target, ast.Tuple | ast.List):
         if _is_starred(target.elts):
@@ -160,15 +164,17 @@ def _unpacked(target: ast.expr, value: ast.expr, part: Part, key: Named) -> Put 
         for place, inner in enumerate(target.elts):
             into = named(inner, key)
             if into is not None and lies_in(part, into):
-                return Put(value, (f"[{place}]", *part.steps[len(into.steps) :]))
+                return ExpressionPart(value, (f"[{place}]", *part.steps[len(into.steps) :]))
         return None
     into = named(target, key)
     if into is None or not lies_in(part, into):
         return None
-    return Put(value, part.steps[len(into.steps) :])
+    return ExpressionPart(value, part.steps[len(into.steps) :])
 
 
-def item_of(target: ast.expr, items: ast.expr, number: int, part: Part, key: Named) -> Put | None:
+def item_of(
+    target: ast.expr, items: ast.expr, number: int, part: VariablePart, key: Named
+) -> ExpressionPart | None:
     """Of what the item of a round of a loop is a part; rounds are counted from 1."""
     match items, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner]), ast.Tuple(elts=[_, item]):
@@ -176,7 +182,7 @@ def item_of(target: ast.expr, items: ast.expr, number: int, part: Part, key: Nam
     return _unpacked(target, ast.Subscript(items, ast.Constant(number - 1)), part, key)
 
 
-def lies_in(part: Part, into: Part) -> bool:
+def lies_in(part: VariablePart, into: VariablePart) -> bool:
     """Whether one part is another or lies in it."""
     return part.name == into.name and part.steps[: len(into.steps)] == into.steps
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from functools import singledispatchmethod
 
 from whence.errors import WhenceError
-from whence.langs.python.rebuilding.imports import Imports
-from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
+from whence.langs.python.rebuilding.import_names import ImportNames
+from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
 from whence.langs.python.record import matches
-from whence.langs.python.source.definitions import Making, Module, is_literal
+from whence.langs.python.source.definitions import Construction, ModuleDefinitions, is_literal
 from whence.langs.python.trace.value_recipes import (
     Bytearray,
     ClassItself,
@@ -76,10 +76,12 @@ def same(one: object, other: object) -> bool:
     return repr(one) == repr(other)
 
 
-class Writer:
+class ValueWriter:
     """Writes the values of one call. Statements come about where an expression is not enough."""
 
-    def __init__(self, imports: Imports, module: Callable[[str], Module | None]) -> None:
+    def __init__(
+        self, imports: ImportNames, module: Callable[[str], ModuleDefinitions | None]
+    ) -> None:
         """`module` gives the definitions of a module, if its text is to be had."""
         self.imports = imports
         self.statements: list[str] = []
@@ -134,7 +136,7 @@ class Writer:
 
     def _assigned(self, wish: str, value: Text, label: int | None) -> str:
         name = self.imports.variable(wish)
-        self.statements += laid_out(value, before=f"{name} = ")
+        self.statements += fold(value, before=f"{name} = ")
         if label is not None:
             self._named[label] = name
         return name
@@ -165,10 +167,10 @@ class Writer:
             case Items("list", items, label):
                 name = self._assigned(wish, "[]", label)
                 whole = Group("[", tuple(("", self.expression(each)) for each in items), "]")
-                self.statements += laid_out(whole, before=f"{name} += ")
+                self.statements += fold(whole, before=f"{name} += ")
             case Entries(entries, label):
                 name = self._assigned(wish, "{}", label)
-                self.statements += laid_out(self._entries(entries), before=f"{name} |= ")
+                self.statements += fold(self._entries(entries), before=f"{name} |= ")
             case _:
                 raise CannotRebuild(f"{_wish(recipe)} contains itself")
         return name
@@ -181,7 +183,7 @@ class Writer:
 
     @_new.register
     def _(self, recipe: Literal) -> Text:
-        return written_literal(recipe.value)
+        return literal_source(recipe.value)
 
     @_new.register
     def _(self, recipe: Unknown) -> Text:
@@ -234,7 +236,7 @@ class Writer:
 
     @_new.register
     def _(self, recipe: Written) -> Text:
-        return written_summary(self.imports, recipe)
+        return summary_source(self.imports, recipe)
 
     @_new.register
     def _(self, recipe: Extended) -> Text:
@@ -299,19 +301,19 @@ class Writer:
     def _constructed(self, recipe: Instance) -> tuple[Text, State] | None:
         """A constructor call, and the state that has to be set after it."""
         known = self._module(recipe.of.module)
-        making = known.making(recipe.of.qualname) if known else None
+        construction = known.construction(recipe.of.qualname) if known else None
         state = dict(recipe.state)
-        if making is None or not _fits(making, state):
+        if construction is None or not _fits(construction, state):
             return None
         parts = []
-        for parameter, attribute, default in making.parameters:
+        for parameter, attribute, default in construction.parameters:
             value = state.pop(attribute)
             if not (is_literal(default) and same(plain(value), default)):
                 parts.append((f"{parameter}=", self.expression(value)))
-        for attribute, given in making.given.items():
+        for attribute, given in construction.given.items():
             if same(plain(state[attribute]), given):
                 del state[attribute]
-        if state and making.frozen:
+        if state and construction.frozen:
             return None
         name = self.imports.name(recipe.of)
         return Group(f"{name}(", tuple(parts), ")"), tuple(state.items())
@@ -332,14 +334,14 @@ class Writer:
         for attribute, recipe in state:
             value = self.expression(recipe)
             if plainly and attribute.isidentifier():
-                self.statements += laid_out(value, before=f"{variable}.{attribute} = ")
+                self.statements += fold(value, before=f"{variable}.{attribute} = ")
             else:
-                before = f"object.__setattr__({variable}, {written_literal(attribute)}, "
-                self.statements += laid_out(value, before=before, after=")")
+                before = f"object.__setattr__({variable}, {literal_source(attribute)}, "
+                self.statements += fold(value, before=before, after=")")
 
 
-def _fits(making: Making, state: dict[str, Recipe]) -> bool:
-    wanted = {attribute for _, attribute, _ in making.parameters} | set(making.given)
+def _fits(construction: Construction, state: dict[str, Recipe]) -> bool:
+    wanted = {attribute for _, attribute, _ in construction.parameters} | set(construction.given)
     return wanted <= set(state)
 
 
@@ -355,12 +357,12 @@ def _wish(recipe: Recipe) -> str:
 # --- atoms ---------------------------------------------------------------------------------------
 
 
-def written_literal(value: object) -> str:
+def literal_source(value: object) -> str:
     """A literal as people write it."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if isinstance(value, complex) and not (math.isfinite(value.real + value.imag)):
-        return f"complex({written_literal(value.real)}, {written_literal(value.imag)})"
+        return f"complex({literal_source(value.real)}, {literal_source(value.imag)})"
     text = repr(value)
     if isinstance(value, str) and "'" not in value and '"' not in value:
         return f'"{text[1:-1]}"'
@@ -378,7 +380,7 @@ _IN_MODULE = {
 _DTYPES = set("biufcSU")
 
 
-def written_summary(imports: Imports, recipe: Written) -> Text:
+def summary_source(imports: ImportNames, recipe: Written) -> Text:
     """What `record/summaries.py` wrote of a value, as an expression that makes it."""
     of, text = recipe.of, recipe.text
     package = of.module.partition(".")[0]
@@ -416,18 +418,18 @@ def _match(recipe: Written) -> Text:
     return found[1]
 
 
-def _numpy(imports: Imports, recipe: Written) -> Text:
+def _numpy(imports: ImportNames, recipe: Written) -> Text:
     found = literal_arguments(recipe.text)
     if found is None:
         raise CannotRebuild(f"an object of {recipe.of}: {recipe.text[:60]}")
     called, positional, named = found
     numpy = imports.module("numpy")
     if called != "array":
-        return f"{numpy}.{called}({', '.join(map(written_literal, positional))})"
+        return f"{numpy}.{called}({', '.join(map(literal_source, positional))})"
     dtype = named.get("dtype")
     if not isinstance(dtype, str) or dtype.strip("<>|=")[:1] not in _DTYPES:
         raise CannotRebuild(f"an array of {dtype}")
     values = positional[0] if positional else []
-    made = f"{numpy}.array({values!r}, dtype={written_literal(dtype)})"
+    made = f"{numpy}.array({values!r}, dtype={literal_source(dtype)})"
     shape = named.get("shape")
     return made if shape is None else f"{made}.reshape({shape!r})"

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.rebuilding.expressions import CannotRebuild
-from whence.langs.python.source.definitions import Module
+from whence.langs.python.rebuilding.value_source import CannotRebuild
+from whence.langs.python.source.definitions import ModuleDefinitions
 
 MAIN = "__main__"
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class RecordedProgram:
     """A recorded program: its files by module, its command, the way to a file's text."""
 
     files: Mapping[str, str]
@@ -30,18 +30,20 @@ class Program:
     command: tuple[str, ...] = ()
     ended: bool = True
     """Whether the run came to an end by itself."""
-    parsed: dict[str, Module | None] = field(default_factory=dict, compare=False, repr=False)
+    parsed: dict[str, ModuleDefinitions | None] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
-    def module(self, name: str) -> Module | None:
+    def module(self, name: str) -> ModuleDefinitions | None:
         """The definitions of a module, if its text is to be had."""
         if name not in self.parsed:
             self.parsed[name] = self._parsed(name)
         return self.parsed[name]
 
-    def _parsed(self, name: str) -> Module | None:
+    def _parsed(self, name: str) -> ModuleDefinitions | None:
         file = self.files.get(name)
         try:
-            return None if file is None else Module(self.read(file))
+            return None if file is None else ModuleDefinitions(self.read(file))
         except (WhenceError, SyntaxError, ValueError, RecursionError):
             return None
 
@@ -57,7 +59,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ModuleAccess:
     """How a test gets hold of a module: the folder to be searched, or the file to be loaded."""
 
     module: str
@@ -66,7 +68,7 @@ class Access:
     variable: str = ""
 
 
-def access(program: Program, module: str, known: Module) -> Access:
+def find_access(program: RecordedProgram, module: str, known: ModuleDefinitions) -> ModuleAccess:
     """The way to a module; `CannotRebuild` if there is none."""
     name = program.own_name(module)
     path = program.folder / program.files[module]
@@ -80,7 +82,7 @@ def access(program: Program, module: str, known: Module) -> Access:
                 'put what it does below `if __name__ == "__main__":` first'
             )
         variable = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in path.stem)
-        return Access(name, None, path, variable if variable.isidentifier() else "script")
+        return ModuleAccess(name, None, path, variable if variable.isidentifier() else "script")
     if not importable:
         raise CannotRebuild(f"{name} cannot be imported by its name")
     folder = path.parent.parent if path.name == "__init__.py" else path.parent
@@ -88,7 +90,7 @@ def access(program: Program, module: str, known: Module) -> Access:
         if folder.name != part:
             raise CannotRebuild(f"{program.files[module]} is not where {name} would be imported")
         folder = folder.parent
-    return Access(name, None if _is_installed(parts[0], folder) else folder)
+    return ModuleAccess(name, None if _is_installed(parts[0], folder) else folder)
 
 
 def _is_known(name: str, path: Path) -> bool:
@@ -111,7 +113,7 @@ def _is_installed(top: str, folder: Path) -> bool:
     )
 
 
-def way_to(target: Path, test: Path) -> str:
+def path_expression(target: Path, test: Path) -> str:
     """A path as an expression in a test file."""
     folder = test.absolute().parent
     target = target.absolute()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from whence.langs.python.rebuilding.expressions import CannotRebuild, Writer, plain, same
-from whence.langs.python.rebuilding.layout import Group, Text, flat
+from whence.langs.python.rebuilding.source_layout import Group, Text, flat
+from whence.langs.python.rebuilding.value_source import CannotRebuild, ValueWriter, plain, same
 from whence.langs.python.source.definitions import (
     NOT_LITERAL,
     Function,
-    Module,
+    ModuleDefinitions,
     is_literal,
     is_wrapped,
     kind_of,
@@ -38,7 +38,7 @@ _POSITIONAL = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CallSource:
     """A call as source: the expression, and the variables that hold its arguments.
 
     `makes` is the parameter that the expression gives rather than takes: `self` of an `__init__`.
@@ -51,7 +51,7 @@ class Written:
     """It assigns rather than calls, so that it has no value."""
 
 
-def definition(code: CodeEntry, module: Module) -> Function:
+def definition(code: CodeEntry, module: ModuleDefinitions) -> Function:
     """The definition of what was called; `CannotRebuild` if it cannot be called from outside."""
     if code.flags & (f.MODULE_BODY | f.CLASS_BODY):
         what = "module" if code.flags & f.MODULE_BODY else "class"
@@ -77,7 +77,7 @@ def _is_sent_to(node: Function) -> bool:
     return any(isinstance(e, ast.Yield) and id(e) not in dropped for e in ast.walk(node))
 
 
-def written_call(writer: Writer, call: CallRecipe, module: Module) -> Written:
+def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions) -> CallSource:
     """The call; statements that prepare it are the writer's."""
     node = definition(call.code, module)
     if call.disturbed:
@@ -93,12 +93,12 @@ def written_call(writer: Writer, call: CallRecipe, module: Module) -> Written:
     if is_wrapped(node):
         function = f"{writer.imports.module('inspect')}.unwrap({function})"
     made = Group(f"{function}(", _arguments(writer, call, node, given, variables), ")")
-    return Written(_run(writer, call, made), variables)
+    return CallSource(_run(writer, call, made), variables)
 
 
 def _of_class(
-    writer: Writer, call: CallRecipe, node: Function, name: Name, variables: dict[str, str]
-) -> Written:
+    writer: ValueWriter, call: CallRecipe, node: Function, name: Name, variables: dict[str, str]
+) -> CallSource:
     given = dict(call.arguments)
     kind = kind_of(node)
     owner = Name(name.module, name.qualname.rpartition(".")[0])
@@ -108,7 +108,7 @@ def _of_class(
     if kind == "staticmethod":
         function = f"{writer.imports.name(owner)}.{last}"
         made = Group(f"{function}(", _arguments(writer, call, node, given, variables), ")")
-        return Written(_run(writer, call, made), variables)
+        return CallSource(_run(writer, call, made), variables)
     own = next(iter(given), None)
     if own is None:
         raise CannotRebuild("what it was called on was not recorded")
@@ -117,7 +117,7 @@ def _of_class(
         if not isinstance(first, Instance):
             raise CannotRebuild("what it was called on was not recorded")
         parts = _arguments(writer, call, node, given, variables, skip=1)
-        return Written(Group(f"{writer.imports.name(first.of)}(", parts, ")"), variables, own)
+        return CallSource(Group(f"{writer.imports.name(first.of)}(", parts, ")"), variables, own)
     if kind == "classmethod":
         if not isinstance(first, ClassItself):
             raise CannotRebuild("the class that it was called on was not recorded")
@@ -127,14 +127,14 @@ def _of_class(
         if not same_class:
             function = f"{function}.__func__"
             parts = (("", writer.imports.name(first.name)), *parts)
-        return Written(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
+        return CallSource(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
     wish = own if own not in ("self", "this") else _snake(first, owner)
     variable = variables[own] = writer.variable(wish, first)
     if kind == "property":
-        return Written(f"{variable}.{last}", variables)
+        return CallSource(f"{variable}.{last}", variables)
     parts = _arguments(writer, call, node, given, variables, skip=1)
     if kind == "setter":
-        return Written(f"{variable}.{last} = {flat(parts[0][1])}", variables, statement=True)
+        return CallSource(f"{variable}.{last} = {flat(parts[0][1])}", variables, statement=True)
     inherited = not isinstance(first, Instance | Shared) or getattr(first, "of", owner) != owner
     if is_wrapped(node) or inherited:
         function = f"{writer.imports.name(owner)}.{last}"
@@ -143,7 +143,7 @@ def _of_class(
         made = Group(f"{function}(", (("", variable), *parts), ")")
     else:
         made = Group(f"{variable}.{last}(", parts, ")")
-    return Written(_run(writer, call, made), variables)
+    return CallSource(_run(writer, call, made), variables)
 
 
 def _snake(recipe: Recipe, owner: Name) -> str:
@@ -152,7 +152,7 @@ def _snake(recipe: Recipe, owner: Name) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() and n else c.lower() for n, c in enumerate(last))
 
 
-def _run(writer: Writer, call: CallRecipe, made: Text) -> Text:
+def _run(writer: ValueWriter, call: CallRecipe, made: Text) -> Text:
     """What makes a coroutine or generator run."""
     if call.code.flags & f.COROUTINE:
         writer.imports.module("asyncio")
@@ -170,7 +170,7 @@ Parts = tuple[tuple[str, Text], ...]
 
 
 def _arguments(
-    writer: Writer,
+    writer: ValueWriter,
     call: CallRecipe,
     node: Function,
     given: dict[str, Recipe],

@@ -11,13 +11,19 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.langs.python.rebuilding.calling import written_call
-from whence.langs.python.rebuilding.expectation import Assertion, Said
-from whence.langs.python.rebuilding.expressions import CannotRebuild, Writer, plain, same
-from whence.langs.python.rebuilding.imports import Imports
-from whence.langs.python.rebuilding.layout import Text, flat
-from whence.langs.python.rebuilding.program import MAIN, Access, Program, access, way_to
-from whence.langs.python.source.definitions import Module, is_literal, literal
+from whence.langs.python.rebuilding.call_source import write_call
+from whence.langs.python.rebuilding.import_names import ImportNames
+from whence.langs.python.rebuilding.outcome_assertion import Complaint, OutcomeAssertion
+from whence.langs.python.rebuilding.program_modules import (
+    MAIN,
+    ModuleAccess,
+    RecordedProgram,
+    find_access,
+    path_expression,
+)
+from whence.langs.python.rebuilding.source_layout import Text, flat
+from whence.langs.python.rebuilding.value_source import CannotRebuild, ValueWriter, plain, same
+from whence.langs.python.source.definitions import ModuleDefinitions, is_literal, literal
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.value_recipes import (
     ClassItself,
@@ -37,11 +43,11 @@ _UNCHANGING = (Literal, Member, Written)
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class TestRequest:
     """What is to be written: a call, what was said of it, where the test will be, what it is."""
 
     call: CallRecipe
-    said: Said
+    said: Complaint
     test: Path
     about: str
     prints: bool
@@ -54,25 +60,25 @@ def test_name(call: CallRecipe) -> str:
     return f"test_{words}"
 
 
-def write(order: Order, program: Program) -> str:
+def regression_test_source(order: TestRequest, program: RecordedProgram) -> str:
     """The text of a test file; `CannotRebuild` if there can be none."""
     call = order.call
     module = program.module(call.code.module)
     if module is None:
         raise CannotRebuild(f"the source of {call.code.qualname} is not to be had")
-    way = access(program, call.code.module, module)
+    way = find_access(program, call.code.module, module)
     held = {way.module: way.variable} if way.script else {}
-    imports = Imports({MAIN: program.own_name(MAIN)}, held)
-    writer = Writer(imports, program.module)
+    imports = ImportNames({MAIN: program.own_name(MAIN)}, held)
+    writer = ValueWriter(imports, program.module)
     settings = _settings(order, module, ran=way.script is not None)
     writer.know([*call.arguments.values(), *settings.values()])
-    written = written_call(writer, call, module)
+    written = write_call(writer, call, module)
     patches = [
         f'monkeypatch.setattr({imports.module(name.module)}, "{name.qualname}", '
         f"{flat(_value(writer, name, recipe))})"
         for name, recipe in settings.items()
     ]
-    assertion = Assertion(writer, call, written, program.module)
+    assertion = OutcomeAssertion(writer, call, written, program.module)
     ending = assertion.lines(order.said, prints=order.prints)
     body = [*writer.statements, *patches, *ending]
     fixtures = [*assertion.fixtures, *(["monkeypatch"] if patches else [])]
@@ -81,14 +87,14 @@ def write(order: Order, program: Program) -> str:
     return "\n".join([*opening, "", "", head, *(f"    {line}" for line in body)]) + "\n"
 
 
-def _value(writer: Writer, name: Name, recipe: Recipe) -> Text:
+def _value(writer: ValueWriter, name: Name, recipe: Recipe) -> Text:
     try:
         return writer.expression(recipe)
     except CannotRebuild as problem:
         raise CannotRebuild(f"it reads {name.qualname}: {problem}") from None
 
 
-def _settings(order: Order, module: Module, *, ran: bool) -> dict[Name, Recipe]:
+def _settings(order: TestRequest, module: ModuleDefinitions, *, ran: bool) -> dict[Name, Recipe]:
     """The module variables that may hold something else after an import, as they were.
 
     `ran`: the module is a script that has done its work by then, so what it changed is changed.
@@ -121,7 +127,7 @@ def _is_constant(recipe: Recipe) -> bool:
     return isinstance(recipe, _UNCHANGING)
 
 
-def _opening(order: Order, way: Access, imports: Imports) -> list[str]:
+def _opening(order: TestRequest, way: ModuleAccess, imports: ImportNames) -> list[str]:
     """The docstring, the imports, and how the module is found."""
     about = order.about.replace("\\", "\\\\").replace('"""', "'''")
     out = [f'"""{about}"""', ""]
@@ -131,7 +137,7 @@ def _opening(order: Order, way: Access, imports: Imports) -> list[str]:
         return out + _loaded(order, way, others)
     if way.root is None or way.root == order.test.parent:
         return out + _sorted(others) + ([""] if others and own else []) + own
-    path = way_to(way.root, order.test)
+    path = path_expression(way.root, order.test)
     return [
         *out,
         *_sorted([*others, "import sys", "from pathlib import Path"]),
@@ -142,7 +148,7 @@ def _opening(order: Order, way: Access, imports: Imports) -> list[str]:
     ]
 
 
-def _loaded(order: Order, way: Access, others: list[str]) -> list[str]:
+def _loaded(order: TestRequest, way: ModuleAccess, others: list[str]) -> list[str]:
     assert way.script is not None
     needed = [
         "import contextlib",
@@ -153,7 +159,7 @@ def _loaded(order: Order, way: Access, others: list[str]) -> list[str]:
     return [
         *_sorted([*others, *needed]),
         "",
-        f"SCRIPT = {way_to(way.script, order.test)}",
+        f"SCRIPT = {path_expression(way.script, order.test)}",
         f'spec = importlib.util.spec_from_file_location("{way.variable}", SCRIPT)',
         f'{way.variable} = sys.modules["{way.variable}"] = importlib.util.module_from_spec(spec)',
         "# The script does its work as soon as it is loaded; only what it defines is needed.",

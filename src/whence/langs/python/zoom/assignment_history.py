@@ -12,48 +12,59 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whence.langs.python.zoom.actions import Action, Actions, touched
-from whence.langs.python.zoom.copies import Part, Put, Seen, item_of, lies_in, named, put_by
-from whence.langs.python.zoom.execution import How, What
-from whence.langs.python.zoom.told import State, Told
-from whence.langs.python.zoom.variables import NONE, Names
+from whence.langs.python.zoom.copied_parts import (
+    ExpressionPart,
+    KnownParts,
+    VariablePart,
+    item_of,
+    lies_in,
+    named,
+    part_put_by,
+)
+from whence.langs.python.zoom.segments import SegmentEnding, SegmentKind
+from whence.langs.python.zoom.step_log import State, StepLog
+from whence.langs.python.zoom.step_variables import NONE, Names
 
 
 @dataclass(frozen=True)
-class Setting:
+class Assignment:
     """An action that set a part, and what the part was a copy of, if it was one."""
 
     action: Action
-    part: Part
-    copied: Part | None
+    part: VariablePart
+    copied: VariablePart | None
 
 
-class Histories:
+class AssignmentHistory:
     """Of one call, how parts of its variables came to be."""
 
-    def __init__(self, told: Told, actions: Actions):
+    def __init__(self, told: StepLog, actions: Actions):
         self._told, self._actions = told, actions
-        self._seen = Seen(told)
+        self._seen = KnownParts(told)
 
-    def settings(self, part: Part, place: int) -> Iterator[Setting]:
+    def settings(self, part: VariablePart, place: int) -> Iterator[Assignment]:
         """Who set a part that was there at an event, who set what that was a copy of, and so on."""
-        wanted: Part | None = part
+        wanted: VariablePart | None = part
         for action in reversed(self._actions.in_time):
             if wanted is None:
                 return
             if action.end <= place and self.sets(action, wanted):
-                found = Setting(action, wanted, self.copied(action, wanted))
+                found = Assignment(action, wanted, self.copied(action, wanted))
                 wanted = found.copied
                 yield found
 
-    def sets(self, action: Action, part: Part) -> bool:
+    def sets(self, action: Action, part: VariablePart) -> bool:
         """Whether an action set a part."""
-        if part.name in self._actions.named(action) and action.segment.how is not How.RAISE:
+        if (
+            part.name in self._actions.named(action)
+            and action.segment.ending is not SegmentEnding.RAISE
+        ):
             return True
         before, after = self._states(action)
         stored = any(into is not None and lies_in(part, into) for into in self._stored(action))
         return stored or self._seen.differs(before, after, part)
 
-    def _stored(self, action: Action) -> Iterator[Part | None]:
+    def _stored(self, action: Action) -> Iterator[VariablePart | None]:
         """The parts that an assignment stores to."""
         key = self._seen.key(self._told.states[action.first])
         for piece in action.pieces:
@@ -66,7 +77,7 @@ class Histories:
                 if isinstance(target, ast.Attribute | ast.Subscript):
                     yield named(target, key)
 
-    def copied(self, action: Action, part: Part) -> Part | None:
+    def copied(self, action: Action, part: VariablePart) -> VariablePart | None:
         """What a part is a copy of that an action set, if it is one."""
         before, after = self._states(action)
         put = self._put(action, part)
@@ -75,20 +86,20 @@ class Histories:
             return None
         return found if self._seen.text(before, found) == self._seen.text(after, part) else None
 
-    def worked_out(self, action: Action, part: Part) -> ast.expr | None:
+    def worked_out(self, action: Action, part: VariablePart) -> ast.expr | None:
         """The expression that an action, which set a part, put there, if it is only that."""
         put = self._put(action, part)
         key = self._seen.key(self._told.states[action.first])
         return None if put is None else put.opened(key).expression
 
-    def adds_to(self, action: Action, part: Part) -> bool:
+    def adds_to(self, action: Action, part: VariablePart) -> bool:
         """Whether an action made a part of what that was before: `total += price`."""
         if any(isinstance(each, ast.AugAssign) for each in action.pieces):
             return part.name in touched(action.pieces[0])
         put = self._put(action, part)
         return put is not None and part.name in names(put.expression)
 
-    def _put(self, action: Action, part: Part) -> Put | None:
+    def _put(self, action: Action, part: VariablePart) -> ExpressionPart | None:
         before = self._told.states[action.first]
         key = self._seen.key(before)
         node = self._actions.node(action.segment)
@@ -98,7 +109,7 @@ class Histories:
             return None
         old = before.get(part.name)
         held = None if old is None else self._told.value(old)
-        return put_by(action.pieces[0], part, held, key)
+        return part_put_by(action.pieces[0], part, held, key)
 
     def keys(self, action: Action) -> Names:
         """The variables that an action uses to choose a part: `i` in `xs[i]`."""
@@ -110,7 +121,7 @@ class Histories:
         )
         return NONE.union(*(names(each) for each in indices))
 
-    def source(self, action: Action, put: Put) -> Part | None:
+    def source(self, action: Action, put: ExpressionPart) -> VariablePart | None:
         """The part of a variable that a part of what an expression came to is a copy of."""
         state = self._told.states[action.first]
         found = put.source(self._seen.key(state))
@@ -120,7 +131,7 @@ class Histories:
         rounds = (
             each.round
             for each in action.segment.children
-            if each.what is What.ROUND and each.first == action.end
+            if each.kind is SegmentKind.ROUND and each.first == action.end
         )
         return next(rounds, 0)
 

@@ -13,18 +13,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whence.langs.python.rebuilding.calling import Written as WrittenCall
-from whence.langs.python.rebuilding.expressions import (
+from whence.langs.python.rebuilding.call_source import CallSource
+from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
+from whence.langs.python.rebuilding.value_source import (
     NOT_PLAIN,
     CannotRebuild,
-    Writer,
+    ValueWriter,
+    literal_source,
     plain,
     same,
-    written_literal,
 )
-from whence.langs.python.rebuilding.layout import Group, Text, flat, laid_out
 from whence.langs.python.record import matches
-from whence.langs.python.source.definitions import Module
+from whence.langs.python.source.definitions import ModuleDefinitions
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.value_recipes import (
@@ -51,7 +51,7 @@ _MUTABLE = (Items, Entries, Instance, Bytearray, Extended)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Complaint:
     """What was said to be wrong about a call: which part, and what it should have been."""
 
     expected: str | None = None
@@ -67,15 +67,15 @@ class _Expected:
     raises: str = ""
 
 
-class Assertion:
+class OutcomeAssertion:
     """Writes the call together with what is asserted of it, as the lines of a test's body."""
 
     def __init__(
         self,
-        writer: Writer,
+        writer: ValueWriter,
         call: CallRecipe,
-        written: WrittenCall,
-        module: Callable[[str], Module | None],
+        written: CallSource,
+        module: Callable[[str], ModuleDefinitions | None],
     ) -> None:
         self._writer = writer
         self._call = call
@@ -84,7 +84,7 @@ class Assertion:
         self.fixtures: list[str] = []
         self._result = ""
 
-    def lines(self, said: Said, *, prints: bool) -> list[str]:
+    def lines(self, said: Complaint, *, prints: bool) -> list[str]:
         """The lines. `prints`: what the call printed is all that is printed in it."""
         expected, words = self._expected(said.expected)
         comment = [f"# It should be: {words}"] if words else []
@@ -152,7 +152,7 @@ class Assertion:
         if len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
             text = node.args[0].value
             if isinstance(text, str):
-                return f"{kind}, match={written_literal(re.escape(text))}"
+                return f"{kind}, match={literal_source(re.escape(text))}"
         return kind
 
     # --- what is asserted ------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class Assertion:
                 f"    {signal}.alarm(0)"]  # fmt: skip
 
     def _bare(self, indent: int = 0) -> list[str]:
-        return laid_out(self._written.call, indent=indent)
+        return fold(self._written.call, indent=indent)
 
     def _value(self) -> list[str]:
         """The call, whose value gets a name."""
@@ -193,7 +193,7 @@ class Assertion:
             of = getattr(made, "of", None)
             wish = of.qualname.rpartition(".")[2].lower() if isinstance(of, Name) else wish
         self._result = self._writer.imports.variable(wish)
-        return laid_out(self._written.call, before=f"{self._result} = ")
+        return fold(self._written.call, before=f"{self._result} = ")
 
     def _equals(self, expected: _Expected, mark: Mark | None) -> list[str]:
         if mark is None or (mark.root in ("result", "raised") and not mark.steps):
@@ -221,7 +221,7 @@ class Assertion:
     def _compared(self, left: Text, expected: _Expected, recorded: Recipe | None) -> list[str]:
         text, value = expected.text, expected.value
         if value is None or value is True or value is False:
-            return laid_out(left, before="assert ", after=f" is {text}")
+            return fold(left, before="assert ", after=f" is {text}")
         if isinstance(recorded, Written) and recorded.text.startswith("array("):
             numpy = self._writer.imports.module("numpy")
             return [f"assert {numpy}.array_equal({flat(left)}, {text})"]
@@ -230,8 +230,8 @@ class Assertion:
             near = isinstance(found, float | int) and math.isclose(found, value, rel_tol=1e-5)
             if not near:
                 pytest = self._writer.imports.module("pytest")
-                return laid_out(left, before="assert ", after=f" == {pytest}.approx({text})")
-        return laid_out(left, before="assert ", after=f" == {text}")
+                return fold(left, before="assert ", after=f" == {pytest}.approx({text})")
+        return fold(left, before="assert ", after=f" == {text}")
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -301,7 +301,7 @@ class Assertion:
             for number, (each, value) in enumerate(written):
                 sign = "is" if value in ("None", "True", "False") else "=="
                 link = "and " if number else ""
-                joined += laid_out(value, before=f"{link}{each} {sign} ", indent=4)
+                joined += fold(value, before=f"{link}{each} {sign} ", indent=4)
             return ["assert not (", *joined, ")"]
         (left, recipe), (_, value) = pairs[0], written[0]
         if isinstance(recipe, Literal):
@@ -312,7 +312,7 @@ class Assertion:
         if isinstance(recipe, Written) and recipe.text.startswith("array("):
             numpy = self._writer.imports.module("numpy")
             return [f"assert not {numpy}.array_equal({left}, {flat(value)})"]
-        return laid_out(value, before=f"assert {left} != ")
+        return fold(value, before=f"assert {left} != ")
 
     def _all_that_came(self, *, prints: bool) -> list[tuple[str, Recipe]]:
         """Everything that the call gave back and changed: something of it was wrong."""
