@@ -48,9 +48,9 @@ from whence.ports import Oracle
 from whence.search.registry import DEFAULT, STRATEGIES
 from whence.session.events import Answered, Ask, Found, StrategyChosen
 from whence.session.state import State
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 from whence.ui.terminal.plain import WIDTH_IN_PIPES
-from whence.ui.terminal.question import question_lines
+from whence.ui.terminal.question_text import question_lines
 
 BEGIN = "<!-- begin: written by `whence bench questions --write docs/questions.md` -->"
 BEGIN_MUTANTS = BEGIN.replace("questions --write", "questions --mutants N --write")

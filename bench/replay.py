@@ -25,7 +25,7 @@ import numpy as np
 from whence.langs.python.replay.materializer import materializable, windows_of
 from whence.langs.python.replay.partial_replay import Replay
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 PROGRAM = """
 import random, sys

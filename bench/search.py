@@ -33,7 +33,7 @@ from whence.session.state import Facts, State
 from whence.testing.answerer import run
 from whence.testing.meanings import one_fault
 from whence.testing.trees import random_parents, tree_from_parents, tree_from_shape
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 TIMED = ["top-down", "heaviest-first", "divide-and-query", "optimal-divide-and-query", "auto"]
 COUNTED = [
@@ -159,7 +159,7 @@ from whence.session.engine import step
 from whence.session.events import Started, Answered
 from whence.session.state import State, Facts
 from whence.model.verdict import Answer, Verdict
-from whence.tree.store import open_tree
+from whence.tree.tree_file import open_tree
 start = time.perf_counter()
 tree = open_tree(sys.argv[1])
 opened = time.perf_counter() - start

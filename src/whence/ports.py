@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from whence.model.call import Call, Function, MarkedPart, Rule
 from whence.model.origin import Influence, Origin
+from whence.model.primitive import WorkedOut
 from whence.model.question import Question
-from whence.model.raising import WorkedOut
 from whence.model.trial import Trial
 from whence.model.verdict import Judgement, Verdict
 

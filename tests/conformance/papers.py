@@ -13,7 +13,7 @@ from whence.model.verdict import Answer, Verdict
 from whence.search.space import Switches
 from whence.session.state import Facts, Options, State
 from whence.testing.answerer import Transcript, run
-from whence.tree.memory import ColumnTree, Node, tree_of
+from whence.tree.column_tree import ColumnTree, Node, tree_of
 
 DATA = Path(__file__).parent / "data"
 PLAIN = Switches(duplicates=False, slicing=False)

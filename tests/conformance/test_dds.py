@@ -29,7 +29,7 @@ from whence.session.engine import step
 from whence.session.events import Answered, Ask, Found, TrustGiven
 from whence.session.state import Facts, State
 from whence.tree.cycles import find_cycle
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 pytestmark = pytest.mark.skipif(NATIVE not in BACKENDS, reason="only the recorder in C has limits")
 

@@ -18,7 +18,7 @@ from whence.app.frontends import open_any, reruns_of
 from whence.model.diagnosis import Status
 from whence.session.events import Answered, Ask, Found
 from whence.session.state import State
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 FEW = {"property_temperature", "typed_routes"}
 """In these a slice leaves little of the tree."""

@@ -28,8 +28,8 @@ from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, OutcomeKind
 from whence.model.trial import Trial
 from whence.model.value import FULL, Value, show
-from whence.tree.memory import ColumnTree
-from whence.tree.reading import function_at
+from whence.tree.column_tree import ColumnTree
+from whence.tree.readable_call import function_at
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
 

@@ -27,7 +27,7 @@ from whence.model.origin import Influence, Origin
 from whence.model.value import Value
 from whence.ports import Provenance
 from whence.tree.codec import decode_value
-from whence.tree.memory import ColumnTree, Node, tree_of
+from whence.tree.column_tree import ColumnTree, Node, tree_of
 
 Subject = tuple[ColumnTree, Provenance | None]
 PAPERS = Path(__file__).parents[1] / "conformance" / "papers.py"

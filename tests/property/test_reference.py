@@ -18,7 +18,7 @@ from versions import Judged, blamed, judged, run_recorded
 from whence.errors import WhenceError
 from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
 from whence.model.verdict import Verdict
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 PROGRAMS = {
     "merge_sort": """

@@ -55,7 +55,7 @@ from whence.session.state import Options, SpaceCache, State, trusted_functions
 from whence.testing.meanings import Meaning
 from whence.testing.trees import HidingCalls, partly_implicit, random_parents, tree_from_parents
 from whence.tree.build import subtree_sums
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 FINE = (Verdict.RIGHT, Verdict.INADMISSIBLE)
 DEFINITE = (Verdict.RIGHT, Verdict.WRONG, Verdict.INADMISSIBLE)

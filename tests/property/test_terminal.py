@@ -37,13 +37,13 @@ from whence.session.journal import Journal
 from whence.session.state import Facts, State
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
 from whence.tree.codec import decode_value
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 from whence.ui.terminal import converse
 from whence.ui.terminal.commands import SPECS, parse
 from whence.ui.terminal.completion import completer
-from whence.ui.terminal.layout import brief, fitted, fold
+from whence.ui.terminal.multiline import brief, fitted, fold
 from whence.ui.terminal.plain import PlainScreen
-from whence.ui.terminal.question import question_lines
+from whence.ui.terminal.question_text import question_lines
 from whence.ui.terminal.screen import printable
 
 # --- what is typed ------------------------------------------------------------------------------

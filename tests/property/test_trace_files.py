@@ -23,8 +23,8 @@ from whence.langs.python.trace.native_or_python_scan import (
 from whence.langs.python.trace.trace_reader import about, open_trace
 from whence.langs.python.trace.trace_scan import DTYPES, Scanner
 from whence.testing.laws import check_tree
-from whence.tree.memory import ColumnTree
-from whence.tree.store import open_tree, write_tree
+from whence.tree.column_tree import ColumnTree
+from whence.tree.tree_file import open_tree, write_tree
 
 randoms = st.integers(0, 2**32).map(random.Random)
 sizes = st.integers(0, 60)

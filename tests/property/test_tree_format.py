@@ -26,10 +26,10 @@ from whence.model.call import (
     Rule,
 )
 from whence.model.value import Kind, Value
-from whence.tree import index
+from whence.tree import tree_index
 from whence.tree.codec import decode_call, decode_value, encode_call, encode_value
-from whence.tree.memory import ColumnTree, Node, tree_of
-from whence.tree.store import open_tree, origins_of, write_tree
+from whence.tree.column_tree import ColumnTree, Node, tree_of
+from whence.tree.tree_file import open_tree, origins_of, write_tree
 
 SCHEMA = jsonschema.Draft202012Validator(
     json.loads((Path(__file__).parents[2] / "docs" / "tree-format.schema.json").read_text("utf-8"))
@@ -279,10 +279,10 @@ def test_a_tree_from_its_index_equals_the_tree_that_was_read(nodes: list[Node]) 
         direct = open_tree(path)
         (source,) = direct.sources
         with path.open("rb") as file:
-            stamp = index.stamp_of(file)
-        assert index.load(path, stamp, source) is None
-        assert index.save(path, stamp, direct)
-        kept = index.load(path, stamp, source)
+            stamp = tree_index.stamp_of(file)
+        assert tree_index.load(path, stamp, source) is None
+        assert tree_index.save(path, stamp, direct)
+        kept = tree_index.load(path, stamp, source)
         assert kept is not None
         assert_equal(kept, direct)
         assert (kept.functions, kept.rules) == (direct.functions, direct.rules)

@@ -15,7 +15,7 @@ from whence.langs.python.replay.frozen_calls import Freezing
 from whence.langs.python.replay.rerun_process import Conditions, header_of, run_again
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 COMPARED = "with it frozen"
 """How a reason begins that was found by comparing runs."""

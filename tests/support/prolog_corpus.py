@@ -20,7 +20,7 @@ from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.reference import ReferenceProgram, first_difference
 from whence.model.verdict import Judgement
 from whence.search.registry import DEFAULT
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 FOLDER = Path(__file__).parents[1] / "corpus_prolog" / "programs"
 LIMITS = RunLimits(events=30_000, depth=3_000, seconds=20)

@@ -15,7 +15,7 @@ from whence.search.registry import DEFAULT
 from whence.session.events import Found
 from whence.session.state import Facts, Options, State
 from whence.testing.answerer import run as hold
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 SOLUTIONS = 50
 

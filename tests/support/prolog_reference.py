@@ -8,7 +8,7 @@ from whence.langs.prolog.events import Run
 from whence.langs.prolog.frontend import Execution
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 SOLUTIONS = 50
 

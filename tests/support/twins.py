@@ -30,7 +30,7 @@ from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import PRINTED, RAISED, Mark, MarkedPart, OutcomeKind, find_mark
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Answer, Verdict
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 _HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ from whence.model.question import Question
 from whence.model.verdict import Verdict
 from whence.session.events import Found
 from whence.session.state import State
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 
 def run_recorded(script: Path, *arguments: str, limit: float = 60) -> ColumnTree:

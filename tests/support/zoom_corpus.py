@@ -21,7 +21,7 @@ from whence.langs.python.zoom.function_body import (
 )
 from whence.model.diagnosis import Status
 from whence.session.events import Found, Outcome
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 
 def last_wrong(bug: Bug) -> Intended:

@@ -41,7 +41,7 @@ from whence.session.events import Answered, Ask, StrategyChosen
 from whence.session.events import Outcome as Reaction
 from whence.session.state import Options
 from whence.session.state import State as Session
-from whence.tree.memory import ColumnTree, Node, tree_of
+from whence.tree.column_tree import ColumnTree, Node, tree_of
 
 FILE = "prog.py"
 Scope = dict[str, Any]

@@ -33,7 +33,7 @@ from whence.session.journal import Journal
 from whence.session.state import Facts, State
 from whence.testing.meanings import one_fault
 from whence.testing.trees import partly_implicit, tree_from_parents
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 TREE = tree_from_parents([-1, 0, 1, 1, 3, 3, 0])
 FAULT = 4

@@ -15,9 +15,9 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom, SymptomKind
 from whence.ports import Tree
 from whence.session.events import Answered, Event
-from whence.tree.memory import ColumnTree
-from whence.ui.terminal import symptom as dialogue
-from whence.ui.terminal.assertion import Quit, ask_operand
+from whence.tree.column_tree import ColumnTree
+from whence.ui.terminal import symptom_prompt as dialogue
+from whence.ui.terminal.assertion_prompt import Quit, ask_operand
 from whence.ui.terminal.loop import LEFT
 from whence.ui.terminal.screen import Screen
 

@@ -28,9 +28,9 @@ from whence.report.source import Sources
 from whence.slicing.art_file import read_art
 from whence.slicing.art_provenance import ArtProvenance
 from whence.slicing.art_tree import execution_tree
-from whence.slicing.in_file import InFileProvenance
-from whence.tree.memory import ColumnTree
-from whence.tree.store import open_tree, origins_of
+from whence.slicing.file_provenance import InFileProvenance
+from whence.tree.column_tree import ColumnTree
+from whence.tree.tree_file import open_tree, origins_of
 
 _START = 4096
 _LARGE = 8 * 2**20

@@ -50,7 +50,7 @@ from whence.session.events import (
 from whence.session.journal import Entry, InnerJournal, Inside, Journal
 from whence.session.reaction import left_to_blame, narrowed, only_suspect, react
 from whence.session.state import Facts, Options, State
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 Notify = Callable[[str], None]
 MOST_CANDIDATES = 1000

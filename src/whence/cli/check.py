@@ -39,8 +39,8 @@ from whence.model.symptom import Symptom, SymptomKind
 from whence.model.value import FULL, Limits, show
 from whence.model.verdict import Verdict
 from whence.oracle.answer_file import AnswerFile, Statement
-from whence.tree.memory import ColumnTree
-from whence.tree.reading import readable_call
+from whence.tree.column_tree import ColumnTree
+from whence.tree.readable_call import readable_call
 
 LAST = "last"
 _MOST_CALLS = 200_000

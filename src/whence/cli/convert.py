@@ -13,9 +13,9 @@ from whence.langs.python.trace.trace_reader import about
 from whence.model.call import Mark, MarkedPart, find_mark, roots
 from whence.ports import Provenance, Tree
 from whence.slicing.art_provenance import ArtProvenance
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 from whence.tree.reader import Header
-from whence.tree.store import write_tree
+from whence.tree.tree_file import write_tree
 
 _PARTS = 2000
 

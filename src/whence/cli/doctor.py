@@ -14,7 +14,7 @@ import whence
 from whence.langs.python.record.choose import NATIVE, Candidate, candidates
 from whence.langs.python.record.journal.choosing import obstacle as no_journal
 from whence.langs.python.replay.checkpoint_pool import obstacle as no_checkpoints
-from whence.tree import index
+from whence.tree import tree_index
 
 _OPTIONAL = {
     "numpy": "whence cannot open trees without it",
@@ -67,7 +67,7 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
     for name, without in _OPTIONAL.items():
         yield f"  {name:<15} {_found(name) or f'no: {without}'}"
     yield ""
-    folder = index.folder()
+    folder = tree_index.folder()
     yield f"Indexes of large trees are kept in {folder}{_trouble(str(folder))}"
 
 

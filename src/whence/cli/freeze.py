@@ -19,8 +19,8 @@ from whence.langs.python.replay.rerun_process import header_of, journal_beside
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.value import Limits
-from whence.tree.memory import ColumnTree, all_ids
-from whence.tree.reading import readable_call
+from whence.tree.column_tree import ColumnTree, all_ids
+from whence.tree.readable_call import readable_call
 
 _WIDTH = 100
 _SHOWN = 20

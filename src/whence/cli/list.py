@@ -16,8 +16,8 @@ from whence.langs.python.trace.trace_reader import about
 from whence.model.call import OutcomeKind
 from whence.report.source import from_here
 from whence.session.journal import default_path
-from whence.tree.memory import ColumnTree
-from whence.tree.reading import readable_call
+from whence.tree.column_tree import ColumnTree
+from whence.tree.readable_call import readable_call
 
 _COMMAND = 60
 

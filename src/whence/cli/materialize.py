@@ -18,7 +18,7 @@ from whence.cli.session_options import add_budget
 from whence.cli.show import natural, tree_lines
 from whence.errors import UsageError
 from whence.ports import Tree
-from whence.tree.store import write_tree
+from whence.tree.tree_file import write_tree
 
 _NARROWEST = 40
 

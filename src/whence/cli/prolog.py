@@ -38,8 +38,8 @@ from whence.session.engine import apply, expansion
 from whence.session.events import Answered, Event, Expand
 from whence.session.reaction import EXPAND_LEVELS, hidden_origin
 from whence.session.state import State
-from whence.tree.memory import ColumnTree
-from whence.ui.terminal import telling
+from whence.tree.column_tree import ColumnTree
+from whence.ui.terminal import messages
 from whence.ui.terminal.screen import Screen
 
 _SAY = "say --wrong N or --missing"
@@ -320,7 +320,7 @@ def _marking(
     def first(screen: Screen) -> list[Event]:
         event = Answered((answer,))
         state = _looked_into(apply(State(tree, provenance), event))
-        note, *more = telling.origin(state, answer, Sources())
+        note, *more = messages.origin(state, answer, Sources())
         screen.note(note)
         screen.say(*more)
         return [event]

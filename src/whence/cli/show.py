@@ -19,10 +19,10 @@ from whence.app.frontends import open_any
 from whence.langs.python.trace.trace_reader import About, about
 from whence.model.call import OutcomeKind
 from whence.ports import Floats, Int64s, Tree
-from whence.tree.memory import ColumnTree
-from whence.tree.reading import readable_call
-from whence.ui.terminal.layout import brief
-from whence.ui.terminal.whole import MOST_LINES, call_lines
+from whence.tree.column_tree import ColumnTree
+from whence.tree.readable_call import readable_call
+from whence.ui.terminal.multiline import brief
+from whence.ui.terminal.show_command import MOST_LINES, call_lines
 
 _HOTTEST = 10
 _GROUPS = 12

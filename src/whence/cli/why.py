@@ -23,10 +23,10 @@ from whence.model.origin import Origin
 from whence.model.value import BRIEF, is_cut, show
 from whence.ports import Provenance, Reruns, Tree
 from whence.report.source import Sources
-from whence.tree.reading import function_at, readable_call
-from whence.ui.terminal.layout import brief
+from whence.tree.readable_call import function_at, readable_call
 from whence.ui.terminal.listing import find_function
-from whence.ui.terminal.telling import source_line
+from whence.ui.terminal.messages import source_line
+from whence.ui.terminal.multiline import brief
 
 _WIDTH = 90
 _MOST = 12

@@ -21,7 +21,7 @@ from whence.model.verdict import PERSON, REMEMBERED, Answer, Judgement, Verdict
 from whence.oracle.answer_file import AnswerFile, Equation, Statement
 from whence.ports import Tree
 from whence.tree.codec import encode_call, stable_digest
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 Identify = Callable[[int, Call], Equation | str]
 """The equation of a call, by its id and content, or why it is not known in every run."""

@@ -22,7 +22,7 @@ from whence.model.verdict import PERSON, SAID_OUTSIDE, Verdict
 from whence.ports import Tree
 from whence.report.source import Sources
 from whence.session.state import State
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 _NAMED = 4
 

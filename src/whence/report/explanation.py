@@ -20,7 +20,7 @@ from whence.report.findings import NOT_ASKED, Findings, Passed
 from whence.report.source import Block, Sources, attentive
 from whence.session.state import State, expectations
 from whence.tree.cycles import Cycle, find_cycle, told
-from whence.tree.reading import function_at, readable_call
+from whence.tree.readable_call import function_at, readable_call
 
 CALLEES_SHOWN = 8
 CANDIDATES_SHOWN = 10

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from whence.model.call import MarkedPart
 from whence.model.origin import Origin
-from whence.model.raising import Primitive
+from whence.model.primitive import Primitive
 from whence.report.source import Executed
 
 

@@ -13,7 +13,7 @@ from whence.report.explanation import Explanation, explain, short_equation
 from whence.report.findings import NOT_ASKED, Findings
 from whence.report.source import Block, Sources
 from whence.session.state import State
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 _MOST_SOURCE = 400
 _ANSWERS = 200

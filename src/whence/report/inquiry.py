@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from whence.errors import WhenceError
 from whence.model.call import Mark, MarkedPart, locate_mark
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
-from whence.model.raising import Primitive, WorkedOut
+from whence.model.primitive import Primitive, WorkedOut
 from whence.ports import Following, Reruns, Zooming
 from whence.report.findings import NOT_ASKED, Findings, Passed
 from whence.report.raising import NOTHING, primitive, raiser
 from whence.report.source import Executed, Sources
 from whence.session.state import State
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 STOPPED = "that was stopped"
 

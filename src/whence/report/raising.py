@@ -19,11 +19,11 @@ from whence.model.call import (
     OutcomeKind,
     unshared,
 )
-from whence.model.raising import Primitive, WorkedOut
+from whence.model.primitive import Primitive, WorkedOut
 from whence.model.value import Kind, Value, names_code
 from whence.report.source import Sources
 from whence.session.state import State
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 NOTHING = WorkedOut()
 

@@ -17,7 +17,7 @@ from whence.report.explanation import explain
 from whence.report.findings import NOT_ASKED, Findings
 from whence.report.source import Block, Sources
 from whence.session.state import State, expectations
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 VERSION = 1
 

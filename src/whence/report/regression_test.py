@@ -25,8 +25,8 @@ from whence.model.verdict import Answer, Verdict
 from whence.ports import Tree
 from whence.report.source import Sources
 from whence.session.state import State
-from whence.tree.memory import ColumnTree
-from whence.tree.reading import readable_call
+from whence.tree.column_tree import ColumnTree
+from whence.tree.readable_call import readable_call
 
 _MOST_LOOKED_AT = 300
 """How many calls below one are looked at for what they printed."""

@@ -27,7 +27,6 @@ import numpy as np
 from whence.model.verdict import Verdict
 from whence.ports import Choice, Floats, Int64s, Judged, Suspects
 from whence.search.dynamic_weighting import node_weights
-from whence.search.scan import ROUNDING
 from whence.search.subterm_tracking import (
     MADE_IT,
     MAY_HAVE_MADE_IT,
@@ -39,6 +38,7 @@ from whence.search.subterm_tracking import (
     origin_of_mark,
     possible_origins,
 )
+from whence.search.weight_scan import ROUNDING
 
 CANDIDATES = 512
 TOLERANCE = 0.9

@@ -16,7 +16,7 @@ import numpy as np
 from whence.ports import Choice, Floats, Int64s, Suspects
 from whence.search.dynamic_weighting import node_weights
 from whence.search.less_yes_first import yes_weights
-from whence.search.scan import ROUNDING
+from whence.search.weight_scan import ROUNDING
 
 Component = Callable[[Suspects, Int64s], Floats]
 

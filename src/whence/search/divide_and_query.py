@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whence.ports import Choice, Floats, Suspects
-from whence.search.scan import ROUNDING, slack
+from whence.search.weight_scan import ROUNDING, slack
 
 
 def nearest_to_half(suspects: Suspects, weight: Floats) -> int | None:

@@ -8,8 +8,8 @@ from math import inf
 import numpy as np
 
 from whence.ports import Choice, Floats, Int64s, OpenCalls, Suspects
-from whence.search.scan import slack
 from whence.search.top_down import TopDown, some
+from whence.search.weight_scan import slack
 
 
 def heaviest(positions: Int64s, weights: Floats) -> int:

@@ -20,7 +20,7 @@ from whence.model.call import OutcomeKind
 from whence.model.verdict import Verdict
 from whence.ports import Columns, Int64s, Tree
 from whence.search.space import SearchSpace
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 MOST = 500
 """So many instances are retained."""

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from whence.model.verdict import Verdict
 from whence.ports import Bytes, CallGraph, Columns, Floats, Int32s, Int64s, Judged, Tree
-from whence.search.scan import Calls
+from whence.search.weight_scan import Calls
 from whence.tree.build import subtree_sums
 
 REMOVED = np.uint8(1)

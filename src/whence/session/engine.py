@@ -42,8 +42,8 @@ from whence.session.events import (
 )
 from whence.session.reaction import react
 from whence.session.state import Clash, Facts, State, covered_functions, earlier_answers
-from whence.tree.dropping import with_at_most
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
+from whence.tree.shrinking import with_at_most
 
 
 def step(state: State, event: Event) -> tuple[State, Outcome]:

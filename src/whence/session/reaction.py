@@ -22,7 +22,7 @@ from whence.search.registry import find_strategy
 from whence.search.space import SearchSpace
 from whence.session.events import Ask, Exhausted, Expand, Found, Outcome, Revise
 from whence.session.state import State, covered_functions, earlier_answers, expectations
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 from whence.tree.weights import questions_left
 
 EXPAND_LEVELS = 3

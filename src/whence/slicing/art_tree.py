@@ -27,7 +27,7 @@ from whence.slicing.art import Art, Term, parent
 from whence.slicing.art_value import Values, applied, written
 from whence.tree.build import Rows, link
 from whence.tree.codec import encode_call, equation_digest
-from whence.tree.memory import ColumnTree, assembled
+from whence.tree.column_tree import ColumnTree, assembled
 
 PRIMITIVE = "primitive"
 START_TERM = "start term"

@@ -13,7 +13,7 @@ from whence.model.call import Binding, Call, Function, Location, Outcome, Outcom
 from whence.model.value import atom
 from whence.ports import Columns, Floats, Int32s
 from whence.tree.build import subtree_sums, without_implicit
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from whence.model.call import Binding, Call, OutcomeKind
 from whence.model.value import Limits
 from whence.ports import Tree
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 _MOST_CALLS = 3000
 """So many calls at the lower end of the path are compared: where it goes round it still does."""

@@ -12,7 +12,7 @@ from whence.cli import session_options
 from whence.errors import UsageError
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
 from whence.session.events import OracleTurned
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 
 CALL = Call(Function("f"), Rule("f", "f"), Outcome(OutcomeKind.RETURNED))
 TREE = tree_of([Node(0, None, CALL)])

@@ -26,7 +26,7 @@ from whence.ports import Zooming
 from whence.session.events import Answered, Ask, Exhausted, Found, Undone
 from whence.session.journal import Journal
 from whence.session.state import Options, State
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 PROGRAM = """\
 def double(x):

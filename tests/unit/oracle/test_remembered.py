@@ -21,7 +21,7 @@ from whence.model.value import Kind, Value, atom
 from whence.model.verdict import Answer, Judgement, Verdict
 from whence.oracle.answer_file import AnswerFile, Equation
 from whence.oracle.remembered import Remembered, Remembering, identify, person
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 
 LIST = Value(Kind.LIST, "", (("[0]", atom("1")), ("[1]", atom("2"))))
 

@@ -15,7 +15,7 @@ import pytest
 from whence.langs.python.recordings import read_symptom, recordings
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.symptom import Symptom
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 # Other plugins take longer to load than most tests take to run.
 QUIET = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p _whence_pytest"}

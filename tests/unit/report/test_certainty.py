@@ -11,7 +11,7 @@ from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.report.certainty import doubts
 from whence.report.source import NOWHERE, Sources
 from whence.session.state import Facts, State
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 
 
 def call(name: str = "f", **more: Any) -> Call:

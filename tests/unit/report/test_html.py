@@ -11,7 +11,7 @@ from whence.model.verdict import Answer, Verdict
 from whence.report.html import page
 from whence.report.source import Sources
 from whence.session.state import Facts, State
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 
 EVIL = "</pre></style><script>alert('x')</script><img src=x onerror=alert(1)>\"'\x1b[2J"
 

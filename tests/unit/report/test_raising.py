@@ -17,7 +17,7 @@ from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace.trace_provenance import TraceProvenance
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Binding
-from whence.model.raising import Primitive, WorkedOut
+from whence.model.primitive import Primitive, WorkedOut
 from whence.model.value import atom, show
 from whence.report.raising import own_primitive, primitive, raiser
 from whence.report.source import Sources

@@ -22,8 +22,8 @@ from whence.ports import Tree
 from whence.report.regression_test import RegressionTest, regression_test, write_test
 from whence.report.source import Sources
 from whence.session.state import Facts, State
-from whence.tree.memory import Node, tree_of
-from whence.tree.reading import readable_call
+from whence.tree.column_tree import Node, tree_of
+from whence.tree.readable_call import readable_call
 
 
 @dataclass(frozen=True)

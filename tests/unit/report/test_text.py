@@ -18,7 +18,7 @@ from whence.model.value import Kind, Value, atom
 from whence.model.verdict import Answer, Verdict
 from whence.report.text import lines
 from whence.session.state import Facts, State
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 
 
 def a_call(name: str, outcome: Outcome | None = None, source: str = "", **more: Any) -> Call:

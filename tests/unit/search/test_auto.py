@@ -15,7 +15,7 @@ from whence.session.engine import step
 from whence.session.events import Answered, Ask, Started
 from whence.session.state import Facts, State
 from whence.testing.trees import tree_from_parents
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 TOP_IS_WRONG = Facts(strategy="auto", answers=(Answer(0, Verdict.WRONG),))
 

@@ -48,7 +48,7 @@ from whence.session.events import (
 from whence.session.journal import Journal, decode, encode, fingerprint
 from whence.session.state import Facts, SpaceCache, State
 from whence.testing.trees import partly_implicit, tree_from_parents
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 
 RIGHT, WRONG, NEVER, UNKNOWN = Verdict.RIGHT, Verdict.WRONG, Verdict.INADMISSIBLE, Verdict.UNKNOWN
 TRUST_1 = (Trust(Scope.FUNCTION, "made.f1"),)

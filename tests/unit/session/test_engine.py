@@ -33,7 +33,7 @@ from whence.session.events import (
 from whence.session.state import Facts, State
 from whence.testing.answerer import run
 from whence.testing.meanings import one_fault
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 
 
 def call(name: str, outcome: Outcome | None = None, argument: Value | None = None) -> Call:

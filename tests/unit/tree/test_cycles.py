@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from whence.model.call import Binding, Call, Function, Outcome, OutcomeKind, Rule
 from whence.model.value import atom
+from whence.tree.column_tree import ColumnTree, Node, tree_of
 from whence.tree.cycles import find_cycle, pending_path, told
-from whence.tree.memory import ColumnTree, Node, tree_of
 
 
 def tree(*calls: tuple[str, str, int | None, bool]) -> ColumnTree:

@@ -9,7 +9,7 @@ import pytest
 from whence.errors import TreeFormatError
 from whence.model.call import Function, Location, Rule
 from whence.tree import reader
-from whence.tree.store import open_tree
+from whence.tree.tree_file import open_tree
 
 Written = Callable[..., Path]
 

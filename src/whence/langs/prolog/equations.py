@@ -15,7 +15,7 @@ from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.events import GOAL, Predicate
 from whence.langs.prolog.traced_call import Left, Port, judged_terms
 from whence.ports import Tree
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 
 class Equations:

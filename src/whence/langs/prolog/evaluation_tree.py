@@ -49,7 +49,7 @@ from whence.langs.prolog.traced_call import (
 from whence.model.call import Binding, Call, Function, Location, Outcome, OutcomeKind, Rule
 from whence.model.value import Value, atom, parse_path
 from whence.tree.build import Rows, link
-from whence.tree.memory import ColumnTree, assembled
+from whence.tree.column_tree import ColumnTree, assembled
 
 MOST_NODES = 50_000
 HANDLE = "handle"

@@ -20,7 +20,7 @@ from whence.langs.prolog.reruns import Preparation, Program, Reruns
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall, stopped_in
 from whence.model.call import MarkedPart, find_mark
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 LIMITS = RunLimits(events=1_000_000, depth=100_000, seconds=120)
 SOLUTIONS = 20

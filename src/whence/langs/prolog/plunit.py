@@ -19,7 +19,7 @@ from whence.langs.prolog.reruns import Preparation
 from whence.langs.prolog.side_process import SideProcess
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 NAME = "tests"
 SECONDS = 60.0

@@ -28,7 +28,7 @@ from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall, root_of
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 NAME = "reference"
 INFERENCES = 5_000_000

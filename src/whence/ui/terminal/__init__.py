@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from whence.ui.terminal.choosing import choose_screen
     from whence.ui.terminal.loop import converse
+    from whence.ui.terminal.screen_choice import choose_screen
 
 __all__ = ["choose_screen", "converse"]
 
@@ -21,7 +21,7 @@ def __getattr__(name: str) -> object:
 
         return converse
     if name == "choose_screen":
-        from whence.ui.terminal.choosing import choose_screen
+        from whence.ui.terminal.screen_choice import choose_screen
 
         return choose_screen
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ from whence.model.call import RESULT, Call, MarkedPart, OutcomeKind, find_mark
 from whence.model.value import BRIEF, FULL, Kind, Limits, Steps, Value, atom, parse_path, show
 from whence.model.verdict import Verdict
 from whence.ui.terminal.commands import Judge
-from whence.ui.terminal.layout import first_lines, fold
+from whence.ui.terminal.multiline import first_lines, fold
 from whence.ui.terminal.screen import Line, Screen, Tone
 
 MOST = 40

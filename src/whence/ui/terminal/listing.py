@@ -12,7 +12,7 @@ import numpy as np
 
 from whence.errors import UsageError
 from whence.model.call import Call, Outcome, OutcomeKind
-from whence.model.raising import Primitive
+from whence.model.primitive import Primitive
 from whence.model.value import BRIEF, atom, show
 from whence.model.verdict import Verdict
 from whence.ports import Int64s, Tree
@@ -21,8 +21,8 @@ from whence.report.source import NOWHERE, Sources
 from whence.search.instances import Instance, retained
 from whence.search.space import SKIPPED, TRUSTED, SearchSpace
 from whence.session.state import State
-from whence.tree.reading import readable_call
-from whence.ui.terminal.layout import brief, cut
+from whence.tree.readable_call import readable_call
+from whence.ui.terminal.multiline import brief, cut
 
 MOST = 20
 UNDEFINED = "UNDEFINED"

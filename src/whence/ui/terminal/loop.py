@@ -41,13 +41,13 @@ from whence.session.events import (
     Undone,
 )
 from whence.session.reaction import react
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 from whence.ui import DrivenSession
-from whence.ui.terminal import commands, telling
+from whence.ui.terminal import commands, messages
 from whence.ui.terminal.browse import browse, check_mark
 from whence.ui.terminal.commands import Command
 from whence.ui.terminal.completion import completer
-from whence.ui.terminal.info import info_lines
+from whence.ui.terminal.info_command import info_lines
 from whence.ui.terminal.listing import (
     MOST,
     calls_of,
@@ -57,9 +57,10 @@ from whence.ui.terminal.listing import (
     suspect_lines,
     suspects,
 )
-from whence.ui.terminal.question import View, opening, prompt, question_lines
-from whence.ui.terminal.saving import save
+from whence.ui.terminal.question_text import View, opening, prompt, question_lines
+from whence.ui.terminal.save_command import save
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
+from whence.ui.terminal.show_command import MOST_LINES, call_lines, whole_lines
 from whence.ui.terminal.switches import (
     find_oracle,
     find_switch,
@@ -67,7 +68,6 @@ from whence.ui.terminal.switches import (
     strategy_lines,
     switch_lines,
 )
-from whence.ui.terminal.whole import MOST_LINES, call_lines, whole_lines
 
 LEFT = "left with quit"
 RAN_OUT = "the answers ran out"
@@ -106,7 +106,7 @@ class _Conversation:
             reason = str(left)
         if isinstance(self.outcome, Found | Exhausted):
             return self.outcome, ""
-        self.screen.note(telling.leaving(self.debugging, reason))
+        self.screen.note(messages.leaving(self.debugging, reason))
         return self.outcome, reason
 
     def _open(self) -> None:
@@ -138,7 +138,7 @@ class _Conversation:
         if isinstance(outcome, Ask):
             self._show_question(outcome)
         elif isinstance(outcome, Revise):
-            self.screen.say("", *telling.contradiction(self.debugging.state, outcome))
+            self.screen.say("", *messages.contradiction(self.debugging.state, outcome))
         elif isinstance(outcome, Found | Exhausted):
             debugging, diagnosis = self.debugging, outcome.diagnosis
             findings = debugging.findings(diagnosis)
@@ -305,7 +305,7 @@ class _Conversation:
             self._send(Undone() if what == "undo" else Redone())
             words = "Taken back" if what == "undo" else "Said again"
             state = self.debugging.state
-            self.screen.note(f"{words}: {telling.difference(state, before)}.")
+            self.screen.note(f"{words}: {messages.difference(state, before)}.")
 
     def _need(self, kind: type[Outcome], otherwise: str) -> None:
         if not isinstance(self.outcome, kind):
@@ -320,7 +320,7 @@ class _Conversation:
             )
             self._send(Answered(answers))
             if not isinstance(self.outcome, Revise):
-                self.screen.note(telling.noted(answers))
+                self.screen.note(messages.noted(answers))
                 self._tell_expected(answers[0])
             return
         question = self._question()
@@ -340,36 +340,36 @@ class _Conversation:
         self._tell_expected(answer)
 
     def _tell_origin(self, debugging: DrivenSession, answer: Answer) -> None:
-        note, *more = telling.origin(debugging.state, answer, debugging.sources)
+        note, *more = messages.origin(debugging.state, answer, debugging.sources)
         self.screen.note(note)
         self.screen.say(*more)
 
     def _tell_expected(self, answer: Answer) -> None:
         if answer.expected is not None and not isinstance(self.outcome, Revise):
-            self.screen.note(telling.expected(self.debugging.state, answer))
-            if not telling.is_what_it_gave(self.debugging.state, answer):
+            self.screen.note(messages.expected(self.debugging.state, answer))
+            if not messages.is_what_it_gave(self.debugging.state, answer):
                 self._try(answer)
 
     def _try(self, answer: Answer) -> None:
         """Say what becomes of the run with what a person expected, if that changes nothing else."""
         reruns = self.debugging.reruns
-        if reruns is None or not reruns.is_harmless or not telling.can_be_tried(answer):
+        if reruns is None or not reruns.is_harmless or not messages.can_be_tried(answer):
             return
         state, said = self.debugging.state, {answer.node: answer.expected or ""}
-        others = telling.expected_elsewhere(state, answer.node)
+        others = messages.expected_elsewhere(state, answer.node)
         for values in ({**others, **said}, said) if others else (said,):
             try:
                 with self.debugging.waiting("trying that"):
                     trial = reruns.tried(values)
             except WhenceError as problem:
-                self.screen.note(f"Not tried{telling.together(values, answer.node)}: {problem}")
+                self.screen.note(f"Not tried{messages.together(values, answer.node)}: {problem}")
                 continue
             except KeyboardInterrupt:
                 self.screen.note("Stopped.")
                 return
-            wrong = telling.wrong_line(state)
-            head = f"Tried{telling.together(values, answer.node)}"
-            self.screen.say(*telling.trial(trial, self.screen.width, head, wrong))
+            wrong = messages.wrong_line(state)
+            head = f"Tried{messages.together(values, answer.node)}"
+            self.screen.say(*messages.trial(trial, self.screen.width, head, wrong))
             return
 
     def _accept(self) -> None:
@@ -388,7 +388,7 @@ class _Conversation:
         trust = self._meant(command)
         self._send(TrustWithdrawn(trust) if command.withdraw else TrustGiven(trust))
         if not isinstance(self.outcome, Revise):
-            self.screen.note(telling.trusted(trust, withdrawn=command.withdraw))
+            self.screen.note(messages.trusted(trust, withdrawn=command.withdraw))
 
     def _meant(self, command: commands.TrustCode) -> Trust:
         state = self.debugging.state

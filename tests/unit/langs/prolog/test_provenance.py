@@ -17,7 +17,7 @@ from whence.session.engine import step
 from whence.session.events import Answered, Ask, Expand, Expanded
 from whence.session.state import Options, State
 from whence.testing.laws import check_provenance
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 need_swipl()
 

@@ -13,7 +13,7 @@ from whence.errors import CannotExpand
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import Execution
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 need_swipl()
 

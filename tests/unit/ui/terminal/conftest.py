@@ -12,7 +12,7 @@ from whence.app.session_driver import SessionDriver
 from whence.model.call import Binding, Call, Effect, Function, Location, Outcome, OutcomeKind, Rule
 from whence.session.state import Facts, State
 from whence.tree.codec import decode_value
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 from whence.ui.terminal import converse
 from whence.ui.terminal.plain import PlainScreen
 

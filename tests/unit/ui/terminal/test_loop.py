@@ -13,9 +13,9 @@ from whence.model.verdict import Judgement, Verdict
 from whence.search.space import Switches
 from whence.session.events import Found
 from whence.session.state import State
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 from whence.ui.terminal import converse
-from whence.ui.terminal.info import callers
+from whence.ui.terminal.info_command import callers
 from whence.ui.terminal.loop import LEFT, RAN_OUT
 from whence.ui.terminal.plain import PlainScreen
 from whence.ui.terminal.switches import SWITCHES

@@ -16,8 +16,8 @@ from whence.model.verdict import Answer, Verdict
 from whence.session.engine import apply
 from whence.session.events import Answered
 from whence.session.state import State
-from whence.tree.memory import Node, tree_of
-from whence.ui.terminal import telling
+from whence.tree.column_tree import Node, tree_of
+from whence.ui.terminal import messages
 
 Build = Callable[..., Call]
 Session = Callable[..., tuple[str, SessionDriver, str]]
@@ -144,18 +144,18 @@ def test_values_of_calls_apart_are_tried_together_or_else_alone(
 def test_of_the_lines_that_change_the_one_that_is_wrong_comes_first(call: Build) -> None:
     lines = tuple(ChangedLine(n, "16", "14") for n in (2, 5, 7))
     tried = Trial("", "", lines)
-    assert telling.trial(tried, 80, wrong=5)[:2] == [
+    assert messages.trial(tried, 80, wrong=5)[:2] == [
         "Tried: with that the line that is wrong becomes:",
         "  5  14   (was: 16)",
     ]
-    assert telling.trial(tried, 80, wrong=6)[0] == (
+    assert messages.trial(tried, 80, wrong=6)[0] == (
         "Tried: with that line 6, which is wrong, stays; the output becomes:"
     )
     state = State(tree_of([Node(1, None, replace(call(), output=("a", "b")))]))
-    assert telling.wrong_line(state) is None
+    assert messages.wrong_line(state) is None
     mark = Mark("printed", ("[1]",))
     said = Answered((Answer(1, Verdict.WRONG, mark, SYMPTOM),))
-    assert telling.wrong_line(apply(state, said)) == 2
+    assert messages.wrong_line(apply(state, said)) == 2
 
 
 @pytest.mark.parametrize("is_harmless", [True, False])

@@ -11,8 +11,8 @@ from whence.model.question import Question
 from whence.report.source import NOWHERE
 from whence.report.text import lines
 from whence.session.state import State
-from whence.tree.memory import ColumnTree
-from whence.ui.terminal.question import question_lines
+from whence.tree.column_tree import ColumnTree
+from whence.ui.terminal.question_text import question_lines
 
 SHOP = """
 class Shop:

@@ -42,7 +42,7 @@ from whence.model.call import OutcomeKind
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 _DECLARING = re.compile(
     rb"^[ \t]*(?:import[ \t][^#\n]*|from[ \t]+)\b(?:icontract|deal|whence)\b", re.MULTILINE

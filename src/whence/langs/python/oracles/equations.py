@@ -38,7 +38,7 @@ from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, pla
 from whence.langs.python.trace.trace_format import Malformed
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.value_recipes import Entries, Extended, Recipe, Unknown, walk
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 _MOST = 200
 """More calls with the same inputs are not compared with one."""

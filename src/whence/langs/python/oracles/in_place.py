@@ -29,7 +29,7 @@ from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, pla
 from whence.langs.python.trace.joined_processes import FamilySource
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import OutcomeKind
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 SLOW = 5.0
 """Seconds that a call may take on average before other ways are tried first."""

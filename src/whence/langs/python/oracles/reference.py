@@ -60,7 +60,7 @@ from whence.model.question import Question
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 IN_PLACE = "made again in its place"
 REPEATED = 3

@@ -33,7 +33,7 @@ from whence.langs.python.trace.trace_format import mix
 from whence.langs.python.trace.trace_scan import UNIQUE
 from whence.model.call import Function
 from whence.ports import Floats, Tree
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 FILE = "learned.sqlite"
 _VERSION = 2

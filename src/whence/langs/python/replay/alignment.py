@@ -18,8 +18,8 @@ from whence.langs.python.trace.recorded_effects import UNKNOWN
 from whence.model.call import Call, Function, Location, OutcomeKind
 from whence.model.value import Kind, Limits, Value, show
 from whence.ports import Int32s, Int64s
-from whence.tree.memory import ColumnTree, all_ids
-from whence.tree.reading import function_at, up_from
+from whence.tree.column_tree import ColumnTree, all_ids
+from whence.tree.readable_call import function_at, up_from
 
 _BRIEF = Limits(depth=2, parts=4, characters=80)
 _LEFT_OUT = "…"

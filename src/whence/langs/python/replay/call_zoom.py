@@ -26,9 +26,9 @@ from whence.langs.python.zoom.step_recorder import MOST_EVENTS, ZoomRequest
 from whence.langs.python.zoom.step_tree import ZoomedCall
 from whence.langs.python.zoom.step_variables import StepVariables
 from whence.model.call import Call, OutcomeKind
-from whence.model.raising import WorkedOut
+from whence.model.primitive import WorkedOut
 from whence.model.value import Kind, is_cut, show
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 ENDLESS = 3_000
 """Of a call that did not end so many events are enough to see why."""

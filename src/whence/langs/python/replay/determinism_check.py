@@ -31,7 +31,7 @@ from whence.langs.python.replay.scratch_folder import Scratch
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_format import STOPPED
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from whence.langs.python.replay.rerun_process import Played
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_pages import Header
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 _MOST_FILES = 3
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")

@@ -8,7 +8,7 @@ from whence.langs.python.replay.shadow_run_provenance import ShadowedProvenance
 from whence.model.call import MarkedPart
 from whence.model.origin import Influence, Origin
 from whence.ports import Provenance, Tree
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 
 @dataclass(frozen=True)

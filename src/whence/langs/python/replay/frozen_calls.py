@@ -35,7 +35,7 @@ from whence.langs.python.replay.scratch_folder import Scratch
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.trace_tables import CodeEntry
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 WORTH = 1_000
 """A call that made fewer calls is not frozen unasked."""

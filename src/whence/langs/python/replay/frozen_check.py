@@ -23,8 +23,8 @@ from whence.langs.python.replay.alignment import (
 from whence.langs.python.replay.rerun_process import Played
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.ports import Int64s
-from whence.tree.memory import ColumnTree, all_ids
-from whence.tree.reading import function_at
+from whence.tree.column_tree import ColumnTree, all_ids
+from whence.tree.readable_call import function_at
 
 MOST_READ = 20_000
 """So many calls are read and compared value by value, if they cannot be compared by digests."""

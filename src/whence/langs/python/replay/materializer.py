@@ -21,9 +21,9 @@ from whence.langs.python.replay.rerun_process import another_way, journal_beside
 from whence.langs.python.trace.call_reader import TraceSource, skipped_by
 from whence.ports import Columns, Int32s, Int64s
 from whence.tree.build import subtree_sums
-from whence.tree.dropping import collapsed
-from whence.tree.memory import ColumnTree, all_ids
-from whence.tree.reading import function_at
+from whence.tree.column_tree import ColumnTree, all_ids
+from whence.tree.readable_call import function_at
+from whence.tree.shrinking import collapsed
 
 NODE_BUDGET = 100_000
 """So many calls at most come to light at once, unless a single call made more."""

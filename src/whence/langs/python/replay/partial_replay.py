@@ -53,8 +53,8 @@ from whence.langs.python.replay.scratch_folder import Scratch
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.ports import Int64s
-from whence.tree.memory import ColumnTree
-from whence.tree.reading import function_at
+from whence.tree.column_tree import ColumnTree
+from whence.tree.readable_call import function_at
 
 TOP = 1
 """The call for which a window was recorded is the first in its file."""

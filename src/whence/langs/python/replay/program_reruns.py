@@ -37,8 +37,8 @@ from whence.langs.python.trace.trace_pages import Header
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call
 from whence.model.trial import Trial, compared
-from whence.tree.memory import ColumnTree, all_ids
-from whence.tree.reading import function_at
+from whence.tree.column_tree import ColumnTree, all_ids
+from whence.tree.readable_call import function_at
 
 _LINES = "lines.json"
 

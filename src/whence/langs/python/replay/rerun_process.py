@@ -32,7 +32,7 @@ from whence.langs.python.running import STOP, kept_environment, launcher, progra
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_pages import Header
 from whence.model.call import OutcomeKind
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 TIME_LIMIT = 600.0
 REPORT = "report.json"

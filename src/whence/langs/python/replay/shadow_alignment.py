@@ -19,7 +19,7 @@ from whence.langs.python.oracles.versions import is_body
 from whence.langs.python.provenance.shadow_run import WHOLE
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 Key = tuple[str, int]
 """A function: its qualified name and first line."""

@@ -59,8 +59,8 @@ from whence.model.call import (
 )
 from whence.model.origin import Influence, Origin
 from whence.model.value import TEXT_PART, Kind, Steps, parse_path, show
-from whence.tree.memory import ColumnTree
-from whence.tree.reading import up_from
+from whence.tree.column_tree import ColumnTree
+from whence.tree.readable_call import up_from
 
 MOST_CALLS = 300_000
 """With more calls than this below it, no caller is followed: that would take minutes."""

@@ -31,7 +31,7 @@ from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.langs.python.trace.value_recipes import Name, Raised
 from whence.model.call import OutcomeKind
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 LOADING = 10.0
 """Seconds that the program's modules may take to be loaded."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from whence.langs.python.zoom.step_variables import writes
-from whence.model.raising import Span
+from whence.model.primitive import Span
 
 _LONGEST = 80
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

@@ -25,7 +25,7 @@ from whence.model.symptom import SYMPTOM, Assertion, Operand, Symptom
 from whence.model.value import show
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Provenance, Tree
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 
 def shown(tree: ColumnTree, symptom: Symptom) -> tuple[str, list[str]]:

@@ -23,9 +23,9 @@ from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
 from whence.model.value import Kind, Value, show
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Tree
+from whence.tree.column_tree import ColumnTree
 from whence.tree.cycles import find_cycle, told
-from whence.tree.memory import ColumnTree
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 
 CALLED = "--call"
 """The first word of the command of a recording that `whence call` made."""

@@ -21,7 +21,7 @@ from whence.langs.python.trace.line_table import Span
 from whence.model.call import OutcomeKind
 from whence.model.symptom import Operand, Symptom
 from whence.model.value import FULL, show
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 _HARMLESS = frozenset(
     ("abstractmethod", "cache", "cached_property", "classmethod", "fixture", "lru_cache",

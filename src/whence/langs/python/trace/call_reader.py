@@ -37,7 +37,7 @@ from whence.model.call import (
 )
 from whence.model.value import Value, atom, show
 from whence.ports import Int32s, Int64s
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 MOST_YIELDED = 2000
 """Of a generator that yielded more, this many values are read."""

@@ -33,7 +33,7 @@ from whence.langs.python.trace.value_recipes import (
 )
 from whence.model.call import OutcomeKind
 from whence.ports import Int64s, Tree
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 _AFTER = 2**32
 _GLOBALS = 2**33

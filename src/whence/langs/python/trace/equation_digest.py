@@ -26,7 +26,7 @@ from whence.langs.python.trace.joined_processes import FamilySource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import OutcomeKind
 from whence.ports import Tree
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 _VERSION = 1
 """To be raised whenever equal calls get other digests: answers kept until then are lost."""

@@ -29,7 +29,7 @@ from whence.langs.python.trace.trace_pages import Header, TraceFile
 from whence.model.call import Call, Function, OutcomeKind, Rule
 from whence.ports import Int64s
 from whence.tree.build import Rows, as_array, link
-from whence.tree.memory import ColumnTree, assembled
+from whence.tree.column_tree import ColumnTree, assembled
 
 _SPAN = 2**42
 _HALF = 2**41

@@ -23,7 +23,7 @@ from whence.model.call import PRINTED, RESULT, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
 from whence.model.value import Kind, Value
 from whence.ports import Int64s, Tree
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 _DEEPEST = 50
 _EXIT = "SystemExit"

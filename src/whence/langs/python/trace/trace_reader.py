@@ -38,9 +38,9 @@ from whence.langs.python.trace.trace_scan import (
 from whence.langs.python.trace.trace_tables import CodeEntry, Directory, Tables
 from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes
-from whence.tree import index
+from whence.tree import tree_index
 from whence.tree.build import Rows, as_array, link
-from whence.tree.memory import ColumnTree, assembled
+from whence.tree.column_tree import ColumnTree, assembled
 
 Progress = Callable[[int, int], None]
 _INDEX = "trace 5"
@@ -124,11 +124,11 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
         functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
     rules = [Rule(each.name, each.name, each.location) for each in functions]
     tree = assembled(link(rows, arrange), functions, rules, source)
-    if index.is_worthwhile(file.size, len(tree.columns)) and _stamp(file) == stamp:
+    if tree_index.is_worthwhile(file.size, len(tree.columns)) and _stamp(file) == stamp:
         extras = {name: getattr(places, name) for name in Places.__slots__}
         extras |= {name: getattr(directory, name) for name in Directory.__slots__}
         extras["pages"] = np.array([len(file)], dtype=np.int64)
-        index.save(file.path, stamp, tree, _kind(file), extras)
+        tree_index.save(file.path, stamp, tree, _kind(file), extras)
         # From now on the columns are those on disk, and the memory is free again.
         return _kept(file, stamp) or tree
     return tree
@@ -139,24 +139,24 @@ def _kind(file: TraceFile) -> str:
     return f"{_INDEX} with {file.tail_check:x}" if file.has_tail else _INDEX
 
 
-def _stamp(file: TraceFile) -> index.Stamp:
+def _stamp(file: TraceFile) -> tree_index.Stamp:
     with os.fdopen(os.dup(file.descriptor), "rb") as opened:
-        return index.stamp_of(opened)
+        return tree_index.stamp_of(opened)
 
 
-def _kept(file: TraceFile, stamp: index.Stamp) -> ColumnTree | None:
+def _kept(file: TraceFile, stamp: tree_index.Stamp) -> ColumnTree | None:
     """The tree from its index, or None if there is none that fits."""
     narrow = ("event_call", "global_variable", "output_call")
     names = (*Places.__slots__, *Directory.__slots__, "pages")
     types: dict[str, type[np.generic]] = {
         name: np.int32 if name in narrow else np.int64 for name in names
     }
-    found = index.load_extras(file.path, stamp, _kind(file), types)
+    found = tree_index.load_extras(file.path, stamp, _kind(file), types)
     if found is None or len(found["pages"]) != 1 or len(found["threads"]) != 1:
         return None
     places = Places(**{name: found[name] for name in Places.__slots__})
     tables = Tables(file, Directory(**{name: found[name] for name in Directory.__slots__}))
-    tree = index.load(file.path, stamp, TraceSource(file, tables, places))
+    tree = tree_index.load(file.path, stamp, TraceSource(file, tables, places))
     calls = len(places.call_at)
     if tree is None or len(places.exit_at) != calls or int(tree.details.max()) >= calls:
         return None

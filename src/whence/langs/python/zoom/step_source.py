@@ -30,8 +30,8 @@ from whence.model.call import (
     Step,
 )
 from whence.model.value import Kind, Value, names_code
-from whence.tree.memory import ColumnTree
-from whence.tree.reading import function_at
+from whence.tree.column_tree import ColumnTree
+from whence.tree.readable_call import function_at
 
 _TO_COME = 12
 _HEAD = 60

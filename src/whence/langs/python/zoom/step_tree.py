@@ -20,8 +20,8 @@ from whence.langs.python.zoom.step_provenance import StepPlaces, StepProvenance
 from whence.langs.python.zoom.step_source import StepSource
 from whence.model.call import Function, OutcomeKind, Rule
 from whence.tree.build import Rows, link
-from whence.tree.memory import ColumnTree, all_ids, assembled
-from whence.tree.reading import function_at
+from whence.tree.column_tree import ColumnTree, all_ids, assembled
+from whence.tree.readable_call import function_at
 
 _EFFORT = 12
 

@@ -11,7 +11,7 @@ from versions import asked_of, blamed, judged, run_recorded
 from whence.errors import WhenceError
 from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
 from whence.model.verdict import Verdict
-from whence.tree.reading import function_at
+from whence.tree.readable_call import function_at
 
 RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
 

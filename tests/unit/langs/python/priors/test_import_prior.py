@@ -7,7 +7,7 @@ from whence.model.call import Call, Function, Location, Outcome, OutcomeKind, Ru
 from whence.ports import Floats, Tree
 from whence.search.auto import Auto
 from whence.search.space import SearchSpace, Switches
-from whence.tree.memory import ColumnTree, Node, tree_of
+from whence.tree.column_tree import ColumnTree, Node, tree_of
 
 CALLS = [
     (None, "<module>", "__main__"), (0, "<module>", "package"), (1, "<module>", "package.parts"),

@@ -19,7 +19,7 @@ from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.replay.materializer import materializable
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import about, open_trace
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 PROGRAM = """\
 def low(n):

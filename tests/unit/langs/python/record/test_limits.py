@@ -17,7 +17,7 @@ from whence.langs.python.running import Order
 from whence.langs.python.running import run as run_recorded
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import OutcomeKind
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 pytestmark = pytest.mark.skipif(NATIVE not in BACKENDS, reason="only the recorder in C has limits")
 

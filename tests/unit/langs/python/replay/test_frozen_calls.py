@@ -22,7 +22,7 @@ from whence.langs.python.replay.materializer import materializable, windows_of
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.replay.rerun_process import Conditions, header_of, run_again
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
 

@@ -17,9 +17,9 @@ from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.replay.materializer import materializable, windows_of
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.tree.dropping import without
-from whence.tree.memory import ColumnTree, all_ids
-from whence.tree.store import open_tree
+from whence.tree.column_tree import ColumnTree, all_ids
+from whence.tree.shrinking import without
+from whence.tree.tree_file import open_tree
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
 

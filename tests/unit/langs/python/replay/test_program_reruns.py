@@ -16,7 +16,7 @@ from whence.langs.python.replay.rerun_process import CannotRepeat, record_option
 from whence.langs.python.running import launcher
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.value import FULL, show
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 
 class Recorded:

@@ -17,7 +17,7 @@ from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Mark, MarkedPart, find_mark
 from whence.model.origin import Influence, Origin
 from whence.model.value import atom
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 PROGRAM = """
 def read(text):

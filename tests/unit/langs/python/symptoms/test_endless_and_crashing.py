@@ -22,7 +22,7 @@ from whence.model.verdict import Answer, Verdict
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Found
 from whence.session.state import Options, State
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 pytestmark = pytest.mark.skipif(NATIVE not in BACKENDS, reason="only the recorder in C has limits")
 

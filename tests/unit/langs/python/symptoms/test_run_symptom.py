@@ -15,7 +15,7 @@ from whence.langs.python.symptoms.run_symptom import first_answers, summarize_ru
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind, parse
 from whence.model.verdict import Verdict
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 if not any(each.name == NATIVE and each.can_be_used for each in candidates()):
     pytest.skip("the recorder in C is needed", allow_module_level=True)

@@ -9,7 +9,7 @@ import pytest
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 
 class TraceMaker:

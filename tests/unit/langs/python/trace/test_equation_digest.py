@@ -13,7 +13,7 @@ from whence.langs.python.record.options import Bound, RecordOptions
 from whence.langs.python.trace.equation_digest import Equations, NotKnown, is_recorded
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
-from whence.tree.memory import Node, tree_of
+from whence.tree.column_tree import Node, tree_of
 
 WIDE = Bound(depth=50, width=1000, attributes=1000, text=10_000, budget=10_000)
 WHOLE = RecordOptions(bound=WIDE, first_bound=WIDE)

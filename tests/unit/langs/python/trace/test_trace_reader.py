@@ -8,7 +8,7 @@ from whence.langs.python.trace.trace_reader import about, open_trace
 from whence.model.call import OutcomeKind
 from whence.model.value import show
 from whence.testing.laws import check_tree
-from whence.tree import index
+from whence.tree import tree_index
 
 
 def names(tree):
@@ -214,7 +214,7 @@ def test_records_that_make_no_sense_are_an_error(maker, records):
 
 
 def test_a_large_trace_is_indexed_and_opens_alike_from_its_index(maker, encode, monkeypatch):
-    monkeypatch.setattr(index, "MIN_LINES", 1)
+    monkeypatch.setattr(tree_index, "MIN_LINES", 1)
     code = maker.code("f", ["a"], variables=["LIMIT"])
     maker.set("LIMIT", encode["whole"](1))
     call = maker.call(code, encode["numbers"](*range(9)))
@@ -235,7 +235,7 @@ def test_a_large_trace_is_indexed_and_opens_alike_from_its_index(maker, encode, 
 
 
 def test_an_index_of_an_earlier_state_is_not_used(maker, encode, monkeypatch):
-    monkeypatch.setattr(index, "MIN_LINES", 1)
+    monkeypatch.setattr(tree_index, "MIN_LINES", 1)
     code = maker.code("f")
     maker.call(code)
     assert len(maker.open().columns) == 2
@@ -244,7 +244,7 @@ def test_an_index_of_an_earlier_state_is_not_used(maker, encode, monkeypatch):
 
 
 def test_an_indexed_trace_still_tells_of_its_damage(maker, monkeypatch):
-    monkeypatch.setattr(index, "MIN_LINES", 1)
+    monkeypatch.setattr(tree_index, "MIN_LINES", 1)
     maker.call(maker.code("f"))
     maker.flush()
     maker.end()

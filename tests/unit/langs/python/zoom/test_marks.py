@@ -21,7 +21,7 @@ from whence.model.origin import Influence, Origin
 from whence.model.value import atom, parse_path
 from whence.model.verdict import Answer, Verdict
 from whence.session.events import Answered, Ask, Found
-from whence.tree.memory import ColumnTree
+from whence.tree.column_tree import ColumnTree
 
 SHOP = """
 def double(x):

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.search import scan
-from whence.search.scan import Calls, slack
+from whence.search import weight_scan
+from whence.search.weight_scan import Calls, slack
 
 
 @pytest.fixture(autouse=True, scope="module")
 def small_blocks() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan, "_BLOCK", 4)
+        patch.setattr(weight_scan, "_BLOCK", 4)
         yield
 
 

@@ -17,10 +17,10 @@ from whence.model.verdict import PERSON, Answer, Trust, Verdict
 from whence.report.source import Sources
 from whence.session.events import Revise
 from whence.session.state import Facts, State
-from whence.tree.reading import readable_call
+from whence.tree.readable_call import readable_call
 from whence.ui import DrivenSession
-from whence.ui.terminal.layout import brief
 from whence.ui.terminal.listing import SAID
+from whence.ui.terminal.multiline import brief
 from whence.ui.terminal.screen import Line, Tone, hanging, printable, wrapped
 
 _WIDTH = 100

@@ -30,7 +30,7 @@ from whence.model.call import OutcomeKind
 from whence.ports import Columns, Int32s
 from whence.tree.build import NO_PARENT
 from whence.tree.codec import decode_function, decode_rule, encode_function, encode_rule
-from whence.tree.memory import ColumnTree, Source
+from whence.tree.column_tree import ColumnTree, Source
 
 INDEX_VERSION = 1
 """To be raised whenever the columns, the digests or the details of a tree change."""

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, TextIO
 from whence.errors import CannotExpand, TreeFormatError, WhenceError
 from whence.model.call import Call, Function, Rule
 from whence.ports import Tree
-from whence.tree import index
+from whence.tree import tree_index
 from whence.tree.codec import (
     MAX_VALUES,
     Malformed,
@@ -32,6 +32,7 @@ from whence.tree.codec import (
     equation_digest,
     has_too_many_values,
 )
+from whence.tree.column_tree import ColumnTree, assembled
 from whence.tree.lines import (
     MAX_FILE,
     BadLine,
@@ -41,7 +42,6 @@ from whence.tree.lines import (
     parse,
     read_line,
 )
-from whence.tree.memory import ColumnTree, assembled
 from whence.tree.reader import MAX_ID, VERSION, Header, Progress, read_calls, read_header
 
 _KEPT_CALLS = 64
@@ -72,18 +72,18 @@ def _tree_in(path: Path, file: BinaryIO, progress: Progress | None) -> ColumnTre
     header, number = read_header(path, file)
     behind_header = file.tell()
     source = FileSource(path, header)
-    stamp = index.stamp_of(file)
-    kept = index.load(path, stamp, source)
+    stamp = tree_index.stamp_of(file)
+    kept = tree_index.load(path, stamp, source)
     if kept is not None:
         return kept
     file.seek(behind_header)
     reading = read_calls(path, file, number, stamp.size, progress)
     tree = assembled(reading.linked, reading.functions, reading.rules, source)
     # A file that grew while it was read is left out: its index would be of neither state.
-    if index.is_worthwhile(stamp.size, reading.lines) and index.stamp_of(file) == stamp:
-        index.save(path, stamp, tree)
+    if tree_index.is_worthwhile(stamp.size, reading.lines) and tree_index.stamp_of(file) == stamp:
+        tree_index.save(path, stamp, tree)
         # From now on the columns are those on disk, and the memory is free again.
-        return index.load(path, stamp, source) or tree
+        return tree_index.load(path, stamp, source) or tree
     return tree
 
 

@@ -5,7 +5,7 @@ import pytest
 from whence.errors import UsageError
 from whence.model.symptom import Symptom, SymptomKind
 from whence.ui.terminal.plain import PlainScreen
-from whence.ui.terminal.symptom import NobodySaid, ask
+from whence.ui.terminal.symptom_prompt import NobodySaid, ask
 
 EXCEPTION = Symptom(SymptomKind.EXCEPTION)
 

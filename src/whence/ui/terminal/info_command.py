@@ -9,7 +9,7 @@ from whence.model.verdict import PERSON
 from whence.ports import Freezing, Tree
 from whence.report.raising import own_primitive
 from whence.session.state import earlier_answers, expectations
-from whence.tree.reading import function_at, up_from
+from whence.tree.readable_call import function_at, up_from
 from whence.ui import DrivenSession
 from whence.ui.terminal.listing import SAID, operands
 

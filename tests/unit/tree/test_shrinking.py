@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
-from whence.tree.dropping import collapsed, with_at_most, without
-from whence.tree.memory import ColumnTree, all_ids
+from whence.tree.column_tree import ColumnTree, all_ids
+from whence.tree.shrinking import collapsed, with_at_most, without
 
 
 def some_tree(seed: int, count: int = 40) -> ColumnTree:

@@ -17,7 +17,7 @@ from whence.model.value import Kind, Limits, Value, is_opaque, names_code, show
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
 from whence.report.source import NOWHERE, Sources, attentive
-from whence.ui.terminal.layout import brief, equation, fitted
+from whence.ui.terminal.multiline import brief, equation, fitted
 from whence.ui.terminal.screen import Line, Tone
 
 LIMITS = Limits()

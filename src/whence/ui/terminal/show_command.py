@@ -8,8 +8,8 @@ from itertools import islice
 from whence.model.call import Call
 from whence.model.value import FULL, Value
 from whence.session.state import State
-from whence.ui.terminal.layout import fold
 from whence.ui.terminal.listing import SAID
+from whence.ui.terminal.multiline import fold
 
 MOST_LINES = 2000
 

@@ -9,10 +9,10 @@ import pytest
 
 from whence.errors import CannotExpand, TreeFormatError, WhenceError
 from whence.model.call import Function, Location, OutcomeKind, Rule, find_mark
-from whence.tree import store
+from whence.tree import tree_file
 from whence.tree.codec import decode_call
-from whence.tree.memory import Node, tree_of
-from whence.tree.store import FileSource, open_tree, origins_of, write_tree
+from whence.tree.column_tree import Node, tree_of
+from whence.tree.tree_file import FileSource, open_tree, origins_of, write_tree
 
 Written = Callable[..., Path]
 
@@ -106,7 +106,7 @@ def test_a_tree_that_is_too_large_for_memory_is_reported(
     def exhausted(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(store, "read_calls", exhausted)
+    monkeypatch.setattr(tree_file, "read_calls", exhausted)
     with pytest.raises(TreeFormatError, match="more memory than there is"):
         open_tree(written({"id": 1, **F}))
 

@@ -3,7 +3,7 @@ import io
 import pytest
 
 from whence.model.symptom import Assertion, Operand
-from whence.ui.terminal.assertion import Quit, ask_operand
+from whence.ui.terminal.assertion_prompt import Quit, ask_operand
 from whence.ui.terminal.plain import PlainScreen
 
 

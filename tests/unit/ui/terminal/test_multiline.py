@@ -5,7 +5,7 @@ from dataclasses import replace
 from whence.model.call import Call, Outcome, OutcomeKind
 from whence.model.value import FULL, Kind, Limits, Value, atom, show
 from whence.tree.codec import decode_value
-from whence.ui.terminal.layout import brief, equation, first_lines, fitted, fold
+from whence.ui.terminal.multiline import brief, equation, first_lines, fitted, fold
 from whence.ui.terminal.screen import hanging
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from whence.ports import Columns
-from whence.tree import index, store
-from whence.tree.memory import ColumnTree
+from whence.tree import tree_file, tree_index
+from whence.tree.column_tree import ColumnTree
 from whence.tree.reader import read_calls
-from whence.tree.store import open_tree
+from whence.tree.tree_file import open_tree
 
 Written = Callable[..., Path]
 
@@ -29,7 +29,7 @@ PLAIN = [{"id": 0, **F}, {"id": 1, "parent": 0, **F}, {"id": 2, "parent": 1, **F
 
 @pytest.fixture(autouse=True)
 def _every_file_is_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "MIN_LINES", 0)
+    monkeypatch.setattr(tree_index, "MIN_LINES", 0)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         seen.append(path)
         return read(path, *others)
 
-    monkeypatch.setattr(store, "read_calls", counted)
+    monkeypatch.setattr(tree_file, "read_calls", counted)
     return seen
 
 
@@ -67,7 +67,7 @@ def test_an_indexed_tree_equals_the_tree_that_was_read(
 ) -> None:
     path = written(*nodes)
     with monkeypatch.context() as without:
-        without.setattr(index, "save", lambda *_: False)
+        without.setattr(tree_index, "save", lambda *_: False)
         direct = open_tree(path)
     assert_equal(open_tree(path), direct)
     assert_equal(open_tree(path), direct)
@@ -84,11 +84,11 @@ def test_a_file_is_read_only_once(written: Written, reads: list[Path]) -> None:
 def test_a_small_file_is_not_indexed(
     written: Written, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "MIN_LINES", 50_000)
+    monkeypatch.setattr(tree_index, "MIN_LINES", 50_000)
     open_tree(written(*NODES))
     assert not cache.exists()
-    assert index.is_worthwhile(9_000_000, 10)
-    assert index.is_worthwhile(1_000_000, 50_000)
+    assert tree_index.is_worthwhile(9_000_000, 10)
+    assert tree_index.is_worthwhile(1_000_000, 50_000)
 
 
 def test_the_columns_are_mapped_and_cannot_be_written(written: Written) -> None:
@@ -138,7 +138,7 @@ def test_an_index_of_another_version_is_not_used(
 ) -> None:
     path = written(*NODES)
     open_tree(path)
-    monkeypatch.setattr(index, "INDEX_VERSION", index.INDEX_VERSION + 1)
+    monkeypatch.setattr(tree_index, "INDEX_VERSION", tree_index.INDEX_VERSION + 1)
     open_tree(path)
     assert len(reads) == 2
 
@@ -155,7 +155,7 @@ def _empty(path: Path) -> None:
     path.write_bytes(b"")
 
 
-@pytest.mark.parametrize("name", [*index._TYPES, "tables", "about"])
+@pytest.mark.parametrize("name", [*tree_index._TYPES, "tables", "about"])
 @pytest.mark.parametrize("damage", [Path.unlink, _cut, _replace, _empty])
 def test_a_damaged_index_is_made_anew(
     written: Written, cache: Path, reads: list[Path], name: str, damage: Callable[[Path], None]
@@ -272,7 +272,7 @@ def test_the_index_of_a_file_that_grew_while_it_was_read_is_not_kept(
             file.write(b"\n")
         return found
 
-    monkeypatch.setattr(store, "read_calls", growing)
+    monkeypatch.setattr(tree_file, "read_calls", growing)
     open_tree(path)
     assert not cache.exists()
 

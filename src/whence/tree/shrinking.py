@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.ports import Columns
-from whence.tree.memory import ColumnTree, all_ids
+from whence.tree.column_tree import ColumnTree, all_ids
 
 Mask = npt.NDArray[np.bool_]
 

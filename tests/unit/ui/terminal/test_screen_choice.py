@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from whence.ui.terminal import choose_screen
-from whence.ui.terminal.choosing import why_plain
 from whence.ui.terminal.plain import PlainScreen
+from whence.ui.terminal.screen_choice import why_plain
 
 
 class Terminal(io.StringIO):
@@ -43,7 +43,7 @@ def test_the_reason_for_the_plain_screen_is_known(
 
 def test_a_missing_package_leads_to_the_plain_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("whence.ui.terminal.choosing.find_spec", lambda name: None)
+    monkeypatch.setattr("whence.ui.terminal.screen_choice.find_spec", lambda name: None)
     assert why_plain(Terminal(), Terminal()) == "rich is not installed"
 
 

@@ -6,7 +6,7 @@ import pytest
 from whence.model.call import Call, Location, OutcomeKind
 from whence.model.question import Question
 from whence.model.verdict import Answer, Mark, Verdict
-from whence.ui.terminal.question import View, opening, prompt, question_lines
+from whence.ui.terminal.question_text import View, opening, prompt, question_lines
 
 Build = Callable[..., Call]
 
