@@ -38,7 +38,7 @@ import twins
 from whence.app.frontends import open_any, reruns_of
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.contracts import contracts_of
-from whence.langs.python.oracles.reference import oracle_of
+from whence.langs.python.oracles.reference_oracle import oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
 from whence.langs.python.priors.import_prior import ImportPrior
 from whence.model.diagnosis import Status

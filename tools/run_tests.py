@@ -35,7 +35,7 @@ OF_THE_INTERPRETER = (
     "tests/unit/cli/test_record.py",
     "tests/unit/cli/test_run.py",
     "tests/property/test_recording.py",
-    "--ignore=tests/unit/langs/python/oracles/test_reference.py",
+    "--ignore=tests/unit/langs/python/oracles/test_reference_oracle.py",
 )
 """What sees how an interpreter works inside, and takes no longer than that is worth. All else is
 plain Python, and is run on one."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["__version__", "register_summary", "spec"]
 
 if TYPE_CHECKING:
-    from whence.langs.python.oracles.specs import spec as spec
+    from whence.langs.python.oracles.spec_registry import spec as spec
     from whence.langs.python.record.summaries import register_summary as register_summary
 
     __version__: str
@@ -29,7 +29,7 @@ else:
 
             return register_summary
         if name == "spec":
-            from whence.langs.python.oracles.specs import spec
+            from whence.langs.python.oracles.spec_registry import spec
 
             return spec
         if name != "__version__":

@@ -16,7 +16,7 @@ from mutants import Mutant, mutants
 from versions import Judged, blamed, judged, run_recorded
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
+from whence.langs.python.oracles.reference_oracle import ReferenceOracle, oracle_of
 from whence.model.verdict import Verdict
 from whence.tree.column_tree import ColumnTree
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, Union
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whence.langs.python.oracles.allowed_types import fits
 from whence.langs.python.oracles.annotations import Reader, Scope
-from whence.langs.python.oracles.declared import fits
 from whence.langs.python.source.bindings import ModuleBindings, ProgramBindings
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.partial_recipes import Partly

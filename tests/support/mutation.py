@@ -30,7 +30,7 @@ import numpy as np
 from twins import Bug, combined, record_program
 
 from whence.app.session_driver import SessionDriver
-from whence.langs.python.oracles.reference import oracle_of
+from whence.langs.python.oracles.reference_oracle import oracle_of
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.diagnosis import Status
 from whence.model.verdict import Answer, Verdict

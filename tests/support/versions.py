@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.app.session_driver import SessionDriver
-from whence.langs.python.oracles.equations import record_run
-from whence.langs.python.oracles.reference import ReferenceOracle
-from whence.langs.python.oracles.workers import Version
+from whence.langs.python.oracles.reference_oracle import ReferenceOracle
+from whence.langs.python.oracles.reference_runs import record_run
+from whence.langs.python.oracles.worker_process import Version
 from whence.model.question import Question
 from whence.model.verdict import Verdict
 from whence.session.events import Found

@@ -21,10 +21,10 @@ from whence.langs.prolog.equations import equations_of as prolog_equations
 from whence.langs.prolog.plunit import TestOracle as PrologTests
 from whence.langs.prolog.reference import ReferenceOracle as PrologReference
 from whence.langs.python import recordings
+from whence.langs.python.oracles.class_body_oracle import NAME as DEFINITIONS
+from whence.langs.python.oracles.class_body_oracle import Definitions
 from whence.langs.python.oracles.contracts import ContractOracle, contracts_of
-from whence.langs.python.oracles.definitions import NAME as DEFINITIONS
-from whence.langs.python.oracles.definitions import Definitions
-from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
+from whence.langs.python.oracles.reference_oracle import ReferenceOracle, oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
 from whence.langs.python.priors.import_prior import ImportPrior
 from whence.langs.python.priors.learned_store import FILE, LearnedPrior

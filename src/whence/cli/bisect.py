@@ -17,7 +17,7 @@ from typing import Any
 from whence.cli import record, run
 from whence.errors import WhenceError
 from whence.langs.python.debuggee.launch import Kind, Target
-from whence.langs.python.oracles.bisecting import Bisection, Command, Found
+from whence.langs.python.oracles.bisection import Bisection, Command, Found
 from whence.langs.python.oracles.checkouts import git, repository
 
 _USAGE = "whence bisect [OPTIONS] (script.py | -m MODULE | -c CODE | TEST::ID) [ARGS]"

@@ -304,9 +304,9 @@ def _start_freezing(order: str, rules: UserCodeRules) -> None:
     """Some calls are looked at, or not made. What that loads is not there for the program, which
     will load it itself."""
     known = set(sys.modules)
-    from whence.langs.python.freezing import in_run
+    from whence.langs.python.freezing import effect_hooks
 
-    in_run.start(order, UserCode(rules))
+    effect_hooks.start(order, UserCode(rules))
     for name in set(sys.modules) - known:
         if name.partition(".")[0] != "whence":
             del sys.modules[name]

@@ -11,7 +11,7 @@ import pytest
 from recorded import environment
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.bisecting import Bisection, Command
+from whence.langs.python.oracles.bisection import Bisection, Command
 
 GOOD = "def f(x):\n    return x + 1\n\ndef main():\n    print(f(1))\n{rest}\nmain()\n"
 BAD = GOOD.replace("x + 1", "x - 1")

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence.langs.python.oracles.declared import (
+from whence.langs.python.oracles.allowed_types import (
     ABSTRACT,
     BUILTINS,
     CONTAINERS,

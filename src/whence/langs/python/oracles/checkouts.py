@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.versions import Reference, is_below
+from whence.langs.python.oracles.program_versions import Reference, is_below
 
 _PACKAGE = re.compile(r"[A-Za-z0-9][\w.\-]*(\[[\w,\-]*\])?==[\w.!+\-]+\Z")
 

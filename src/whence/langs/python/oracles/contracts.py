@@ -23,17 +23,17 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.python.oracles.asserts import AssertReader
-from whence.langs.python.oracles.comparing import (
+from whence.langs.python.oracles.failed_asserts import AssertReader
+from whence.langs.python.oracles.program_versions import Reference, Versions, is_body
+from whence.langs.python.oracles.recipe_comparison import (
     Equation,
     Match,
     compare_all,
     compare_equations,
 )
-from whence.langs.python.oracles.equations import NotWhole, equation_at
-from whence.langs.python.oracles.sending import NotSendable, spec
-from whence.langs.python.oracles.versions import Reference, Versions, is_body
-from whence.langs.python.oracles.workers import CALLING, Failed, Worker
+from whence.langs.python.oracles.recipe_json import NotSendable, spec
+from whence.langs.python.oracles.reference_runs import NotWhole, equation_at
+from whence.langs.python.oracles.worker_process import CALLING, Failed, Worker
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.trace_reader import open_trace

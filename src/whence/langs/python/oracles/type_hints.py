@@ -1,10 +1,10 @@
-"""The oracle of type hints: an argument outside its annotation should never have been given, and a
-result outside its annotation is wrong.
+"""The oracle of type hints: an argument that its annotation excludes makes a call inadmissible, a
+result that its annotation excludes makes it wrong.
 
-Nothing of the program is run: annotations are read from the source file, if that is as it was when
-the program ran, and held against what was recorded. Only what is certain is said (`declared.py`). A
-result is called wrong only if all annotated arguments are known to be what they should be: a wrong
-one may well be why.
+It runs nothing of the program. It reads annotations from source files that did not change since the
+recording and compares them with recorded values. Only certain violations count
+(`allowed_types.py`). A result is called wrong only if all annotated arguments are known to fit: a
+wrong argument may be the cause.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from whence.errors import WhenceError
+from whence.langs.python.oracles.allowed_types import Allowed, Builtin, Either, all_of, fits
 from whence.langs.python.oracles.annotations import (
     Parameter,
     Reader,
@@ -23,7 +24,6 @@ from whence.langs.python.oracles.annotations import (
     parameters,
     parsed,
 )
-from whence.langs.python.oracles.declared import Allowed, Builtin, Either, all_of, fits
 from whence.langs.python.source.bindings import Function, ProgramBindings
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from whence.langs.python.oracles.versions import is_body
+from whence.langs.python.oracles.program_versions import is_body
 from whence.langs.python.provenance.shadow_run import WHOLE
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry

@@ -12,18 +12,18 @@ import platform
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.comparing import (
+from whence.langs.python.oracles.call_requests import NoOrder, order_of
+from whence.langs.python.oracles.program_versions import Reference, Versions, is_body
+from whence.langs.python.oracles.recipe_comparison import (
     Equation,
     Match,
     compare_equations,
     compare_state,
     is_opaque,
 )
-from whence.langs.python.oracles.equations import NotWhole, equation_at
-from whence.langs.python.oracles.orders import NoOrder, order_of
+from whence.langs.python.oracles.reference_runs import NotWhole, equation_at
 from whence.langs.python.oracles.type_hints import unchanged_files
-from whence.langs.python.oracles.versions import Reference, Versions, is_body
-from whence.langs.python.oracles.workers import Failed, Worker
+from whence.langs.python.oracles.worker_process import Failed, Worker
 from whence.langs.python.replay.scratch_folder import Scratch
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import place_of

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whence.langs.python.oracles.declared import Ancestry
+from whence.langs.python.oracles.allowed_types import Ancestry
 from whence.langs.python.trace.value_recipes import Name
 
 _LARGEST = 8 * 2**20

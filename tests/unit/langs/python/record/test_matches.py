@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from whence.langs.python.oracles.worker.making import from_text
+from whence.langs.python.oracles.worker.recipe_builder import from_text
 from whence.langs.python.record import matches
 from whence.langs.python.trace.summary_text import written
 from whence.langs.python.trace.trace_tables import TypeEntry

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from whence.cli.main import main
-from whence.langs.python.freezing.surroundings import difference, surroundings
+from whence.langs.python.freezing.process_state import difference, surroundings
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.replay import frozen_calls, partial_replay
 from whence.langs.python.replay.frozen_calls import Effects, Freezing, outermost

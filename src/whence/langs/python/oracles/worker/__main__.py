@@ -1,6 +1,6 @@
-"""The worker: loads one version of a program, and forks a process for each call that is asked for.
+"""The worker: loads one version of a program, and forks a process for each request.
 
-`python WORKER_FOLDER CONFIG`, where CONFIG is JSON: see `oracles/workers.py`, which starts it.
+Started by `oracles/worker_process.py` as `python WORKER_FOLDER CONFIG`, where CONFIG is JSON.
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ import sys
 from typing import Any
 
 # All that the calls need is loaded before anything of the program can stand in its way.
-from whence.langs.python.oracles.worker import calling, checking, in_place, loading, making
+from whence.langs.python.oracles.worker import (
+    contract_checks,
+    forked_versions,
+    program_loader,
+    rebuilt_call,
+    recipe_builder,
+)
 from whence.langs.python.record.choose import chosen
 from whence.langs.python.record.user_code import UserCodeRules
 
@@ -41,14 +47,14 @@ def main() -> None:
     os.chdir(config["cwd"])
     kind, name = config["program"]
     if config.get("guarded"):
-        calling.stay_inside(say, allowed="ctypes.")  # which many libraries load
-    problems = loading.load(kind, name, config["modules"])
-    calling.Inside.over = True
+        rebuilt_call.stay_inside(say, allowed="ctypes.")  # which many libraries load
+    problems = program_loader.load(kind, name, config["modules"])
+    rebuilt_call.Inside.over = True
     say({"said": "loaded", "problems": problems})
     for line in orders:
         order = decode(line)
         if order["do"] == "in place":
-            in_place.prepare(order)
+            forked_versions.prepare(order)
         process = fork()
         if process == 0:
             _answer(order, say, rules)
@@ -63,12 +69,12 @@ def _answer(order: dict[str, Any], say: Any, rules: UserCodeRules) -> None:
         os.setpgid(0, 0)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if order["do"] == "call":
-            calling.perform(order, say, rules)
+            rebuilt_call.perform(order, say, rules)
         elif order["do"] == "check":
-            checking.perform(order, say, rules)
+            contract_checks.perform(order, say, rules)
         elif order["do"] == "in place":
-            in_place.perform(order, say, rules)
-    except (making.CannotMake, loading.CannotLoad) as problem:
+            forked_versions.perform(order, say, rules)
+    except (recipe_builder.CannotMake, program_loader.CannotLoad) as problem:
         say({"said": "cannot", "why": str(problem)})
     except BaseException as problem:
         say({"said": "cannot", "why": f"{type(problem).__name__}: {problem}"[:500]})

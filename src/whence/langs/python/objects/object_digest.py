@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from whence.langs.python.oracles.worker.contents import Content, Contents
+from whence.langs.python.objects.digest_content import Content, Contents
 
 MOST = 400_000
 """More objects are not looked at."""

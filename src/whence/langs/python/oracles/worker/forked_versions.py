@@ -1,10 +1,9 @@
-"""Runs the program again up to a call, and has both versions go on from there.
+"""Runs the program again up to a call, forks there, and makes the call with both versions' code.
 
-The call begins with all that it really had: open files, iterators, closures, the state of every
-module. There the process forks. One child goes on with the program's own code, another one first
-has the reference's code put in the place of its own, in every function that there is. What each
-leaves behind is told as digests (`reach.py`), and by a recording of the own call, which shows
-whether it is the one that was recorded.
+The call starts with its real state: open files, iterators, closures, every module. One child keeps
+the program's own code; the other first gets the reference's code in every function that exists.
+Each child reports digests of all that can be reached afterwards (`objects/object_digest.py`). The
+first child also records its call, so that the debugger can compare it with the recording.
 
 Invariant: nothing that the program does here reaches beyond its process.
 """
@@ -37,12 +36,12 @@ from types import (
 from typing import Any
 
 from whence.langs.python.debuggee.launch import Kind, Target, launch
-from whence.langs.python.oracles.worker import calling
-from whence.langs.python.oracles.worker.beginnings import Beginnings
-from whence.langs.python.oracles.worker.contents import Contents
-from whence.langs.python.oracles.worker.exchange import Exchange
-from whence.langs.python.oracles.worker.making import CannotMake
-from whence.langs.python.oracles.worker.reach import Reach
+from whence.langs.python.objects.digest_content import Contents
+from whence.langs.python.objects.object_digest import Reach
+from whence.langs.python.oracles.worker import rebuilt_call
+from whence.langs.python.oracles.worker.call_start_monitor import Beginnings
+from whence.langs.python.oracles.worker.recipe_builder import CannotMake
+from whence.langs.python.oracles.worker.swap_code import Exchange
 from whence.langs.python.record import frame_values
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
@@ -79,7 +78,7 @@ def prepare(order: dict[str, Any]) -> None:
             _exchanges.append(Exchange(order["files"]))
 
 
-def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> None:
+def perform(order: dict[str, Any], say: rebuilt_call.Say, rules: UserCodeRules) -> None:
     """Say what becomes of the call in both versions, or why that cannot be known."""
     stdin = os.open(order["stdin"] or os.devnull, os.O_RDONLY)
     os.dup2(stdin, 0)
@@ -93,7 +92,7 @@ def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> No
         say({**answer, "why": f"{BEFORE}, {answer['why']}"})
 
     tempfile.gettempdir()  # which tries to write there, the first time
-    calling.stay_inside(say_before)
+    rebuilt_call.stay_inside(say_before)
     try:
         target = Target(Kind(kind), name, tuple(arguments))
         launch(target, watch.beginnings.start, lambda how, value: None)
@@ -135,10 +134,10 @@ class _Watch:
 
 
 def _reached(
-    frame: FrameType, order: dict[str, Any], say: calling.Say, rules: UserCodeRules
+    frame: FrameType, order: dict[str, Any], say: rebuilt_call.Say, rules: UserCodeRules
 ) -> None:
     """Have the call made by both versions, each in a process of its own; does not come back."""
-    calling.Inside.over = True
+    rebuilt_call.Inside.over = True
     try:
         if threading.active_count() > 1:
             raise CannotMake("other threads are running")
@@ -259,7 +258,7 @@ class _Side:
         self._chance = random.getstate()
         self._yielded: list[Any] = []
 
-    def made(self, say: calling.Say) -> dict[str, Any]:
+    def made(self, say: rebuilt_call.Say) -> dict[str, Any]:
         """Make the call; digests of all that can be reached after it, by name."""
         random.setstate(self._chance)  # a process that is forked off has another one
         order = self._order
@@ -271,23 +270,23 @@ class _Side:
         if self._version == REFERENCE:
             exchange.everywhere()
         function = exchange.made(function, self._version == REFERENCE)
-        positional, named = calling.passed(function.__code__, arguments)
+        positional, named = rebuilt_call.passed(function.__code__, arguments)
         self._reach = Reach(Contents(order["modules"], exchange))
         before = list(self._unfinished())
-        calling.disturb_memory(self._number)
+        rebuilt_call.disturb_memory(self._number)
         with (
             tempfile.TemporaryFile() as printed,
             tempfile.TemporaryFile() as errors,
             self._recorded(function),
         ):
-            calling.Inside.say = say
-            calling.Inside.over = False
+            rebuilt_call.Inside.say = say
+            rebuilt_call.Inside.over = False
             with (
                 _output_to(printed.fileno(), errors.fileno()),
                 self._by_reference(exchange, before),
             ):
                 outcome = self._outcome(function, positional, named)
-            calling.Inside.over = True
+            rebuilt_call.Inside.over = True
             self._check_ended(before)
             for name, file in ((PRINTED, printed), (ERRORS, errors)):
                 file.seek(0)

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from whence.langs.python.oracles.worker.contents import Contents
-from whence.langs.python.oracles.worker.exchange import Exchange
-from whence.langs.python.oracles.worker.reach import Reach
+from whence.langs.python.objects.digest_content import Contents
+from whence.langs.python.objects.object_digest import Reach
+from whence.langs.python.oracles.worker.swap_code import Exchange
 
 
 class Point:

@@ -9,7 +9,7 @@ import pytest
 from versions import asked_of, blamed, judged, run_recorded
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.reference import ReferenceOracle, oracle_of
+from whence.langs.python.oracles.reference_oracle import ReferenceOracle, oracle_of
 from whence.model.verdict import Verdict
 from whence.tree.readable_call import function_at
 

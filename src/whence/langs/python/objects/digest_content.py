@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from whence.langs.python.objects.class_slots import layout, own_names
 from whence.langs.python.objects.template_types import TEMPLATES
-from whence.langs.python.oracles.worker.exchange import Exchange
+from whence.langs.python.oracles.worker.swap_code import Exchange
 
 _CODE = (types.FunctionType, types.ModuleType, type, staticmethod, classmethod, property)
 

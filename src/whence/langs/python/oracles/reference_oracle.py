@@ -5,7 +5,7 @@ Four ways, each of which says nothing where it cannot be sure:
 1. *Unchanged.* If the versions differ only inside functions, and no function that ran in a call
    is one that differs, then the reference does the same: right.
 2. *In its place.* The program is run again up to the call, which is then made by both versions in
-   processes that were forked off there (`in_place.py`).
+   processes that were forked off there (`fork_at_call.py`).
 3. *Made again.* The call is made on the recorded inputs by the program's own version and by the
    reference, each in a process of its own. Only if the own version comes to what was recorded is
    the transfer believed. It is made several times, since what is by chance must not be called
@@ -33,8 +33,11 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.errors import UsageError, WhenceError
+from whence.langs.python.oracles.call_requests import NoOrder, order_of
 from whence.langs.python.oracles.checkouts import find_reference
-from whence.langs.python.oracles.comparing import (
+from whence.langs.python.oracles.fork_at_call import InPlace
+from whence.langs.python.oracles.program_versions import Reference, Versions, is_body
+from whence.langs.python.oracles.recipe_comparison import (
     Compared,
     Equation,
     Match,
@@ -43,11 +46,13 @@ from whence.langs.python.oracles.comparing import (
     hidden_changes,
     is_opaque,
 )
-from whence.langs.python.oracles.equations import Equations, NotWhole, compare_runs, equation_at
-from whence.langs.python.oracles.in_place import InPlace
-from whence.langs.python.oracles.orders import NoOrder, order_of
-from whence.langs.python.oracles.versions import Reference, Versions, is_body
-from whence.langs.python.oracles.workers import CALLING, Failed, Worker
+from whence.langs.python.oracles.reference_runs import (
+    Equations,
+    NotWhole,
+    compare_runs,
+    equation_at,
+)
+from whence.langs.python.oracles.worker_process import CALLING, Failed, Worker
 from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import trace_format as f

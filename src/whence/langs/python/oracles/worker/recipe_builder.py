@@ -1,4 +1,4 @@
-"""Makes objects from recipes that came as JSON (`oracles/sending.py` writes them).
+"""Makes objects from recipes that came as JSON (`oracles/recipe_json.py` writes them).
 
 Invariants: no code of the program's is run to make an object, but for the `__hash__` and `__eq__`
 of what stands in a set or is the key of a dict. Whatever cannot be made as it was is a

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any
 
-from whence.langs.python.oracles.specs import SPECS
-from whence.langs.python.oracles.worker.making import CannotMake
+from whence.langs.python.oracles.spec_registry import SPECS
+from whence.langs.python.oracles.worker.recipe_builder import CannotMake
 
 _STEPPED = 32 | 128 | 512
 

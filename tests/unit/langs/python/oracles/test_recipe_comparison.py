@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whence.langs.python.oracles.comparing import (
+from whence.langs.python.oracles.recipe_comparison import (
     Equation,
     Match,
     compare_equations,

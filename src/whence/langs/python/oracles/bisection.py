@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from whence.errors import WhenceError
 from whence.langs.python.oracles.checkouts import check_out, git
-from whence.langs.python.oracles.versions import is_below
+from whence.langs.python.oracles.program_versions import is_below
 
 _MOST_BACK = 1 << 14
 

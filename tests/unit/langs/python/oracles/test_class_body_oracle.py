@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from recorded import environment
 
-from whence.langs.python.oracles.definitions import Definitions
+from whence.langs.python.oracles.class_body_oracle import Definitions
 from whence.langs.python.source.class_bodies import class_at, outline
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.question import Question

@@ -8,10 +8,10 @@ import pytest
 from versions import blamed, judged, run_recorded
 
 from whence.app.session_driver import SessionDriver
-from whence.langs.python.oracles.comparing import Match
-from whence.langs.python.oracles.in_place import compare_states
-from whence.langs.python.oracles.reference import IN_PLACE, oracle_of
-from whence.langs.python.oracles.worker.in_place import BEFORE, ERRORS, VARIABLE
+from whence.langs.python.oracles.fork_at_call import compare_states
+from whence.langs.python.oracles.recipe_comparison import Match
+from whence.langs.python.oracles.reference_oracle import IN_PLACE, oracle_of
+from whence.langs.python.oracles.worker.forked_versions import BEFORE, ERRORS, VARIABLE
 from whence.model.verdict import Answer, Verdict
 from whence.session.events import Answered, Ask, Found
 from whence.session.state import State

@@ -17,7 +17,8 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from whence.langs.python.freezing.kinds import (
+from whence.langs.python.objects.class_slots import above, is_changeable, layout, own_names
+from whence.langs.python.objects.object_kinds import (
     CLASS,
     EXACT,
     EXCEPTION,
@@ -31,7 +32,6 @@ from whence.langs.python.freezing.kinds import (
     Kind,
     put_entries,
 )
-from whence.langs.python.objects.class_slots import above, is_changeable, layout, own_names
 
 
 class Shape(NamedTuple):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.comparing import (
+from whence.langs.python.oracles.recipe_comparison import (
     Compared,
     Equation,
     Match,
@@ -33,7 +33,7 @@ from whence.langs.python.oracles.comparing import (
     compare_values,
     first_difference,
 )
-from whence.langs.python.oracles.workers import Version
+from whence.langs.python.oracles.worker_process import Version
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.trace_format import Malformed
 from whence.langs.python.trace.trace_reader import open_trace
@@ -42,7 +42,7 @@ from whence.tree.column_tree import ColumnTree
 
 _MOST = 200
 """More calls with the same inputs are not compared with one."""
-_RUNNER = Path(__file__).with_name("worker") / "running.py"
+_RUNNER = Path(__file__).with_name("worker") / "whole_run.py"
 
 
 def equation_at(tree: ColumnTree, position: int) -> Equation:

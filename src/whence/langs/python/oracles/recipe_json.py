@@ -1,4 +1,4 @@
-"""Recipes as JSON, for the process that makes the objects (`worker/making.py` reads it)."""
+"""Recipes as JSON, for the process that makes the objects (`worker/recipe_builder.py` reads it)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a whole program and records it, with whole values or few: `python running.py CONFIG`."""
+"""Runs a whole program and records it, with whole values or few: `python whole_run.py CONFIG`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib.machinery import PathFinder
 
 from whence.langs.python.debuggee.launch import Kind, Target, launch
-from whence.langs.python.oracles.worker.calling import WHOLE
+from whence.langs.python.oracles.worker.rebuilt_call import WHOLE
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from whence.langs.python.oracles.comparing import Equation
-from whence.langs.python.oracles.sending import NotSendable, spec
+from whence.langs.python.oracles.recipe_comparison import Equation
+from whence.langs.python.oracles.recipe_json import NotSendable, spec
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import RecipeSource
 from whence.langs.python.trace.value_recipes import Name, Recipe, Unbound

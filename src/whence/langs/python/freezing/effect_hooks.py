@@ -22,14 +22,20 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from whence.langs.python.freezing import effects, heap, objects
-from whence.langs.python.freezing.effects import Noted, Played, Refused, as_line
-from whence.langs.python.freezing.heap import Heap, Modules, NotThere, TooLarge
-from whence.langs.python.freezing.kinds import CLASS, CODE, FUNCTION, MODULE, variables_of_module
-from whence.langs.python.freezing.objects import Content
-from whence.langs.python.freezing.surroundings import difference, surroundings
-from whence.langs.python.objects import class_slots
+from whence.langs.python.freezing import call_effects, reachable_objects
+from whence.langs.python.freezing.call_effects import Noted, Played, Refused, as_line
+from whence.langs.python.freezing.process_state import difference, surroundings
+from whence.langs.python.freezing.reachable_objects import Heap, Modules, NotThere, TooLarge
+from whence.langs.python.objects import class_slots, object_content
 from whence.langs.python.objects.class_slots import above, own_names
+from whence.langs.python.objects.object_content import Content
+from whence.langs.python.objects.object_kinds import (
+    CLASS,
+    CODE,
+    FUNCTION,
+    MODULE,
+    variables_of_module,
+)
 from whence.langs.python.record import _identity, _recorder
 from whence.langs.python.record.journal import _passages
 from whence.langs.python.record.user_code import UserCode
@@ -42,7 +48,7 @@ _ENDS = "an object whose end is noticed ends"
 
 def start(order: str, user_code: UserCode) -> None:
     """Do what a file says, from here on; the recorder has been started."""
-    for module in (class_slots, effects, heap, objects):
+    for module in (call_effects, reachable_objects, class_slots, object_content):
         module.__dict__["id"] = _passages.address  # of which no journal has to be kept in the dark
     with open(order, encoding="utf-8") as file:  # noqa: PTH123
         told = json.load(file)

@@ -309,7 +309,7 @@ class Equation:
     """What was printed while it ran."""
     hidden: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
     """State that no recording shows, before and after it, where that is known: see
-    `worker/hidden.py`."""
+    `worker/unrecorded_state.py`."""
 
 
 def compare_equations(one: Equation, other: Equation) -> Compared:

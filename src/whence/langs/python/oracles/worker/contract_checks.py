@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
-from whence.langs.python.oracles.worker import calling
-from whence.langs.python.oracles.worker.making import Maker, find, find_module
-from whence.langs.python.oracles.worker.specs import specs_of, takes_a_call
+from whence.langs.python.oracles.worker import rebuilt_call
+from whence.langs.python.oracles.worker.declared_specs import specs_of, takes_a_call
+from whence.langs.python.oracles.worker.recipe_builder import Maker, find, find_module
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
@@ -24,7 +24,7 @@ PROBE = "whence_probe"
 _MISSING = object()
 
 
-def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> None:
+def perform(order: dict[str, Any], say: rebuilt_call.Say, rules: UserCodeRules) -> None:
     """Say which conditions there are, and which of them do not hold."""
     held = find(order["module"], order["qualname"])
     function = getattr(held, "__func__", getattr(held, "fget", None) or held)
@@ -35,13 +35,13 @@ def perform(order: dict[str, Any], say: calling.Say, rules: UserCodeRules) -> No
     raised = None if order["raised"] is None else after.make(order["raised"])
     probed = [*given.values(), *left.values(), *([] if result is _MISSING else [result])]
     _probe(order, [*probed, *([] if raised is None else [raised])], rules)
-    calling.stay_inside(say)
+    rebuilt_call.stay_inside(say)
     call = _Call(given, left, result, raised)
     found = [
         *_icontract(function, call), *_invariants(order, call), *_deal(function, call),
         *_specs(order, call),
     ]  # fmt: skip
-    calling.Inside.over = True
+    rebuilt_call.Inside.over = True
     say({"said": "done", "found": found})
 
 
@@ -82,7 +82,7 @@ def _probe(order: dict[str, Any], values: list[Any], rules: UserCodeRules) -> No
     code = next(each for each in body.co_consts if isinstance(each, CodeType))
     probe = FunctionType(code, vars(module))
     recording = Recording(
-        Settings(order["trace"], calling.WHOLE, rules, keeps_tail=False), (PROBE,)
+        Settings(order["trace"], rebuilt_call.WHOLE, rules, keeps_tail=False), (PROBE,)
     )
     recording.start()
     try:

@@ -15,9 +15,9 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from whence.langs.python.freezing.atoms import ATOMS
-from whence.langs.python.freezing.kinds import CLASS, UNKNOWN, variables_of_module
-from whence.langs.python.freezing.objects import Content, tell
+from whence.langs.python.objects.atoms import ATOMS
+from whence.langs.python.objects.object_content import Content, tell
+from whence.langs.python.objects.object_kinds import CLASS, UNKNOWN, variables_of_module
 from whence.langs.python.record import _recorder, frame_values
 
 MOST = 1_000_000

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from whence.langs.python.freezing.atoms import SCALARS, value_of, value_text
+from whence.langs.python.objects.atoms import SCALARS, value_of, value_text
 from whence.langs.python.objects.class_slots import is_changeable, own_names
 from whence.langs.python.objects.template_types import TEMPLATES
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.workers import Version
+from whence.langs.python.oracles.worker_process import Version
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.source.code_digest import all_code, content
 from whence.langs.python.trace import trace_format as f

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whence.langs.python.oracles.versions import _same_data
+from whence.langs.python.oracles.program_versions import _same_data
 
 
 def test_what_a_tool_keeps_as_its_cache_is_no_data_of_the_program(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
-"""Whether both versions of a call leave the same behind, where the program stood when it was made.
+"""Compares both versions of a call by forking the re-run program where the call begins.
 
-The program is run again up to the call, in a process of its own; there the call is made by its own
-code and by the reference's (`worker/in_place.py`). So nothing has to be transferred, and iterators,
-closures and open files are what they were. It needs versions that differ in nothing but functions,
-and a program that goes the same way again.
+A worker runs the program again up to the call and forks there; one child makes the call with the
+program's own code, the other with the reference's (`worker/forked_versions.py`). No value has to be
+transferred: iterators, closures and open files are the real ones. This works if the versions differ
+only inside functions and the program takes the same path again.
 
-Invariant: nothing is said of a call of which the second run contradicts the recorded one.
+Invariant: a call whose second run contradicts the recording is not judged.
 """
 
 from __future__ import annotations
@@ -20,10 +20,21 @@ from typing import Any
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.comparing import Compared, Match, contradiction, first_difference
-from whence.langs.python.oracles.versions import Versions
-from whence.langs.python.oracles.worker.in_place import BEFORE, ERRORS, OWN, REFERENCE, VARIABLE
-from whence.langs.python.oracles.workers import Failed, Worker
+from whence.langs.python.oracles.program_versions import Versions
+from whence.langs.python.oracles.recipe_comparison import (
+    Compared,
+    Match,
+    contradiction,
+    first_difference,
+)
+from whence.langs.python.oracles.worker.forked_versions import (
+    BEFORE,
+    ERRORS,
+    OWN,
+    REFERENCE,
+    VARIABLE,
+)
+from whence.langs.python.oracles.worker_process import Failed, Worker
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.joined_processes import FamilySource

@@ -15,8 +15,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from whence.langs.python.freezing.atoms import value_of, value_text
-from whence.langs.python.freezing.heap import (
+from whence.langs.python.freezing.reachable_objects import (
     Finder,
     Heap,
     NotThere,
@@ -24,7 +23,10 @@ from whence.langs.python.freezing.heap import (
     is_atom,
     type_name,
 )
-from whence.langs.python.freezing.kinds import (
+from whence.langs.python.objects.atoms import value_of, value_text
+from whence.langs.python.objects.class_slots import above, own_names
+from whence.langs.python.objects.object_content import Content, Shape, put, shape_of, tell
+from whence.langs.python.objects.object_kinds import (
     CLASS,
     DEFAULTING,
     DICT,
@@ -34,8 +36,6 @@ from whence.langs.python.freezing.kinds import (
     TUPLE,
     whole_function,
 )
-from whence.langs.python.freezing.objects import Content, Shape, put, shape_of, tell
-from whence.langs.python.objects.class_slots import above, own_names
 
 MOST_MADE = 300_000
 """More new objects than these are not noted."""

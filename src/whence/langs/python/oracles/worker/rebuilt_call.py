@@ -17,10 +17,10 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from whence.langs.python.debuggee.executed_lines import LineWatch, Wanted
-from whence.langs.python.oracles.worker.hidden import hidden_state
-from whence.langs.python.oracles.worker.loading import find_code
-from whence.langs.python.oracles.worker.making import CannotMake, Maker, find, find_module
-from whence.langs.python.oracles.worker.specs import reference_function
+from whence.langs.python.oracles.worker.declared_specs import reference_function
+from whence.langs.python.oracles.worker.program_loader import find_code
+from whence.langs.python.oracles.worker.recipe_builder import CannotMake, Maker, find, find_module
+from whence.langs.python.oracles.worker.unrecorded_state import hidden_state
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules

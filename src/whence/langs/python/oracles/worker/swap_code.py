@@ -14,7 +14,7 @@ from importlib import _bootstrap_external
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from whence.langs.python.oracles.worker.making import CannotMake
+from whence.langs.python.oracles.worker.recipe_builder import CannotMake
 from whence.langs.python.source.code_digest import all_code, content
 
 _Key = tuple[str, str, int, bytes]
