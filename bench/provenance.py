@@ -162,12 +162,11 @@ def answered(folder: Path) -> dict[str, float]:
     names = [tree.functions[int(each)].short() for each in tree.columns.function]
     position = len(names) - 1 - names[::-1].index("bill")
     below = int(tree.columns.end[position]) - position - 1
-    reruns: Any = reruns_of(provenance)
     told: list[tuple[int, int]] = []
-    reruns.watch = _Watch(told)
+    reruns: Any = reruns_of(provenance, _Watch(told))
     part = find_mark(tree.call(position), "result[3]", input_side=False)
     started = time.perf_counter()
-    origin = reruns.origin(tree.id(position), part)
+    origin = reruns.provenance.origin(tree.id(position), part)
     seconds = time.perf_counter() - started
     assert origin.expression == 'item["cents"] * count', origin
     return {

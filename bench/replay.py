@@ -22,8 +22,8 @@ from statistics import median
 
 import numpy as np
 
-from whence.langs.python.replay.materializer import materializable, windows_of
-from whence.langs.python.replay.partial_replay import Replay
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.replay.replay_settings import ReplayMode, ReplaySettings
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.tree.column_tree import ColumnTree
 
@@ -77,20 +77,19 @@ def late_calls(tree: ColumnTree) -> list[int]:
     return [int(calls[int(len(calls) * share)]) for share in shares]
 
 
-def looked_into(path: Path, replay: Replay, count: int) -> tuple[list[float], int, int]:
+def looked_into(path: Path, mode: ReplayMode, count: int) -> tuple[list[float], int, int]:
     """The seconds for each of so many late calls; the checkpoints in the end, and their bytes."""
-    tree = materializable(path, open_trace(path))
-    windows = windows_of(path, tree)
-    windows.replay = replay
+    reruns = ProgramReruns(path, open_trace(path), ReplaySettings(mode))
+    tree, partial = reruns.tree, reruns.partial
     taken = []
     for position in late_calls(tree)[:count]:
         began = time.perf_counter()
         tree.expand(position, 1)
         taken.append(time.perf_counter() - began)
-    assert windows.runs == count, windows.told()
-    sleeping = windows.checkpoints
+    assert partial.runs == count, partial.describe()
+    sleeping = partial.checkpoints
     number, memory = (0, 0) if sleeping is None else (len(sleeping), sleeping.memory)
-    windows.close()
+    partial.close()
     return taken, number, memory
 
 
@@ -102,8 +101,8 @@ def measured(rounds: int, repeat: int, folder: Path) -> str:
     record += ["-o", "run.whence", *words]
     recorded = median(timed(record, folder) for _ in range(repeat))
     path = folder / "run.whence"
-    again = median(looked_into(path, Replay.RERUN, repeat)[0])
-    (first, *later), number, memory = looked_into(path, Replay.CHECKPOINTS, LATER + 1)
+    again = median(looked_into(path, ReplayMode.RERUN, repeat)[0])
+    (first, *later), number, memory = looked_into(path, ReplayMode.CHECKPOINTS, LATER + 1)
     calls = int(open_trace(path).columns.weight[0])
     cells = [f"{calls:,}", f"{plain:.1f}"]
     cells += [f"{each:.2f} ({each / plain:.2f})" for each in (recorded, again, first)]

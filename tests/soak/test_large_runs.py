@@ -60,9 +60,8 @@ print(count(0, 2**25))
 DEBUGS = """
 import resource, sys
 from pathlib import Path
-from whence.app.frontends import open_any
-from whence.langs.python.replay.materializer import windows_of
-from whence.langs.python.replay.partial_replay import Replay
+from whence.app.frontends import configure_replay, open_any
+from whence.langs.python.replay.replay_settings import ReplayMode
 from whence.model.verdict import Answer, Verdict
 from whence.session.engine import expansion, step
 from whence.session.events import Answered, Ask, Expand
@@ -81,9 +80,9 @@ def judged(call):
     return Verdict.RIGHT if int(call.outcome.value.text) == true else Verdict.WRONG
 
 path = Path(sys.argv[1])
-tree, _ = open_any(path)
-windows = windows_of(path, tree)
-windows.replay = Replay.CHECKPOINTS
+tree, provenance = open_any(path)
+configure_replay(provenance, mode=ReplayMode.CHECKPOINTS)
+partial = provenance.reruns.partial
 known = Options(ask_top=False, confirm_top=False)
 first = Answered((Answer(tree.id(1), Verdict.WRONG),))
 state, outcome = step(State(tree, options=known), first)
@@ -94,15 +93,15 @@ while isinstance(outcome, Ask | Expand):
         answer = Answer(outcome.question.node, judged(outcome.question.call))
         state, outcome = step(state, Answered((answer,)))
 call = state.tree.call(state.tree.position(outcome.diagnosis.node))
-asleep = windows.checkpoints.memory >> 20
-windows.close()
+asleep = partial.checkpoints.memory >> 20
+partial.close()
 # Not ru_maxrss, which begins with what the process had that started this one.
 status = Path("/proc/self/status").read_text().splitlines()
 here = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) >> 10
 there = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
 name = call.function.short()
 place = {each.name: each.value.text for each in call.arguments}[sys.argv[2]]
-print(name, place, windows.runs, here, there, asleep)
+print(name, place, partial.runs, here, there, asleep)
 """
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from whence.langs.python.replay.frozen_calls import Freezing
+from whence.langs.python.replay.frozen_calls import FrozenCalls
 from whence.langs.python.replay.rerun_process import Conditions, header_of, run_again
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
@@ -58,8 +58,8 @@ def frozen_by_chance(
         capture_output=True, text=True,
     )  # fmt: skip
     tree = open_trace(recording)
-    freezing = Freezing(recording, tree)
-    freezing.look(_chosen(tree, random.Random(seed), count, pattern))
+    freezing = FrozenCalls(recording, tree)
+    freezing.freeze(_chosen(tree, random.Random(seed), count, pattern))
     again = folder / "again"
     again.mkdir()
     conditions = Conditions.of(recording, header_of(tree))

@@ -13,7 +13,7 @@ import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whence.langs.python.replay.determinism_check import Checked, check
+from whence.langs.python.replay.determinism_check import DeterminismReport, check
 from whence.langs.python.trace.trace_reader import open_trace
 
 USE = "def use(*values):\n    return values\n"
@@ -72,7 +72,7 @@ class World:
             for path in sorted(self.home.rglob("*"))
         }
 
-    def check(self) -> Checked:
+    def check(self) -> DeterminismReport:
         return check(self.recording, open_trace(self.recording), time_limit=30)
 
 

@@ -15,13 +15,11 @@ from typing import TextIO
 
 from whence.app import oracle_gathering
 from whence.app.frontends import (
-    freeze_right,
+    configure_replay,
     graph_of,
     replayed,
     reruns_of,
     sources_of,
-    tell_reruns,
-    with_budget,
 )
 from whence.app.progress import Waiting
 from whence.app.report_writing import check_output, write_report
@@ -67,7 +65,7 @@ def diagnose(
     """
     # Whatever may be wrong with the options is found before an earlier session is touched.
     wishes = _wishes(options, tree)
-    with_budget(tree, options.node_budget)
+    configure_replay(provenance, node_budget=options.node_budget)
     asked = oracle_gathering.gather(options, tree, path, brought) if inside is None else []
     wishes += oracle_gathering.turned_off(options, asked)
     check_output(options.output)
@@ -81,7 +79,7 @@ def diagnose(
     journal = _journal(options, tree, path, about, screen.note)
     known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
     waiting = Waiting()
-    tell_reruns(tree, waiting.show)
+    configure_replay(provenance, on_progress=waiting.show)
     debugging = SessionDriver(
         state=State(
             tree,
@@ -101,10 +99,10 @@ def diagnose(
         waiting=waiting,
         keeper=None if inside else oracle_gathering.keeper(options, tree, path, screen.note),
     )
-    freeze_right(tree, debugging.judged_right)
+    configure_replay(provenance, judged_right=debugging.judged_right)
     oracle_gathering.tell(asked, screen.note)
     kept = ExitStack()
-    kept.enter_context(replayed(tree, provenance, options.replay))
+    kept.enter_context(replayed(provenance, options.replay))
     try:
         if journal is not None and journal.entries:
             screen.note(

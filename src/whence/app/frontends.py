@@ -5,21 +5,20 @@ What a file is, is told by its beginning, never by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from whence.app.progress import told_in_percent
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.recordings import latest
-from whence.langs.python.replay.fallback_provenance import FollowedProvenance
-from whence.langs.python.replay.materializer import Below, materializable
-from whence.langs.python.replay.partial_replay import Replay
-from whence.langs.python.replay.shadow_run_provenance import ShadowedProvenance, Watch, unwatched
+from whence.langs.python.replay.fallback_provenance import FallbackProvenance
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.replay.replay_settings import ReplayMode, WithProgress, no_progress
 from whence.langs.python.source.call_graph import PythonCallGraph
 from whence.langs.python.symptoms.assertion_symptom import OperandProvenance
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_pages import is_trace
 from whence.langs.python.trace.trace_provenance import TraceProvenance
 from whence.langs.python.trace.trace_reader import about, open_trace
@@ -40,9 +39,10 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
     """The tree in a file, and what is known of where its values came from."""
     start = _start(path)
     if is_trace(start):
-        recorded = materializable(path, open_trace(path, progress=_by_pages(path)))
+        recorded = open_trace(path, progress=_by_pages(path))
         told = OperandProvenance(TraceProvenance(recorded), recorded, path)
-        return recorded, FollowedProvenance(told, ShadowedProvenance(path, recorded))
+        reruns = ProgramReruns(path, recorded)
+        return recorded, FallbackProvenance(told, reruns.provenance, reruns)
     if _is_art(start):
         art_tree = execution_tree(read_art(path))
         return art_tree.tree, ArtProvenance(art_tree)
@@ -50,44 +50,22 @@ def open_any(path: Path) -> tuple[Tree, Provenance]:
     return tree, InFileProvenance(tree, origins_of)
 
 
-def with_budget(tree: Tree, budget: int) -> None:
-    """Let so many calls come to light at once, where those that were only counted can be had."""
-    for source, below in _deeper(tree):
-        source.deeper = replace(below, budget=budget)
+def configure_replay(provenance: Provenance | None, **changes: Any) -> None:
+    """Change settings of how the program of a recording runs again (`ReplaySettings`)."""
+    if isinstance(provenance, FallbackProvenance):
+        reruns = provenance.reruns
+        reruns.configure(replace(reruns.settings, **changes))
 
 
 @contextmanager
-def replayed(tree: Tree, provenance: Provenance | None, how: str) -> Iterator[None]:
+def replayed(provenance: Provenance | None, how: str) -> Iterator[None]:
     """While a session is held: let the program be run again in this way, and in no other."""
-    every = [below.windows for _, below in _deeper(tree)]
-    if isinstance(provenance, FollowedProvenance):
-        every.append(provenance.reruns.windows)
-    for windows in every:
-        windows.replay = Replay(how)
+    configure_replay(provenance, mode=ReplayMode(how))
     try:
         yield
     finally:
-        for windows in every:
-            windows.close()
-
-
-def tell_reruns(tree: Tree, show: Callable[[str, int, int], object]) -> None:
-    """Let it be shown how far the program is whenever it is run again for a call of the tree."""
-    for _, below in _deeper(tree):
-        below.windows.tell = show
-
-
-def freeze_right(tree: Tree, right: Callable[[], Iterable[int]]) -> None:
-    """Let calls that were judged right be passed over whenever the program is run again."""
-    for _, below in _deeper(tree):
-        below.windows.right = right
-
-
-def _deeper(tree: Tree) -> Iterator[tuple[TraceSource, Below]]:
-    """The recordings of a tree of which more can be had, and how."""
-    for source in tree.sources if isinstance(tree, ColumnTree) else ():
-        if isinstance(source, TraceSource) and isinstance(source.deeper, Below):
-            yield source, source.deeper
+        if isinstance(provenance, FallbackProvenance):
+            provenance.reruns.close()
 
 
 def given_or_last(path: Path | None, also: str = "") -> Path:
@@ -117,10 +95,12 @@ def graph_of(tree: Tree) -> CallGraph | None:
     return PythonCallGraph(sources_of(tree).read_unchanged)
 
 
-def reruns_of(provenance: Provenance | None, watch: Watch = unwatched) -> Reruns | None:
+def reruns_of(
+    provenance: Provenance | None, with_progress: WithProgress = no_progress
+) -> Reruns | None:
     """The program that a recording is of, to be run again when a person asks for it."""
-    if isinstance(provenance, FollowedProvenance):
-        provenance.reruns.watch = watch
+    if isinstance(provenance, FallbackProvenance):
+        configure_replay(provenance, with_progress=with_progress)
         return provenance.reruns
     return None
 

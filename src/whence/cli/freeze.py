@@ -14,7 +14,7 @@ import numpy as np
 
 from whence.app.frontends import given_or_last
 from whence.errors import UsageError
-from whence.langs.python.replay.frozen_calls import Freezing, outermost
+from whence.langs.python.replay.frozen_calls import FrozenCalls, outermost
 from whence.langs.python.replay.rerun_process import header_of, journal_beside
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
     if journal_beside(path, header_of(tree)) is None:
         raise UsageError(f"{path}: was recorded without a journal; record it with --journal")
     nodes = _calls_of(tree, options.function)
-    freezing = Freezing(path, tree)
-    freezing.look({at: calls for at, (_, calls) in nodes.items()})
+    freezing = FrozenCalls(path, tree)
+    freezing.freeze({at: calls for at, (_, calls) in nodes.items()})
     for line in _lines(tree, freezing, {at: node for at, (node, _) in nodes.items()}):
         print(line)
     return 0 if freezing.frozen else 1
@@ -82,7 +82,7 @@ def _calls_of(tree: ColumnTree, pattern: str) -> dict[int, tuple[int, int]]:
     return {at: (numbered[at], calls) for at, calls in kept.items()}
 
 
-def _lines(tree: ColumnTree, freezing: Freezing, nodes: dict[int, int]) -> Iterator[str]:
+def _lines(tree: ColumnTree, freezing: FrozenCalls, nodes: dict[int, int]) -> Iterator[str]:
     for at in sorted(nodes)[:_SHOWN]:
         call, _ = readable_call(tree, tree.position(nodes[at]))
         effects = freezing.frozen.get(at)

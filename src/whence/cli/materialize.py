@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.app.frontends import given_or_last, open_any, tell_reruns, with_budget
+from whence.app.frontends import configure_replay, given_or_last, open_any
 from whence.app.progress import Waiting
 from whence.cli.convert import header_of
 from whence.cli.session_options import add_budget
@@ -55,12 +55,11 @@ def configure(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Expand one call, and show what came to light."""
     path = given_or_last(options.recording)
-    tree, _ = open_any(path)
-    with_budget(tree, options.node_budget)
+    tree, provenance = open_any(path)
     position = _heaviest(tree) if options.call is None else tree.position(options.call)
     node, began = tree.id(position), time.monotonic()
     waiting = Waiting()
-    tell_reruns(tree, waiting.show)
+    configure_replay(provenance, node_budget=options.node_budget, on_progress=waiting.show)
     with waiting("running it again"):
         grown = tree.expand(position, 1)
     seconds = time.monotonic() - began

@@ -9,7 +9,7 @@ from typing import Any
 
 from whence.app.frontends import given_or_last
 from whence.errors import UsageError
-from whence.langs.python.replay.determinism_check import Checked, check
+from whence.langs.python.replay.determinism_check import DeterminismReport, check
 from whence.langs.python.replay.rerun_process import TIME_LIMIT, header_of, journal_beside
 from whence.langs.python.trace.trace_reader import open_trace
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if checked.divergence is None and checked.ended else 1
 
 
-def _lines(path: Path, checked: Checked) -> list[str]:
+def _lines(path: Path, checked: DeterminismReport) -> list[str]:
     calls = f"{checked.calls:,} calls are" if checked.calls != 1 else "1 call is"
     if checked.divergence is None:
         answers = f"{checked.played:,} answer{'s' * (checked.played != 1)}"

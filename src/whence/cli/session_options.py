@@ -12,8 +12,7 @@ from typing import Any
 
 from whence.app.oracle_gathering import NAMES
 from whence.app.report_writing import check_output
-from whence.langs.python.replay.materializer import NODE_BUDGET
-from whence.langs.python.replay.partial_replay import Replay
+from whence.langs.python.replay.replay_settings import NODE_BUDGET, ReplayMode
 from whence.search.registry import DEFAULT, find_strategy
 
 
@@ -110,7 +109,8 @@ def add_budget(group: Any) -> None:
 def add_replay(group: Any) -> None:
     """The option of all commands that hold a session."""
     group.add_argument(
-        "--replay", choices=[each.value for each in Replay], default=Replay.CHECKPOINTS.value,
+        "--replay", choices=[mode.value for mode in ReplayMode],
+        default=ReplayMode.CHECKPOINTS.value,
         help="how the program of a recording is run again where a question needs it: off: never; "
         "rerun: from its start; checkpoints: from the nearest of the sleeping copies of it that "
         "the runs before have left, where there can be any (default: checkpoints)",

@@ -17,7 +17,7 @@ import numpy as np
 from whence.app.frontends import open_any, reruns_of, sources_of
 from whence.app.progress import Waiting
 from whence.errors import UsageError
-from whence.langs.python.replay.fallback_provenance import FollowedProvenance
+from whence.langs.python.replay.fallback_provenance import FallbackProvenance
 from whence.model.call import Call, MarkedPart, find_mark
 from whence.model.origin import Origin
 from whence.model.value import BRIEF, is_cut, show
@@ -107,9 +107,9 @@ def _history(
     provenance: Provenance, node: int, part: MarkedPart
 ) -> tuple[Origin, tuple[frozenset[int], ...]]:
     origin = None
-    if isinstance(provenance, FollowedProvenance):
-        if provenance.reruns.can_be_followed(node, part):
-            followed = provenance.reruns.history(node, part)
+    if isinstance(provenance, FallbackProvenance):
+        if provenance.shadow_runs.can_be_followed(node, part):
+            followed = provenance.shadow_runs.history(node, part)
             return followed.origin, followed.slices
         origin = provenance.recorded.origin(node, part)
     origin = origin or provenance.origin(node, part)

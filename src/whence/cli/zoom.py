@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"{options.recording}: only calls of recorded Python programs are gone into"
         )
-    with replayed(tree, provenance, options.replay), Waiting()("running it again"):
+    with replayed(provenance, options.replay), Waiting()("running it again"):
         steps, inside = reruns.zoom(node)
     return diagnosing.diagnose(
         options, steps, inside, options.recording, top_is_wrong=True, about=f"call {node}",

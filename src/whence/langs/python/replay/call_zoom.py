@@ -7,14 +7,20 @@ of the call; and of a call whose text is not what it was nothing is said at all.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.replay.alignment import contradiction, first_divergence
-from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.rerun_process import CannotRepeat, Played, diverged, report_in
+from whence.langs.python.replay.full_replay import FullReplay
+from whence.langs.python.replay.rerun_process import (
+    CannotReplay,
+    ReplayDiverged,
+    RerunOutcome,
+    report_in,
+)
 from whence.langs.python.source.operation_spans import span_of
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
@@ -35,14 +41,18 @@ ENDLESS = 3_000
 _TOLD = "zoom.json"
 
 
-class ZoomingReruns(ProgramReruns):
-    """Reruns that also go into calls."""
+@dataclass(frozen=True)
+class CallZoom:
+    """Re-runs that go into one call."""
+
+    tree: ColumnTree
+    full: FullReplay
 
     def zoom(self, node: int) -> tuple[ColumnTree, StepProvenance]:
-        """The steps of a call as a tree, and where values came from among them; `CannotRepeat` says
+        """The steps of a call as a tree, and where values came from among them; `CannotReplay` says
         why there are none."""
         code, body, events, whole = self._read(node)
-        return ZoomedCall(events, body, whole, self._tree, node, code.file).searched()
+        return ZoomedCall(events, body, whole, self.tree, node, code.file).searched()
 
     def worked_out(self, node: int) -> WorkedOut:
         """The variables of a call where it raised, and what the statement had worked out."""
@@ -60,8 +70,8 @@ class ZoomingReruns(ProgramReruns):
     def _read(self, node: int) -> tuple[CodeEntry, FunctionBody, StepLog, Segment]:
         """The code of a call, its body, and what it tells of itself in another run."""
         code, body = self._body_of(node)
-        position = self._tree.position(node)
-        call = self._tree.call(position)
+        position = self.tree.position(node)
+        call = self.tree.call(position)
         ended = call.outcome.kind is not OutcomeKind.NOT_TERMINATED
         wish = ZoomRequest(
             node, code.file, code.first_line, code.qualname, StepVariables(body).of_module,
@@ -72,32 +82,32 @@ class ZoomingReruns(ProgramReruns):
         try:
             whole = read_segments(events, body)
         except CannotZoom as why:
-            raise CannotRepeat(f"call {node} cannot be gone into: {why}") from None
+            raise CannotReplay(f"call {node} cannot be gone into: {why}") from None
         different = _other_end(call, events, whole)
         if different:
-            raise diverged(f"call {node} {different}")
+            raise ReplayDiverged(f"call {node} {different}")
         return code, body, events, whole
 
     def _body_of(self, node: int) -> tuple[CodeEntry, FunctionBody]:
         """The code of a call and the body that it ran."""
-        tree = self._tree
+        tree = self.tree
         position = tree.position(node)
         source = tree.sources[int(tree.source_of[position])]
         detail = int(tree.details[position])
         if not isinstance(source, TraceSource) or detail < 1:
-            raise CannotRepeat(f"call {node} is no call of a function, so there is nothing in it")
+            raise CannotReplay(f"call {node} is no call of a function, so there is nothing in it")
         code = source.code(detail)
         if code.is_text:
-            raise CannotRepeat(f"the text of {code.qualname} is in no file")
+            raise CannotReplay(f"the text of {code.qualname} is in no file")
         if code.module not in unchanged_files(source):
-            raise CannotRepeat(f"{code.file} is not what it was when it was recorded")
+            raise CannotReplay(f"{code.file} is not what it was when it was recorded")
         try:
             text = decode_source(Path(code.file).read_bytes())
             return code, find_body(text, code.first_line, code.qualname)
         except CannotZoom as why:
-            raise CannotRepeat(str(why)) from None
+            raise CannotReplay(str(why)) from None
         except (OSError, SyntaxError, ValueError) as problem:
-            raise CannotRepeat(f"{code.file} cannot be read: {problem}") from None
+            raise CannotReplay(f"{code.file} cannot be read: {problem}") from None
 
     def _events_of(self, wish: ZoomRequest, call: Call) -> tuple[dict[str, Any], bytes]:
         """What the call tells in another run, and what it prints."""
@@ -106,26 +116,26 @@ class ZoomingReruns(ProgramReruns):
         def wishes(place: Path) -> list[str]:
             return ["--zoom-of", wish.text(), "--zoom-to", str(place / _TOLD)]
 
-        with self._again(node, wishes) as (again, place):
+        with self.full.run(node, wishes) as (again, place):
             output = place / _TOLD
             if not output.exists():
-                problem = Played(report_in(place)).problem
+                problem = RerunOutcome(report_in(place)).problem
                 if problem:
-                    raise CannotRepeat(f"call {node} was not run to its end again: {problem}")
+                    raise CannotReplay(f"call {node} was not run to its end again: {problem}")
                 if call.outcome.kind is OutcomeKind.YIELDED and not call.outcome.yielded:
-                    raise CannotRepeat(
+                    raise CannotReplay(
                         f"call {node} has no steps: it was made, and nobody asked it for anything"
                     )
-                raise CannotRepeat(
+                raise CannotReplay(
                     f"the program was run again, and call {node} told nothing: it did not "
                     "begin, or its code is made anew while the program runs"
                 )
             told = json.loads(output.read_text(encoding="utf-8"))
             last = max(node, *(event[4] for event in told["events"] if len(event) > 4))
-            divergence = first_divergence(self._tree, again, last)
+            divergence = first_divergence(self.tree, again, last)
             different = contradiction(call, again.call(again.position(node)))
             if divergence is not None or different:
-                raise diverged(str(divergence or f"at call {node}, {different}"))
+                raise ReplayDiverged(str(divergence or f"at call {node}, {different}"))
             return told, output.with_name(f"{output.name}.printed").read_bytes()
 
 

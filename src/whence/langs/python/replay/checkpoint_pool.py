@@ -35,16 +35,16 @@ from typing import Any
 
 from whence.langs.python.replay.rerun_process import (
     OUTPUT,
-    CannotRepeat,
+    CannotReplay,
     Conditions,
-    Played,
+    RerunOutcome,
     calls_in,
     command_of,
     report_in,
-    started,
-    waited,
+    start_process,
+    wait_for,
 )
-from whence.langs.python.replay.scratch_folder import Scratch
+from whence.langs.python.replay.scratch_folder import ScratchFolder
 
 MOST = 32
 """So many processes sleep at most."""
@@ -61,7 +61,7 @@ _HIGH, _ROOM = 700, 24
 _NO_CALL = 2**64 - 2
 
 
-class NotRunOn(CannotRepeat):
+class CheckpointFailed(CannotReplay):
     """A process that slept could not run the program on."""
 
 
@@ -84,7 +84,7 @@ class _Sleeper:
     orders: int
 
 
-class Checkpoints:
+class CheckpointPool:
     """The processes of one recording's program."""
 
     def __init__(self, conditions: Conditions, limits: Sequence[str]):
@@ -92,7 +92,7 @@ class Checkpoints:
         """Why there was none to be made, the last time that it was tried."""
         self._spacing = FIRST_SPACING
         self._count = 0
-        self._folder = Scratch()
+        self._folder = ScratchFolder()
         # As the process names it, whatever links lead there.
         self._place = Path(os.path.realpath(self._folder.name))
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -105,7 +105,7 @@ class Checkpoints:
         words = ["--window", f"{_NO_CALL}:1", "--checkpoints", ":".join(map(str, given)), *limits]
         command = command_of(conditions, self._place, words)
         try:
-            self._process = started(conditions, command, given)
+            self._process = start_process(conditions, command, given)
         finally:
             for each in (source, *given):
                 os.close(each)
@@ -146,7 +146,7 @@ class Checkpoints:
         wishes: Callable[[Path], Sequence[str]],
         time_limit: float,
         progress: Callable[[int], object],
-    ) -> Iterator[tuple[Path, Played, Path]]:
+    ) -> Iterator[tuple[Path, RerunOutcome, Path]]:
         """A run from the nearest of them to a call: what it recorded, how it went, its folder."""
         self._count += 1
         with tempfile.TemporaryDirectory(dir=self._place, prefix=f"{self._count}-") as name:
@@ -158,12 +158,12 @@ class Checkpoints:
             }  # fmt: skip
             self._asked_now = self._nearest(ordinal)
             worker = self._asked(self._asked_now, order)
-            in_time = worker is None or waited(
+            in_time = worker is None or wait_for(
                 worker, time_limit, lambda: progress(calls_in(folder))
             )
             if not output.exists() or not output.stat().st_size:
-                raise NotRunOn("the program was run on, and did not come to run")
-            yield output, Played(report_in(folder), in_time), folder
+                raise CheckpointFailed("the program was run on, and did not come to run")
+            yield output, RerunOutcome(report_in(folder), in_time), folder
 
     def _nearest(self, ordinal: int) -> _Sleeper:
         before = [each for each in self._others if each.calls < ordinal]
@@ -174,11 +174,13 @@ class Checkpoints:
         try:
             _write(sleeper.orders, json.dumps(order).encode() + b"\n")
         except OSError:
-            raise NotRunOn("a process that the program was to be run on from is gone") from None
+            raise CheckpointFailed(
+                "a process that the program was to be run on from is gone"
+            ) from None
         end = time.monotonic() + _PATIENCE
         while (left := end - time.monotonic()) > 0:
             if self._process.poll() is not None:
-                raise NotRunOn("the program was started again, and did not come to run")
+                raise CheckpointFailed("the program was started again, and did not come to run")
             if not _readable([self._control], min(left, 1.0)):
                 continue
             told = self._listen()
@@ -193,7 +195,7 @@ class Checkpoints:
                     os.kill(number, signal.SIGKILL)
             elif number < 0:
                 break
-        raise NotRunOn("no process could be made to run the program on")
+        raise CheckpointFailed("no process could be made to run the program on")
 
     # --- what they say -------------------------------------------------------------------------
 
@@ -266,7 +268,7 @@ def _ended(
     control: socket.socket,
     first: _Sleeper,
     others: list[_Sleeper],
-    folder: Scratch,
+    folder: ScratchFolder,
 ) -> None:
     for each in (*others, first):
         with contextlib.suppress(OSError):

@@ -21,13 +21,13 @@ from whence.langs.python.replay.divergence_causes import likely_cause
 from whence.langs.python.replay.rerun_process import (
     TIME_LIMIT,
     Conditions,
-    Played,
+    RerunOutcome,
     calls_allowed,
     header_of,
     run_again,
     time_allowed,
 )
-from whence.langs.python.replay.scratch_folder import Scratch
+from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_format import STOPPED
 from whence.langs.python.trace.trace_reader import open_trace
@@ -35,7 +35,7 @@ from whence.tree.column_tree import ColumnTree
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class DeterminismReport:
     """What came of running a program again to compare it."""
 
     calls: int
@@ -52,11 +52,11 @@ class Checked:
     """Whether the recording knows how the run ended, or was told to stop."""
 
 
-def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> Checked:
-    """Run the program of a recording again and compare all its calls; may raise `CannotRepeat`."""
+def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> DeterminismReport:
+    """Run the program of a recording again and compare all its calls; may raise `CannotReplay`."""
     header = header_of(tree)
     conditions = Conditions.of(recording, header)
-    with Scratch() as folder:
+    with ScratchFolder() as folder:
         limit = time_allowed(recording, tree, time_limit)
         output, played = run_again(conditions, Path(folder), _limits(tree, conditions), limit)
         again = open_trace(output)
@@ -67,7 +67,7 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
             cause = likely_cause(tree, header, played, f"{divergence} {callers}")
         count = calls_of(tree) if divergence is None else max(0, divergence.call - 1)
         report = played.report
-        return Checked(
+        return DeterminismReport(
             count, int(report.get("played", 0)), bool(report.get("confined")), divergence, cause,
             unknown=_unknown(tree), ended=_ending(tree) is not None,
         )  # fmt: skip
@@ -77,7 +77,7 @@ def _limits(tree: ColumnTree, conditions: Conditions) -> list[str]:
     return calls_allowed(tree) if conditions.journal is not None else []
 
 
-def _divergence(recorded: ColumnTree, again: ColumnTree, played: Played) -> Divergence | None:
+def _divergence(recorded: ColumnTree, again: ColumnTree, played: RerunOutcome) -> Divergence | None:
     last = calls_of(recorded)
     found = first_difference(recorded, again, last)
     if found is not None:

@@ -9,7 +9,7 @@ import os
 import re
 from pathlib import Path
 
-from whence.langs.python.replay.rerun_process import Played
+from whence.langs.python.replay.rerun_process import RerunOutcome
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_pages import Header
 from whence.tree.column_tree import ColumnTree
@@ -18,7 +18,7 @@ _MOST_FILES = 3
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
 
 
-def likely_cause(tree: ColumnTree, header: Header, played: Played, how: str = "") -> str:
+def likely_cause(tree: ColumnTree, header: Header, played: RerunOutcome, how: str = "") -> str:
     """Sentences for a person; `how` is what differs, as text."""
     has_journal = bool(played.report)
     said = []

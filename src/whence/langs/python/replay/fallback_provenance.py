@@ -1,10 +1,11 @@
-"""What a recording tells of where its values came from; for the rest the program is run again."""
+"""Asks shadow runs where a value came from, and falls back on the recording."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from whence.langs.python.replay.shadow_run_provenance import ShadowedProvenance
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.replay.shadow_run_provenance import ShadowRunProvenance
 from whence.model.call import MarkedPart
 from whence.model.origin import Influence, Origin
 from whence.ports import Provenance, Tree
@@ -12,28 +13,30 @@ from whence.tree.column_tree import ColumnTree
 
 
 @dataclass(frozen=True)
-class FollowedProvenance:
-    """A run tells more than the recording, which knows who printed or raised something."""
+class FallbackProvenance:
+    """Shadow runs know most; the recording knows who printed or raised something."""
 
     recorded: Provenance
-    reruns: ShadowedProvenance
+    shadow_runs: ShadowRunProvenance
+    reruns: ProgramReruns
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The call that made the marked part."""
-        followed = self.reruns.can_be_followed(node, part)
-        told = self.reruns.origin(node, part) if followed else None
-        if told is not None and told.node is not None:
-            return told
+        followed = None
+        if self.shadow_runs.can_be_followed(node, part):
+            followed = self.shadow_runs.origin(node, part)
+            if followed.node is not None:
+                return followed
         recorded = self.recorded.origin(node, part)
-        return recorded if recorded.node is not None or told is None else told
+        return recorded if recorded.node is not None or followed is None else followed
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """The calls that could have influenced the part."""
-        if self.reruns.can_be_followed(node, part):
-            return self.reruns.influence(node, part)
+        if self.shadow_runs.can_be_followed(node, part):
+            return self.shadow_runs.influence(node, part)
         return self.recorded.influence(node, part)
 
     def grown(self, tree: Tree) -> Provenance:
         """The same for a tree with more calls in it."""
-        reruns = self.reruns.grown(tree) if isinstance(tree, ColumnTree) else self.reruns
-        return replace(self, recorded=self.recorded.grown(tree), reruns=reruns)
+        runs = self.shadow_runs.grown(tree) if isinstance(tree, ColumnTree) else self.shadow_runs
+        return replace(self, recorded=self.recorded.grown(tree), shadow_runs=runs)

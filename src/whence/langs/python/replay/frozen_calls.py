@@ -25,13 +25,13 @@ from whence.langs.python.replay.frozen_check import Difference, difference
 from whence.langs.python.replay.rerun_process import (
     TIME_LIMIT,
     Conditions,
-    Played,
+    RerunOutcome,
     calls_allowed,
     header_of,
     run_again,
     time_allowed,
 )
-from whence.langs.python.replay.scratch_folder import Scratch
+from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.trace_tables import CodeEntry
@@ -60,7 +60,7 @@ class Effects:
 
 
 @dataclass
-class Freezing:
+class FrozenCalls:
     """The frozen calls of one recording; calls are told by which of all calls they are."""
 
     recording: Path
@@ -87,7 +87,7 @@ class Freezing:
         is_new = not wanted.keys() <= self.frozen.keys()
         return wanted if is_new and 2 * sum(wanted.values()) >= before else {}
 
-    def look(self, wanted: Mapping[int, int]) -> None:
+    def freeze(self, wanted: Mapping[int, int]) -> None:
         """Freeze these calls, and no others, if that can be; each is given with how many calls it
         made, and none lies in another."""
         wanted = {at: calls for at, calls in wanted.items() if not self._is_stepped(at)}
@@ -174,12 +174,12 @@ class Freezing:
     @contextmanager
     def _run(
         self, order: Callable[[Path], Sequence[str]], options: Mapping[str, Any]
-    ) -> Iterator[tuple[Path, Played, Path]]:
+    ) -> Iterator[tuple[Path, RerunOutcome, Path]]:
         """A re-run; what it recorded, how it went, and its folder."""
         conditions = Conditions.of(self.recording, header_of(self.tree))
         conditions = replace(conditions, options={**conditions.options, **options})
         limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
-        with Scratch() as name:
+        with ScratchFolder() as name:
             folder = Path(name)
             words = [*order(folder), *calls_allowed(self.tree)]
             output, played = run_again(conditions, folder, words, limit)

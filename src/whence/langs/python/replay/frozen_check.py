@@ -20,7 +20,7 @@ from whence.langs.python.replay.alignment import (
     other_effects,
     other_outcome,
 )
-from whence.langs.python.replay.rerun_process import Played
+from whence.langs.python.replay.rerun_process import RerunOutcome
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.ports import Int64s
 from whence.tree.column_tree import ColumnTree, all_ids
@@ -42,7 +42,7 @@ class Difference:
 
 
 def difference(
-    recorded: ColumnTree, again: ColumnTree, frozen: Mapping[int, int], played: Played
+    recorded: ColumnTree, again: ColumnTree, frozen: Mapping[int, int], played: RerunOutcome
 ) -> Difference | None:
     """The first difference, if there is any; `frozen` says how many calls each of these made.
 
@@ -64,7 +64,7 @@ def difference(
     return pairs.other_values(frozen)
 
 
-def _missing(ordinals: Int64s, played: Played) -> Difference | None:
+def _missing(ordinals: Int64s, played: RerunOutcome) -> Difference | None:
     if not len(ordinals):
         return None
     why = played.problem or "it was not made"

@@ -1,9 +1,9 @@
-"""The calls below one that was only counted, by running the program again and recording there.
+"""Materializes implicit calls: runs the program again and records the calls below one of them.
 
-A recording that was bounded (`--depth`, `--max-calls`) knows of some calls only how many calls they
-made in all. When a search has to look into one, it is recorded once more, by itself, as many levels
-as stay within a budget (`windows`; Naish's and Mercury's *implicit subtree*). It is believed only
-if as many calls are below it as were counted.
+A bounded recording (`--depth`, `--max-calls`) knows only how many calls were made below some calls.
+When a search has to look into such a call, a partial replay records it, down to as many levels as
+stay within a budget (Naish's and Mercury's *implicit subtree*). The result is believed only if as
+many calls are below it as were counted.
 
 Only recordings with a journal are run again unasked: nothing else is without effect.
 """
@@ -11,13 +11,13 @@ Only recordings with a journal are run again unasked: nothing else is without ef
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from whence.errors import CannotExpand, WhenceError
-from whence.langs.python.replay.partial_replay import TOP, Recorded, Windows
-from whence.langs.python.replay.rerun_process import another_way, journal_beside
+from whence.langs.python.replay.partial_replay import TOP, PartialReplay
+from whence.langs.python.replay.recorded_windows import RecordedWindow
+from whence.langs.python.replay.rerun_process import divergence_message, journal_beside
 from whence.langs.python.trace.call_reader import TraceSource, skipped_by
 from whence.ports import Columns, Int32s, Int64s
 from whence.tree.build import subtree_sums
@@ -25,35 +25,22 @@ from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.readable_call import function_at
 from whence.tree.shrinking import collapsed
 
-NODE_BUDGET = 100_000
-"""So many calls at most come to light at once, unless a single call made more."""
 
-
-def materializable(recording: Path, tree: ColumnTree, budget: int = NODE_BUDGET) -> ColumnTree:
-    """The same tree, whose implicit calls can be expanded if that needs no permission."""
+def make_expandable(tree: ColumnTree, replay: PartialReplay) -> None:
+    """Let implicit calls of the tree be expanded, if that needs no permission."""
     source = tree.sources[0]
     if not isinstance(source, TraceSource) or len(tree.sources) != 1:
-        return tree
-    if journal_beside(recording, source.file.header) is not None:
-        windows = Windows(recording, tree)
-        source.deeper = Below(windows, windows.first, budget)
-    return tree
-
-
-def windows_of(recording: Path, tree: ColumnTree) -> Windows:
-    """The windows through which the tree of a recording is expanded, or new ones."""
-    source = tree.sources[0]
-    below = source.deeper if isinstance(source, TraceSource) else None
-    return below.windows if isinstance(below, Below) else Windows(recording, tree)
+        return
+    if journal_beside(replay.recording, source.file.header) is not None:
+        source.expand_with(Materializer(replay, replay.windows.whole))
 
 
 @dataclass(frozen=True)
-class Below:
-    """What can be had below the calls of one recording."""
+class Materializer:
+    """Expands the implicit calls of one recording: the first one, or a window."""
 
-    windows: Windows
-    recorded: Recorded
-    budget: int
+    replay: PartialReplay
+    recorded: RecordedWindow
 
     def expand(self, number: int, _: int) -> ColumnTree:
         """The tree whose top is a call of this recording, as deep as the budget allows.
@@ -65,39 +52,41 @@ class Below:
         detail, number = number, number if number >= 0 else skipped_by(number)[0]
         node = self._id(number)
         try:
-            window = self.windows.look(node, self.budget)
+            window = self.replay.record(node, self.replay.settings.node_budget)
         except WhenceError as problem:
             raise CannotExpand(str(problem)) from problem
         counted = int(tree.columns.weight[tree.position(number)])
         found = int(window.tree.columns.weight[TOP])
         if counted != found:
-            raise CannotExpand(another_way(f"{found:,} calls were made where {counted:,} had been"))
+            raise CannotExpand(
+                divergence_message(f"{found:,} calls were made where {counted:,} had been")
+            )
         source = window.tree.sources[0]
         assert isinstance(source, TraceSource)
-        source.deeper = Below(self.windows, window, self.budget)
-        found_below = _cut(window, node, self.windows.first_id)
+        source.expand_with(Materializer(self.replay, window))
+        found_below = _cut(window, node, self.replay.windows.first_id)
         if detail >= 0:
             return found_below
         place = int(np.flatnonzero(tree.details == detail)[0])
-        is_first = self.recorded is self.windows.first
-        top = tree.id(place) if is_first else node + self.windows.first_id
+        is_first = self.recorded is self.replay.windows.whole
+        top = tree.id(place) if is_first else node + self.replay.windows.first_id
         known = _recognized(self.recorded, window, found_below)
         return _in_place_of(tree, place, top, known)
 
     @property
     def gives_again(self) -> bool:
         """Whether its calls have the same ids whenever they come to light."""
-        return self.recorded is not self.windows.first
+        return self.recorded is not self.replay.windows.whole
 
     def _id(self, number: int) -> int:
         if not self.gives_again:
             return number
         if number == TOP:
             return self.recorded.node
-        return int(self.recorded.ordinals[number]) + self.windows.first_id
+        return int(self.recorded.ordinals[number]) + self.replay.windows.first_id
 
 
-def _recognized(ours: Recorded, window: Recorded, found: ColumnTree) -> ColumnTree:
+def _recognized(ours: RecordedWindow, window: RecordedWindow, found: ColumnTree) -> ColumnTree:
     """The calls that were recorded before have the equations that they had: what was said of them
     holds. (Numbers of types and code, by which equations are told, are each file's own.)"""
     again = np.flatnonzero(found.details > 0)
@@ -138,7 +127,7 @@ def _in_place_of(ours: ColumnTree, position: int, top: int, found: ColumnTree) -
     )
 
 
-def _cut(window: Recorded, top: int, first_id: int) -> ColumnTree:
+def _cut(window: RecordedWindow, top: int, first_id: int) -> ColumnTree:
     """What is below its first call, down to the level up to which all calls were recorded."""
     tree, old = window.tree, window.tree.columns
     area = slice(TOP, int(old.end[TOP]))
@@ -168,7 +157,9 @@ def _cut(window: Recorded, top: int, first_id: int) -> ColumnTree:
     return replace(below, ids=_ids(window, below.details, below.columns.parent, top, first_id))
 
 
-def _ids(window: Recorded, details: Int64s, parent: Int32s, top: int, first_id: int) -> Int64s:
+def _ids(
+    window: RecordedWindow, details: Int64s, parent: Int32s, top: int, first_id: int
+) -> Int64s:
     ids = window.ordinals[np.maximum(details, 0)] + first_id
     ids[0] = top
     # What stands for calls that were not recorded is no call, and is told by who made them.

@@ -1,13 +1,9 @@
-"""Runs of a recorded program up to one of its calls, which is then looked at more closely.
+"""Runs a recorded program up to the end of one call, the target call, and records that call alone.
 
-A call is told by its *ordinal*: which of all calls of the run it is, recorded or only counted. That
-is the same in every run of a program that goes the same way. Before and beside the call nothing is
-recorded; when it ends, so does the run (`record/native/window.c`).
+Before and beside the target call nothing is recorded (`record/native/window.c`), and calls that
+were judged right can be frozen. Runs start from a checkpoint where there is one.
 
-A call that came to light in such a run has an id that is made of its ordinal, so that it is the
-same in every session.
-
-Invariant: what is learned is believed only if the call's function, and what both recordings know of
+Invariant: a run is believed only if the target call's function, and what both recordings know of
 its inputs and its outcome, agree.
 """
 
@@ -15,59 +11,53 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import gc
 import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from functools import cached_property
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TypeVar
-from weakref import ReferenceType, ref
-
-import numpy as np
+from typing import TypeVar
 
 from whence.langs.python.debuggee.executed_lines import Wanted
 from whence.langs.python.debuggee.on_target_call import ARRIVED, BREAKPOINT, END, START, TRIED
 from whence.langs.python.replay.alignment import contradiction, other_outcome
-from whence.langs.python.replay.checkpoint_pool import Checkpoints, NotRunOn, obstacle
-from whence.langs.python.replay.frozen_calls import Freezing
+from whence.langs.python.replay.checkpoint_pool import CheckpointFailed, CheckpointPool, obstacle
+from whence.langs.python.replay.frozen_calls import FrozenCalls
+from whence.langs.python.replay.recorded_windows import RecordedWindow, RecordedWindows
+from whence.langs.python.replay.replay_settings import DEFAULT_SETTINGS, ReplayMode, ReplaySettings
 from whence.langs.python.replay.rerun_process import (
     TIME_LIMIT,
-    CannotRepeat,
+    CannotReplay,
     Conditions,
-    Played,
-    WentAnotherWay,
+    ReplayDiverged,
+    RerunOutcome,
     calls_allowed,
-    diverged,
     header_of,
+    journal_beside,
     run_again,
     time_allowed,
 )
-from whence.langs.python.replay.scratch_folder import Scratch
-from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.ports import Int64s
 from whence.tree.column_tree import ColumnTree
 from whence.tree.readable_call import function_at
 
 TOP = 1
-"""The call for which a window was recorded is the first in its file."""
+"""The number of the target call in its window: the first call of the file."""
 MOST_RECORDED = 2_000_000
-"""So many calls at most are recorded in a re-run."""
+"""The most calls that a re-run records."""
 NOT_REPLAYED = "the program would have to be run again for it, and --replay=off forbids that"
 _A_DAY = 86_400.0
 _RUNS_BEFORE = 2
-"""A program that was run again so often will be run again, which is when freezing pays."""
+"""After this many re-runs more are expected, so freezing pays."""
 _LONG = 2.0
-"""Seconds; of a run that takes less nothing is spared."""
+"""Seconds; shorter runs are not worth freezing."""
 _HIGH = 700
-_NO_BOUNDS: Mapping[str, Any] = {
+_NO_BOUNDS: Mapping[str, int | None] = {
     "depth": None,
     "max_bytes": None,
     "max_calls": MOST_RECORDED,
@@ -77,97 +67,43 @@ _NO_BOUNDS: Mapping[str, Any] = {
 _T = TypeVar("_T")
 
 
-@dataclass
-class Recorded:
-    """One recording of the run: that of the whole, or a window."""
+class PartialReplay:
+    """Partial replays of one recording's program."""
 
-    tree: ColumnTree
-    before: int
-    """How many calls of the run came before its first one."""
-    node: int = 0
-    """The id of the call that a window is of."""
+    def __init__(
+        self, recording: Path, tree: ColumnTree, settings: ReplaySettings = DEFAULT_SETTINGS
+    ) -> None:
+        self.recording = recording
+        self.tree = tree
+        self.settings = settings
+        self.windows = RecordedWindows(tree)
+        self.freezing = FrozenCalls(recording, tree)
+        self.checkpoints: CheckpointPool | None = None
+        """The sleeping processes, once there are any."""
+        self.runs = 0
+        """How many times the program ran again, from its start or from a checkpoint."""
+        self._seconds = 0.0
+        """How long the last run took."""
 
-    @cached_property
-    def ordinals(self) -> Int64s:
-        """Of each of its calls, by number, which of all calls it is."""
-        source = self.tree.sources[0]
-        assert isinstance(source, TraceSource)
-        return source.ordinals() + self.before
+    def configure(self, settings: ReplaySettings) -> None:
+        """Obey other settings from now on."""
+        self.settings = settings
 
-    def position(self, ordinal: int) -> int | None:
-        """Where a call stands in it, if it does."""
-        number = int(np.searchsorted(self.ordinals[1:], ordinal)) + 1
-        if number >= len(self.ordinals) or self.ordinals[number] != ordinal:
-            return None
-        return self.tree.position(number)
+    @property
+    def is_harmless(self) -> bool:
+        """Whether a re-run changes nothing in the world."""
+        if self.settings.mode is ReplayMode.OFF:
+            return True
+        try:
+            return journal_beside(self.recording, header_of(self.tree)) is not None
+        except CannotReplay:
+            return False
 
-
-class Replay(Enum):
-    """How a program is run again."""
-
-    OFF = "off"
-    RERUN = "rerun"
-    CHECKPOINTS = "checkpoints"
-
-
-@dataclass
-class Windows:
-    """The windows of one recording, made when they are needed."""
-
-    recording: Path
-    tree: ColumnTree
-    runs: int = 0
-    """How many times the program was run again, from its start or from a checkpoint."""
-    replay: Replay = Replay.RERUN
-    tell: Callable[[str, int, int], object] = lambda *_: None
-    """Is told what is run for, and how many of how many calls are made, while that takes long."""
-    right: Callable[[], Iterable[int]] = lambda: ()
-    """The calls that were judged right."""
-    _seconds: float = 0.0
-    """How long the last run took."""
-    _known: list[ReferenceType[Recorded]] = field(default_factory=list)
-    """Windows live as long as a tree has calls of theirs."""
-    checkpoints: Checkpoints | None = None
-    """The processes that sleep, once there are any."""
-
-    @cached_property
-    def first(self) -> Recorded:
-        """The recording of the whole run."""
-        return Recorded(self.tree, 0)
-
-    @cached_property
-    def first_id(self) -> int:
-        """What is added to an ordinal to make an id: larger than all ids of the recording."""
-        return int(self.tree.columns.weight[0]) + len(self.tree.columns) + 1
-
-    @cached_property
-    def freezing(self) -> Freezing:
-        """The calls that are not made again."""
-        return Freezing(self.recording, self.tree)
-
-    def ordinal(self, node: int) -> int:
-        """Which of all calls one is, by its id."""
-        if node >= self.first_id:
-            return (node - self.first_id) % self.first_id
-        return int(self.first.ordinals[node])
-
-    def where(self, node: int) -> tuple[ColumnTree, int]:
-        """A recording in which a call stands, and where it does."""
-        ordinal = self.ordinal(node)
-        for each in (self.first, *(window() for window in self._known)):
-            position = None if each is None else each.position(ordinal)
-            if each is not None and position is not None:
-                return each.tree, position
-        raise CannotRepeat("this call is in no recording that is open")
-
-    def look(self, node: int, budget: int) -> Recorded:
-        """A recording of this call and what is below it; its call is checked."""
+    def record(self, node: int, budget: int) -> RecordedWindow:
+        """Record a call and at most `budget` calls below it."""
         with self.run(node, budget) as (tree, _):
             # The file stays open, and so readable, when its folder is gone.
-            found = Recorded(tree, self.ordinal(node) - 1, node)
-        gc.collect()  # a window and its tree hold each other
-        self._known = [each for each in self._known if each() is not None] + [ref(found)]
-        return found
+            return self.windows.add(tree, node)
 
     @contextmanager
     def run(
@@ -175,66 +111,71 @@ class Windows:
     ) -> Iterator[tuple[ColumnTree, Path]]:
         """Run the program up to the end of a call; its tree, and the folder of the run.
 
-        Only in that folder can the run write anything; `wishes` are options, given the folder.
+        The run can write only in that folder; `wishes` are options, given the folder.
         """
 
-        def checked(output: Path, played: Played, _: Path) -> ColumnTree:
+        def checked(output: Path, outcome: RerunOutcome, _: Path) -> ColumnTree:
             tree = open_trace(output)
-            self._check(node, tree, played)
+            self._check_target(node, tree, outcome)
             return tree
 
-        with self._believed(node, budget, wishes, checked) as (tree, place):
-            yield tree, place
+        with self._believed(node, budget, wishes, checked) as (tree, folder):
+            yield tree, folder
 
-    def debug(self, node: int, wanted: Wanted, *, at_end: bool) -> None:
+    def debug(self, node: int, target: Wanted, *, at_end: bool) -> None:
         """Run the program up to a call, and let a person step from there."""
         where = END if at_end else START
-        named = os.environ.get(BREAKPOINT, "")
+        debugger = os.environ.get(BREAKPOINT, "")
 
         def wishes(_: Path) -> list[str]:
-            sleeping = self._sleeping()
-            source, target = given if sleeping is None else sleeping.terminal
-            told = f"{source}:{target}:{where}:{named}"
-            return ["--lines-of", wanted.text(), "--debugger", told]
+            pool = self._checkpoint_pool()
+            stdin, stdout = terminal if pool is None else pool.terminal
+            told = f"{stdin}:{stdout}:{where}:{debugger}"
+            return ["--lines-of", target.text(), "--debugger", told]
 
-        def arrived(_: Path, played: Played, place: Path) -> None:
-            if not (place / ARRIVED).exists():
-                raise _missed(played)
+        def check_arrival(_: Path, outcome: RerunOutcome, folder: Path) -> None:
+            if not (folder / ARRIVED).exists():
+                raise _target_missed(outcome)
 
-        with _talking() as given, self._believed(node, 1, wishes, arrived, given):
+        with (
+            _terminal_descriptors() as terminal,
+            self._believed(node, 1, wishes, check_arrival, terminal),
+        ):
             pass
 
-    def tried(self, values: Mapping[int, tuple[Wanted, str]]) -> ColumnTree:
-        """The run in which something else comes of some calls; it is recorded how that run ends."""
-        nodes = sorted(values, key=self.ordinal)
-        told = [(self.ordinal(each), values[each][0].text(), values[each][1]) for each in nodes]
+    def try_values(self, values: Mapping[int, tuple[Wanted, str]]) -> ColumnTree:
+        """Make some calls return other values; the tree records how that run ends."""
+        ordinal = self.windows.ordinal
+        nodes = sorted(values, key=ordinal)
+        trial = [(ordinal(node), values[node][0].text(), values[node][1]) for node in nodes]
 
-        def came_of_it(output: Path, played: Played, place: Path) -> ColumnTree:
-            noted = place / TRIED
-            if not noted.exists():
-                raise _missed(played)
-            problem, made = json.loads(noted.read_text(encoding="utf-8"))
+        def read_trial(output: Path, outcome: RerunOutcome, folder: Path) -> ColumnTree:
+            report = folder / TRIED
+            if not report.exists():
+                raise _target_missed(outcome)
+            problem, replaced = json.loads(report.read_text(encoding="utf-8"))
             if problem:
-                raise CannotRepeat(problem)
-            if played.problem:
-                raise CannotRepeat(f"what comes of it is not known: {played.problem}")
+                raise CannotReplay(problem)
+            if outcome.problem:
+                raise CannotReplay(f"what comes of it is not known: {outcome.problem}")
             tree = open_trace(output)
-            for node, number in zip_longest(nodes, made):
+            for node, number in zip_longest(nodes, replaced):
                 if number is None or not self._has_same_inputs(node, tree, number):
-                    raise CannotRepeat(
+                    raise CannotReplay(
                         f"with the other values call {node} is not made as it was, so what it "
                         "should give then is not known"
                     )
             return tree
 
-        wishes = [f"--trial={json.dumps(told)}"]
-        with self._believed(nodes[0], 1, lambda _: wishes, came_of_it, will_end=False) as (tree, _):
+        options = [f"--trial={json.dumps(trial)}"]
+        run = self._believed(nodes[0], 1, lambda _: options, read_trial, will_end=False)
+        with run as (tree, _):
             return tree
 
     def _has_same_inputs(self, node: int, theirs: ColumnTree, number: int) -> bool:
-        ours, position = self.where(node)
+        ours, position = self.windows.locate(node)
         recorded, again = ours.call(position), theirs.call(theirs.position(number))
-        common = {each.name for each in recorded.reads} & {each.name for each in again.reads}
+        common = {read.name for read in recorded.reads} & {read.name for read in again.reads}
         both = [
             replace(call, arguments=(*call.arguments, *(r for r in call.reads if r.name in common)))
             for call in (recorded, again)
@@ -247,36 +188,36 @@ class Windows:
         node: int,
         budget: int,
         wishes: Callable[[Path], Sequence[str]],
-        judged: Callable[[Path, Played, Path], _T],
+        judge: Callable[[Path, RerunOutcome, Path], _T],
         descriptors: Sequence[int] = (),
         will_end: bool = True,
     ) -> Iterator[tuple[_T, Path]]:
-        """What a run up to the end of a call is judged to tell, and its folder.
+        """What `judge` makes of a run up to the end of a call, and the run's folder.
 
-        `judged` raises if it is not believed. One that began at a checkpoint is then made once
-        more, from the start.
+        `judge` raises if it does not believe the run. If that run started from a checkpoint, the
+        program runs once more, from its start.
         """
         self.check_allowed()
         with ExitStack() as stack:
             while True:
-                sleeping = self._sleeping()
-                again = sleeping is not None and sleeping.is_before(self.ordinal(node))
+                pool = self._checkpoint_pool()
+                retry = pool is not None and pool.is_before(self.windows.ordinal(node))
                 try:
                     run = stack.enter_context(
                         self._run(node, budget, wishes, descriptors, will_end)
                     )
-                    found = judged(*run)
+                    result = judge(*run)
                     break
-                except (WentAnotherWay, NotRunOn) as problem:
+                except (ReplayDiverged, CheckpointFailed) as problem:
                     stack.close()
-                    self._give_up(problem)
-                    if not again:
+                    self._discard_checkpoints(problem)
+                    if not retry:
                         raise
-            yield found, run[2]
+            yield result, run[2]
 
-    def _give_up(self, problem: CannotRepeat) -> None:
-        """Nothing that such a run has left behind is believed."""
-        if isinstance(problem, NotRunOn):
+    def _discard_checkpoints(self, problem: CannotReplay) -> None:
+        """Discard all that a run which is not believed has left behind."""
+        if isinstance(problem, CheckpointFailed):
             self.close()
         elif self.checkpoints is not None:
             self.checkpoints.drop()
@@ -289,124 +230,127 @@ class Windows:
         wishes: Callable[[Path], Sequence[str]],
         descriptors: Sequence[int],
         will_end: bool,
-    ) -> Iterator[tuple[Path, Played, Path]]:
-        """A run up to the end of a call without the bounds of the first: what it recorded, how it
-        went, and its folder."""
-        ordinal = self.ordinal(node)
+    ) -> Iterator[tuple[Path, RerunOutcome, Path]]:
+        """Run up to the end of a call without the bounds of the first run: the new recording, what
+        became of the run, and its folder."""
+        ordinal = self.windows.ordinal(node)
         limit = time_allowed(self.recording, self.tree, TIME_LIMIT, will_end=will_end)
         progress = self._progress(node)
-        if descriptors:  # a person talks to it
+        if descriptors:  # a person steps through it
             limit, progress = _A_DAY, lambda calls: None
 
-        def words(place: Path) -> list[str]:
-            return ["--window", f"{ordinal}:{budget}", *wishes(place)]
+        def options(folder: Path) -> list[str]:
+            return ["--window", f"{ordinal}:{budget}", *wishes(folder)]
 
-        sleeping = self._sleeping()
-        if sleeping is None and self.runs >= _RUNS_BEFORE and self._seconds >= _LONG:
-            self._freeze_before(node)  # a copy has made these calls already
+        pool = self._checkpoint_pool()
+        if pool is None and self.runs >= _RUNS_BEFORE and self._seconds >= _LONG:
+            self._freeze_before(node)  # a checkpoint is past these calls already
         self.runs += 1
-        if sleeping is not None:
-            with sleeping.run(ordinal, words, limit, progress) as run:
+        if pool is not None:
+            with pool.run(ordinal, options, limit, progress) as run:
                 yield run
             return
-        with Scratch() as folder:
-            place = Path(folder)
-            asked = [*words(place), *calls_allowed(self.tree)]
-            asked += self.freezing.words(place, ordinal)
+        with ScratchFolder() as name:
+            folder = Path(name)
+            words = [*options(folder), *calls_allowed(self.tree)]
+            words += self.freezing.words(folder, ordinal)
             began = time.monotonic()
-            output, played = run_again(
-                self._conditions(), place, asked, limit, descriptors, progress
+            output, outcome = run_again(
+                self._conditions(), folder, words, limit, descriptors, progress
             )
             self._seconds = time.monotonic() - began
-            yield output, played, place
+            yield output, outcome, folder
 
     def _freeze_before(self, node: int) -> None:
-        """Freeze what was judged right and takes long before a call, if that is worth two runs."""
+        """Freeze calls judged right that take long before a call, if that is worth two runs."""
         calls = {}
-        for each in self.right():
-            with contextlib.suppress(CannotRepeat):
-                tree, position = self.where(each)
-                calls[self.ordinal(each)] = int(tree.columns.weight[position]) - 1
-        wanted = self.freezing.worthwhile(calls, self.ordinal(node))
-        if wanted:
+        for right in self.settings.judged_right():
+            with contextlib.suppress(CannotReplay):
+                tree, position = self.windows.locate(right)
+                calls[self.windows.ordinal(right)] = int(tree.columns.weight[position]) - 1
+        candidates = self.freezing.worthwhile(calls, self.windows.ordinal(node))
+        if candidates:
             self.runs += 2
-            with contextlib.suppress(CannotRepeat):
-                self.freezing.look(wanted)
+            with contextlib.suppress(CannotReplay):
+                self.freezing.freeze(candidates)
 
     def _conditions(self) -> Conditions:
         conditions = Conditions.of(self.recording, header_of(self.tree))
         return replace(conditions, options={**conditions.options, **_NO_BOUNDS})
 
-    def _sleeping(self) -> Checkpoints | None:
-        """Where the program can be run on from, if that is wished for and possible."""
-        if self.replay is not Replay.CHECKPOINTS or obstacle():
+    def _checkpoint_pool(self) -> CheckpointPool | None:
+        """The checkpoints, if they are wanted and possible."""
+        if self.settings.mode is not ReplayMode.CHECKPOINTS or obstacle():
             return None
         if self.checkpoints is None:
-            self.checkpoints = Checkpoints(self._conditions(), calls_allowed(self.tree))
+            self.checkpoints = CheckpointPool(self._conditions(), calls_allowed(self.tree))
         return self.checkpoints
 
     def check_allowed(self) -> None:
-        """`CannotRepeat` where nothing may be run again."""
-        if self.replay is Replay.OFF:
-            raise CannotRepeat(NOT_REPLAYED)
+        """Raise `CannotReplay` if nothing may run again."""
+        if self.settings.mode is ReplayMode.OFF:
+            raise CannotReplay(NOT_REPLAYED)
 
     def close(self) -> None:
-        """End the processes that sleep."""
+        """End the sleeping processes."""
         if self.checkpoints is not None:
             self.checkpoints.close()
             self.checkpoints = None
 
-    def told(self) -> str:
-        """How the program is run again, for a person."""
-        if self.replay is Replay.OFF:
+    def describe(self) -> str:
+        """How the program runs again, for a person."""
+        if self.settings.mode is ReplayMode.OFF:
             return "never (--replay=off)"
-        if self.replay is Replay.RERUN:
+        if self.settings.mode is ReplayMode.RERUN:
             return "from its start (--replay=rerun)"
         if obstacle():
             return f"from its start: there are no checkpoints, {obstacle()}"
-        sleeping = self.checkpoints
-        if sleeping is None:
+        pool = self.checkpoints
+        if pool is None:
             return "from its start, and from checkpoints after that"
-        count, why = len(sleeping), sleeping.why_not
+        count, why = len(pool), pool.why_not
         if not count:
             return f"from its start: there is no checkpoint{f', {why}' if why else ' yet'}"
-        told = f"from {count} checkpoint{'s' if count != 1 else ''}, {sleeping.memory >> 20:,} MB"
-        return f"{told}; none where {why}" if why else told
+        text = f"from {count} checkpoint{'s' if count != 1 else ''}, {pool.memory >> 20:,} MB"
+        return f"{text}; none where {why}" if why else text
 
     def _progress(self, node: int) -> Callable[[int], object]:
-        tree, position = self.where(node)
-        name, first = function_at(tree, position).short(), self.ordinal(node)
+        tree, position = self.windows.locate(node)
+        name, first = function_at(tree, position).short(), self.windows.ordinal(node)
         last = first + int(tree.columns.weight[position]) - 1
-        return lambda calls: self.tell(f"{name}, call {first:,}", calls, last)
+        return lambda calls: self.settings.on_progress(f"{name}, call {first:,}", calls, last)
 
-    def _check(self, node: int, theirs: ColumnTree, played: Played) -> None:
-        ours, position = self.where(node)
+    def _check_target(self, node: int, theirs: ColumnTree, outcome: RerunOutcome) -> None:
+        ours, position = self.windows.locate(node)
         if len(theirs.columns) <= TOP or theirs.details[TOP] < 0:
-            raise diverged(played.problem or "the call was not made")
+            raise ReplayDiverged(outcome.problem or "the call was not made")
         names = [function_at(ours, position).short(), function_at(theirs, TOP).short()]
         if names[0] != names[1]:
-            raise diverged(f"{names[1]} was called instead of {names[0]}")
+            raise ReplayDiverged(f"{names[1]} was called instead of {names[0]}")
         recorded, again = ours.call(position), theirs.call(TOP)
-        different = contradiction(recorded, again) or other_outcome(recorded, again)
-        if different:
-            raise diverged(different)
+        difference = contradiction(recorded, again) or other_outcome(recorded, again)
+        if difference:
+            raise ReplayDiverged(difference)
 
 
-def _missed(played: Played) -> CannotRepeat:
-    """Why a run has not told of the call that it was for."""
-    if played.in_time:
-        return diverged(played.problem or "another call was made in its place")
-    return CannotRepeat("it took too long, and was stopped")
+def _target_missed(outcome: RerunOutcome) -> CannotReplay:
+    """Why a run did not report on its target call."""
+    if outcome.in_time:
+        return ReplayDiverged(outcome.problem or "another call was made in its place")
+    return CannotReplay("it took too long, and was stopped")
 
 
 @contextmanager
-def _talking() -> Iterator[tuple[int, int]]:
-    """Our terminal under high numbers, which the program does not see; interrupts are not ours."""
-    source, target = (fcntl.fcntl(each, fcntl.F_DUPFD, _HIGH) for each in (0, 1))
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+def _terminal_descriptors() -> Iterator[tuple[int, int]]:
+    """Our terminal under high descriptors, which the program does not notice.
+
+    Meanwhile we ignore interrupts: they are meant for the debugger.
+    """
+    stdin, stdout = (fcntl.fcntl(descriptor, fcntl.F_DUPFD, _HIGH) for descriptor in (0, 1))
+    handler = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        yield source, target
+        yield stdin, stdout
     finally:
-        signal.signal(signal.SIGINT, before)
-        os.close(source)
-        os.close(target)
+        signal.signal(signal.SIGINT, handler)
+        os.close(stdin)
+        os.close(stdout)

@@ -44,23 +44,22 @@ _SHORTEST = 5.0
 _LONGEST_HEADING = 2**16
 
 
-class CannotRepeat(WhenceError):
-    """The program cannot be run again, or went another way; the text says why."""
+class CannotReplay(WhenceError):
+    """The program cannot be run again, or diverged; the text says why."""
 
 
-class WentAnotherWay(CannotRepeat):
-    """It was run again, and nothing of that run is believed."""
+class ReplayDiverged(CannotReplay):
+    """A re-run did something other than the recorded run, so nothing of it is believed."""
+
+    def __init__(self, how: str, cause: str = "") -> None:
+        """`how` completes a sentence; `cause` is a sentence of its own, or empty."""
+        cause = f" {cause}" if cause else ""
+        super().__init__(f"{divergence_message(how)}.{cause} What is recorded still holds.")
 
 
-def another_way(how: str) -> str:
-    """What is said of a run that is not believed."""
+def divergence_message(how: str) -> str:
+    """That a re-run diverged, in half a sentence."""
     return f"the program went another way when it was run again: {how}"
-
-
-def diverged(how: str, why: str = "") -> WentAnotherWay:
-    """The same for a person, who may go on with what there is; `why` is a sentence."""
-    also = f" {why}" if why else ""
-    return WentAnotherWay(f"{another_way(how)}.{also} What is recorded still holds.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +76,16 @@ class Conditions:
 
     @classmethod
     def of(cls, recording: Path, header: Header) -> Conditions:
-        """What the recording and the files beside it say; `CannotRepeat` if that is not enough."""
+        """What the recording and the files beside it say; `CannotReplay` if that is not enough."""
         if header.python != platform.python_version():
-            raise CannotRepeat(
+            raise CannotReplay(
                 f"{recording}: was recorded with Python {header.python}, and this is "
                 f"{platform.python_version()}; run whence with that one to run the program again"
             )
         if not header.words:
-            raise CannotRepeat(f"{recording}: does not say what was run, so it cannot be run again")
+            raise CannotReplay(f"{recording}: does not say what was run, so it cannot be run again")
         if header.cwd and not Path(header.cwd).is_dir():
-            raise CannotRepeat(f"{recording}: was recorded in {header.cwd}, which is gone")
+            raise CannotReplay(f"{recording}: was recorded in {header.cwd}, which is gone")
         stdin = beside(recording, "stdin")
         return cls(
             command=header.words,
@@ -108,7 +107,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class RerunOutcome:
     """What became of a re-run: what the process itself says of it."""
 
     report: Mapping[str, Any] = field(default_factory=dict)
@@ -147,19 +146,19 @@ def run_again(
     time_limit: float,
     descriptors: Sequence[int] = (),
     progress: Callable[[int], object] = lambda calls: None,
-) -> tuple[Path, Played]:
+) -> tuple[Path, RerunOutcome]:
     """Run the program once more; where its recording is, and how it went.
 
     `descriptors` stay open in it. `progress` is told how many calls it has made, if it says so.
     """
     command = command_of(conditions, folder, wishes)
-    in_time = ends_in_time(
+    in_time = run_to_end(
         conditions, command, time_limit, lambda: progress(calls_in(folder)), descriptors
     )
     output = folder / OUTPUT
     if not output.exists() or not output.stat().st_size:
-        raise CannotRepeat("the program was started again, and did not come to run")
-    return output, Played(report_in(folder), in_time)
+        raise CannotReplay("the program was started again, and did not come to run")
+    return output, RerunOutcome(report_in(folder), in_time)
 
 
 def command_of(conditions: Conditions, folder: Path, wishes: Sequence[str]) -> list[str]:
@@ -176,7 +175,7 @@ def command_of(conditions: Conditions, folder: Path, wishes: Sequence[str]) -> l
     return command + program_words(conditions.command)
 
 
-def ends_in_time(
+def run_to_end(
     conditions: Conditions,
     command: Sequence[str],
     time_limit: float,
@@ -188,10 +187,10 @@ def ends_in_time(
 
     `look` is called now and then meanwhile.
     """
-    return waited(started(conditions, command, descriptors, stdout), time_limit, look)
+    return wait_for(start_process(conditions, command, descriptors, stdout), time_limit, look)
 
 
-def started(
+def start_process(
     conditions: Conditions,
     command: Sequence[str],
     descriptors: Sequence[int] = (),
@@ -208,10 +207,10 @@ def started(
                 stderr=subprocess.DEVNULL, pass_fds=descriptors,
             )  # fmt: skip
         except OSError as problem:
-            raise CannotRepeat(f"the program cannot be started again: {problem}") from problem
+            raise CannotReplay(f"the program cannot be started again: {problem}") from problem
 
 
-class Waited(Protocol):
+class WaitableProcess(Protocol):
     """A process, as far as one waits for it."""
 
     @property
@@ -228,7 +227,7 @@ class Waited(Protocol):
         """If it has not."""
 
 
-def waited(process: Waited, time_limit: float, look: Callable[[], object]) -> bool:
+def wait_for(process: WaitableProcess, time_limit: float, look: Callable[[], object]) -> bool:
     """Whether it ended by itself. What it did up to then may be all that is needed."""
     end = time.monotonic() + time_limit
     try:
@@ -285,7 +284,7 @@ def header_of(tree: ColumnTree) -> Header:
     """What is known of how the program of a recording was run."""
     source = tree.sources[0]
     if not isinstance(source, TraceSource) or len(tree.sources) != 1:
-        raise CannotRepeat("a program with recorded child processes is not run again yet")
+        raise CannotReplay("a program with recorded child processes is not run again yet")
     return source.file.header
 
 

@@ -18,7 +18,7 @@ PREFIX = "whence-again-"
 _A_MOMENT = 600.0
 
 
-class Scratch(tempfile.TemporaryDirectory[str]):
+class ScratchFolder(tempfile.TemporaryDirectory[str]):
     """A new folder, which is gone when it is left."""
 
     def __init__(self) -> None:

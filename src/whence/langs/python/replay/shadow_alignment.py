@@ -1,12 +1,12 @@
-"""Which recorded call each call of a run with tags is.
+"""Matches the calls of a shadow run to the recorded calls.
 
-The tree of calls below the shadowed call must be the recorded one: of each function a call makes as
-many calls as it did, in the order in which they began. Bodies of modules and classes, and functions
-that were made of a text while the program ran (`exec`), are calls of the recording only, and what
-they call is held to be called by who ran them. Generators begin later than they are made; where it
-is not known in which order a call made several of one kind, which is which is not known either.
+The tree of calls below the shadowed call must be the recorded one: each call makes as many calls of
+each function as it did, in the order in which they began. Bodies of modules and classes, and
+functions compiled from a string at run time (`exec`), are calls of the recording only; their
+callees count as callees of their caller. Generators begin later than they are created: if the order
+in which a call created several of one kind is not known, they are not matched.
 
-Invariant: a run in which any call makes others than it did is a `Difference`, and not believed.
+Invariant: a run in which some call makes other calls than it did is a `ShadowRunDiverged`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Key = tuple[str, int]
 """A function: its qualified name and first line."""
 
 
-class Difference(Exception):
+class ShadowRunDiverged(Exception):
     """How two runs differ, or why they cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class CallAlignment:
     """The recorded calls of a shadowed subtree."""
 
     ids: Mapping[int, int]
@@ -43,11 +43,11 @@ def code_at(tree: ColumnTree, position: int) -> CodeEntry:
     """The code of a recorded call."""
     source: Any = tree.sources[int(tree.source_of[position])]
     if not isinstance(source, TraceSource):
-        raise Difference("it lies in a process that the program started")
+        raise ShadowRunDiverged("it lies in a process that the program started")
     return source.code(int(tree.details[position]))
 
 
-def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> Aligned:
+def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> CallAlignment:
     """The calls below `top` (its id), given what a run with tags says of its calls."""
     below: dict[int, list[int]] = {}
     for place, call in enumerate(calls[1:], 1):
@@ -64,7 +64,7 @@ def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> Ali
         for key in theirs.keys() | recorded.keys():
             ours, again = recorded.get(key, []), theirs.get(key, [])
             if len(ours) != len(again):
-                raise Difference(
+                raise ShadowRunDiverged(
                     f"call {ids[place]} called {key[0]} {_times(len(ours))}, "
                     f"now {_times(len(again))}"
                 )
@@ -78,7 +78,7 @@ def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> Ali
             pending += again
     position = tree.position(top)
     everything = {tree.id(each) for each in range(position, int(tree.columns.end[position]))}
-    return Aligned(ids, frozenset(everything.difference(ids.values())))
+    return CallAlignment(ids, frozenset(everything.difference(ids.values())))
 
 
 def _times(count: int) -> str:
@@ -93,7 +93,7 @@ def _callees(tree: ColumnTree, node: int, tagged: Set[Key]) -> dict[Key, list[in
     below, end = position + 1, int(columns.end[position])
     while below < end:
         if columns.implicit[below]:
-            raise Difference("calls below it were left out of the recording")
+            raise ShadowRunDiverged("calls below it were left out of the recording")
         code = code_at(tree, below)
         key = code.qualname, code.first_line
         if is_body(code) or (code.is_text and key not in tagged):
@@ -104,6 +104,6 @@ def _callees(tree: ColumnTree, node: int, tagged: Set[Key]) -> dict[Key, list[in
     return {key: sorted(ids) for key, ids in found.items()}
 
 
-def is_whole(code: CodeEntry) -> bool:
+def is_module_body(code: CodeEntry) -> bool:
     """Whether code is the body of a module."""
     return code.qualname == WHOLE

@@ -24,7 +24,7 @@ from whence.langs.python.oracles.recipe_comparison import (
 from whence.langs.python.oracles.reference_runs import NotWhole, equation_at
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.oracles.worker_process import Failed, Worker
-from whence.langs.python.replay.scratch_folder import Scratch
+from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import place_of
 from whence.langs.python.trace.trace_reader import open_trace
@@ -79,7 +79,7 @@ def _made_again(source: TraceSource, number: int, ours: Equation) -> frozenset[i
     version = Versions(source.file.header, source.tables.codes(), Reference("", "", "")).own()
     order, unsent = order_of(source, number, ours, version.modules)
     worker = Worker(version, loading=LOADING, guarded=True)
-    with Scratch() as folder:
+    with ScratchFolder() as folder:
         output = Path(folder) / "call.whence"
         line = ours.call.code.first_line
         try:

@@ -149,8 +149,8 @@ class _Reading:
         return self.roots
 
 
-class Deeper(Protocol):
-    """Has the calls below one that were not recorded."""
+class CallExpander(Protocol):
+    """Can learn the calls below an implicit call."""
 
     @property
     def gives_again(self) -> bool:
@@ -182,6 +182,7 @@ class TraceSource:
         self.file = file
         self.tables = tables
         self._places = places
+        self._expander: CallExpander | None = None
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
         """The call in full."""
@@ -199,22 +200,23 @@ class TraceSource:
                 self.file.path, f"call {detail} cannot be read: its values are nested too deeply"
             ) from None
 
-    deeper: Deeper | None = None
-    """Who can have the calls that were not recorded."""
+    def expand_with(self, expander: CallExpander) -> None:
+        """Ask this expander for calls that were not recorded: a trace alone does not have them."""
+        self._expander = expander
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
-        """What was not recorded is not to be had from a trace alone."""
-        if self.deeper is None or (detail < 0 and not skipped_by(detail)[0]):
+        """The tree below an implicit call."""
+        if self._expander is None or (detail < 0 and not skipped_by(detail)[0]):
             raise CannotExpand(
                 "the calls below this one were not recorded: record again with higher bounds, or "
                 "with --journal, and they are found by running it again"
             )
-        return self.deeper.expand(detail, levels)
+        return self._expander.expand(detail, levels)
 
     @property
     def gives_again(self) -> bool:
         """Whether what is below its calls can be had as often as it is asked for."""
-        return self.deeper is not None and self.deeper.gives_again
+        return self._expander is not None and self._expander.gives_again
 
     @property
     def has_ended(self) -> bool:

@@ -16,7 +16,7 @@ from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.replay.materializer import materializable
+from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import about, open_trace
 from whence.tree.column_tree import ColumnTree
@@ -144,7 +144,7 @@ def test_what_a_filter_left_out_comes_to_light_when_it_is_needed(tmp_path: Path)
     command = [sys.executable, "-m", "whence", *words, "program.py"]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=60, stdout=subprocess.DEVNULL)
     path = tmp_path / "t.whence"
-    tree = materializable(path, open_trace(path))
+    tree = ProgramReruns(path, open_trace(path)).tree
     columns = tree.columns
     hidden = [
         n for n in np.flatnonzero(columns.implicit).tolist()

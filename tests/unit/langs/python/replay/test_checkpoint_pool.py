@@ -20,9 +20,8 @@ from whence.cli.main import main
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle as no_journal
 from whence.langs.python.replay import checkpoint_pool
-from whence.langs.python.replay.materializer import materializable
-from whence.langs.python.replay.partial_replay import Replay
 from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.replay.replay_settings import ReplayMode, ReplaySettings
 from whence.langs.python.trace.trace_reader import open_trace
 
 pytestmark = [
@@ -31,6 +30,7 @@ pytestmark = [
 ]
 
 STEPS = 12
+CHECKPOINTS = ReplaySettings(ReplayMode.CHECKPOINTS)
 
 
 class Run:
@@ -42,10 +42,9 @@ class Run:
         words = ["record", "--journal", *options, "-o", str(self.path), "program.py"]
         command = [sys.executable, "-m", "whence", *words]
         subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=60)
-        self.tree = materializable(self.path, open_trace(self.path))
-        self.reruns = ProgramReruns(self.path, self.tree)
-        self.windows = self.reruns.windows
-        self.windows.replay = Replay.CHECKPOINTS
+        self.tree = open_trace(self.path)
+        self.reruns = ProgramReruns(self.path, self.tree, CHECKPOINTS)
+        self.partial = self.reruns.partial
 
     def nodes(self, name: str) -> list[int]:
         numbers = [n for n, each in enumerate(self.tree.functions) if each.short() == name]
@@ -53,8 +52,8 @@ class Run:
         return [self.tree.id(int(position)) for position in positions]
 
     @property
-    def sleeping(self) -> checkpoint_pool.Checkpoints:
-        found = self.windows.checkpoints
+    def sleeping(self) -> checkpoint_pool.CheckpointPool:
+        found = self.partial.checkpoints
         assert found is not None
         return found
 
@@ -64,12 +63,12 @@ class Run:
         early, middle = nodes[len(nodes) // 3], nodes[len(nodes) // 2]
         for count, node in enumerate([last, middle, last, early], 1):
             if node is not last or count > 1:
-                assert self.sleeping.is_before(self.windows.ordinal(node))
+                assert self.sleeping.is_before(self.partial.windows.ordinal(node))
             recorded = self.tree.call(self.tree.position(node))
             # What went another way is run once more, from the start, and that would count.
             assert self.reruns.whole(node).outcome == recorded.outcome
-            self.reruns._whole.clear()
-            assert self.windows.runs == count, self.windows.told()
+            self.reruns._details._whole.clear()
+            assert self.partial.runs == count, self.partial.describe()
 
 
 @pytest.fixture
@@ -84,7 +83,7 @@ def ended() -> Iterator[list[Run]]:
     runs: list[Run] = []
     yield runs
     for run in runs:
-        run.windows.close()
+        run.partial.close()
 
 
 def processes_in(folder: Path) -> list[int]:
@@ -224,7 +223,7 @@ def test_where_no_copy_would_be_the_same_there_is_none_and_it_is_said(
         assert run.reruns.whole(node).outcome == recorded.outcome
         assert why in run.reruns.how
     assert len(run.sleeping) == 0
-    assert run.windows.runs == 5
+    assert run.partial.runs == 5
 
 
 STEADY = f"""
@@ -263,11 +262,11 @@ def test_all_that_is_asked_of_a_call_is_the_same_from_a_checkpoint(
     grown = run.tree.expand(run.tree.position(top), 1)
     steps = [grown.id(each) for each in range(len(grown.columns))][-2 * STEPS :: 2]
     known = []
-    for replay in (Replay.CHECKPOINTS, Replay.RERUN):
-        run.windows.close()
-        run.windows.replay = replay
-        run.reruns._whole.clear()
-        run.reruns._lines.clear()
+    for replay in (ReplayMode.CHECKPOINTS, ReplayMode.RERUN):
+        run.partial.close()
+        run.reruns.configure(ReplaySettings(replay))
+        run.reruns._details._whole.clear()
+        run.reruns._details._lines.clear()
         node = steps[-2]
         known.append(
             [
@@ -299,7 +298,7 @@ def test_a_program_that_closes_all_its_descriptors_is_run_again_all_the_same(
     ended.append(run)
     for node in run.nodes("step"):
         assert run.reruns.lines(node)
-    assert run.windows.runs == 2
+    assert run.partial.runs == 2
 
 
 @pytest.mark.usefixtures("often")
@@ -314,14 +313,14 @@ def test_where_the_processes_are_gone_the_program_is_started_anew(
         os.kill(process, signal.SIGKILL)
     assert gone(tmp_path)
     assert run.reruns.lines(first)
-    assert run.windows.runs == 3
+    assert run.partial.runs == 3
 
 
 def test_a_session_that_ends_leaves_no_process_behind(tmp_path: Path) -> None:
     run = Run(tmp_path, STEADY)
     run.reruns.lines(run.nodes("step")[-1])
     assert processes_in(tmp_path)
-    run.windows.close()
+    run.partial.close()
     assert not processes_in(tmp_path)
 
 
@@ -329,18 +328,17 @@ SESSION = """
 import sys, time
 from pathlib import Path
 from whence.langs.python.replay import checkpoint_pool
-from whence.langs.python.replay.materializer import materializable
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.partial_replay import Replay
+from whence.langs.python.replay.replay_settings import ReplayMode, ReplaySettings
 from whence.langs.python.trace.trace_reader import open_trace
 what, path, *nodes = sys.argv[1:]
-reruns = ProgramReruns(Path(path), materializable(Path(path), open_trace(Path(path))))
-reruns.windows.replay = Replay.CHECKPOINTS
+settings = ReplaySettings(ReplayMode.CHECKPOINTS)
+reruns = ProgramReruns(Path(path), open_trace(Path(path)), settings)
 checkpoint_pool.FIRST_SPACING, checkpoint_pool.COSTS = 1e-9, 0
 for node in nodes:
     print(node, flush=True)
     getattr(reruns, what)(int(node))
-print(reruns.windows.runs, "runs", reruns.how, flush=True)
+print(reruns.partial.runs, "runs", reruns.how, flush=True)
 time.sleep(100 if what == "lines" else 0)
 """
 
@@ -395,12 +393,12 @@ def test_replay_off_never_runs_the_program_and_says_so(
     assert said.count("--replay=off forbids that") == 2, "full and pdb"
     assert main(["zoom", str(run.path), "all_steps", "--replay", "off"]) == 2
     assert "--replay=off forbids that" in capsys.readouterr().err
-    run.windows.replay = Replay.OFF
+    run.reruns.configure(ReplaySettings(ReplayMode.OFF))
     (top,) = run.nodes("all_steps")
     for wish in (run.reruns.whole, run.reruns.lines):
         with pytest.raises(WhenceError, match="--replay=off"):
             wish(top)
-    assert run.windows.runs == 0
+    assert run.partial.runs == 0
 
 
 @pytest.mark.soak
@@ -411,18 +409,17 @@ def test_programs_that_depend_on_the_world_go_on_from_every_call_as_they_did(
 ) -> None:
     world = World(tmp_path, PROGRAMS[name])
     tree = open_trace(world.recording)
-    reruns = ProgramReruns(world.recording, tree)
-    windows = reruns.windows
-    windows.replay = Replay.CHECKPOINTS
+    reruns = ProgramReruns(world.recording, tree, CHECKPOINTS)
+    partial = reruns.partial
     nodes = [tree.id(each) for each in np.flatnonzero(tree.details > 0).tolist()][:40]
     try:
         for count, node in enumerate([nodes[-1], *nodes, *reversed(nodes)], 1):
-            with windows.run(node, 1):
-                assert windows.runs == count, windows.told()
+            with partial.run(node, 1):
+                assert partial.runs == count, partial.describe()
     except WhenceError as problem:
         assert PROGRAMS[name].if_refused, problem
     finally:
-        windows.close()
+        partial.close()
 
 
 def test_descriptors_may_have_any_numbers(tmp_path: Path) -> None:
@@ -439,4 +436,4 @@ def test_descriptors_may_have_any_numbers(tmp_path: Path) -> None:
         for each in taken:
             os.close(each)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert run.windows.runs == 1
+    assert run.partial.runs == 1

@@ -17,9 +17,9 @@ from whence.cli.main import main
 from whence.langs.python.freezing.process_state import difference, surroundings
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.replay import frozen_calls, partial_replay
-from whence.langs.python.replay.frozen_calls import Effects, Freezing, outermost
-from whence.langs.python.replay.materializer import materializable, windows_of
+from whence.langs.python.replay.frozen_calls import Effects, FrozenCalls, outermost
 from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.replay.replay_settings import ReplaySettings
 from whence.langs.python.replay.rerun_process import Conditions, header_of, run_again
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.tree.column_tree import ColumnTree
@@ -186,34 +186,36 @@ def named(tree: ColumnTree, ordinal: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Freezing:
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> FrozenCalls:
     """All calls of the program that are to be frozen, or not."""
     path = recorded(tmp_path_factory.mktemp("run"), PROGRAM)
     tree = open_trace(path)
-    found = Freezing(path, tree)
-    found.look(outermost(calls_of(tree, *FROZEN, *REFUSED)))
+    found = FrozenCalls(path, tree)
+    found.freeze(outermost(calls_of(tree, *FROZEN, *REFUSED)))
     return found
 
 
-def test_what_can_be_played_is_frozen(looked_at: Freezing) -> None:
+def test_what_can_be_played_is_frozen(looked_at: FrozenCalls) -> None:
     not_frozen = {named(looked_at.tree, each): why for each, why in looked_at.refused.items()}
     assert not {name: why for name, why in not_frozen.items() if name in FROZEN}
     assert {named(looked_at.tree, each) for each in looked_at.frozen} == set(FROZEN)
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_played_is_refused_with_the_reason(looked_at: Freezing, name: str) -> None:
+def test_what_cannot_be_played_is_refused_with_the_reason(
+    looked_at: FrozenCalls, name: str
+) -> None:
     (why,) = (why for each, why in looked_at.refused.items() if named(looked_at.tree, each) == name)
     assert why == REFUSED[name]
 
 
-def again(frozen: Freezing, wishes: list[str], folder: Path) -> ColumnTree:
+def again(frozen: FrozenCalls, wishes: list[str], folder: Path) -> ColumnTree:
     conditions = Conditions.of(frozen.recording, header_of(frozen.tree))
     return open_trace(run_again(conditions, folder, wishes, 60.0)[0])
 
 
 def test_frozen_calls_are_not_made_and_all_else_is_as_it_was(
-    looked_at: Freezing, tmp_path: Path
+    looked_at: FrozenCalls, tmp_path: Path
 ) -> None:
     tree = again(looked_at, looked_at.words(tmp_path, 10**9), tmp_path)
     assert len(calls_of(tree, "pure")) == 1
@@ -224,7 +226,7 @@ def test_frozen_calls_are_not_made_and_all_else_is_as_it_was(
 
 
 def test_only_calls_that_end_before_the_wanted_one_are_frozen(
-    looked_at: Freezing, tmp_path: Path
+    looked_at: FrozenCalls, tmp_path: Path
 ) -> None:
     (at,) = calls_of(looked_at.tree, "sorts")
     looked_at.words(tmp_path, at)
@@ -233,19 +235,19 @@ def test_only_calls_that_end_before_the_wanted_one_are_frozen(
 
 
 def test_effects_that_are_not_those_of_the_call_are_noticed(
-    looked_at: Freezing, monkeypatch: pytest.MonkeyPatch
+    looked_at: FrozenCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (at,) = calls_of(looked_at.tree, "draws")
-    honest = Freezing._noted
+    honest = FrozenCalls._noted
 
-    def mistaken(self: Freezing, wanted: dict[int, int]) -> dict[int, Effects]:
+    def mistaken(self: FrozenCalls, wanted: dict[int, int]) -> dict[int, Effects]:
         found = honest(self, wanted)
         line = found[at].line.replace('"result":["f",', '"result":["f","0x1p-1"],"was":["f",')
         return {at: replace(found[at], line=line)}
 
-    monkeypatch.setattr(Freezing, "_noted", mistaken)
-    other = Freezing(looked_at.recording, looked_at.tree)
-    other.look({at: 0})
+    monkeypatch.setattr(FrozenCalls, "_noted", mistaken)
+    other = FrozenCalls(looked_at.recording, looked_at.tree)
+    other.freeze({at: 0})
     assert not other.frozen
     assert "of the run is another one" in other.refused[at]
 
@@ -277,17 +279,16 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_was_judged_right_is_frozen_once_a_program_is_run_again_and_again(
     slow: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree = materializable(slow, open_trace(slow))
-    found = windows_of(slow, tree)
+    tree = open_trace(slow)
     (work, *_), (first, second) = calls_of(tree, "work"), calls_of(tree, "middle")
-    found.right = lambda: [work]
+    reruns = ProgramReruns(slow, tree, ReplaySettings(judged_right=lambda: [work]))
+    partial = reruns.partial
     monkeypatch.setattr(partial_replay, "_LONG", 0.0)
     monkeypatch.setattr(frozen_calls, "WORTH", 10)
-    seen = [found.look(node, 10).tree.call(1) for node in (first, second)]
-    assert not found.freezing.frozen
-    seen.append(found.look(second, 10).tree.call(1))
-    assert list(found.freezing.frozen) == [work]
-    reruns = ProgramReruns(slow, tree)
+    seen = [partial.record(node, 10).tree.call(1) for node in (first, second)]
+    assert not partial.freezing.frozen
+    seen.append(partial.record(second, 10).tree.call(1))
+    assert list(partial.freezing.frozen) == [work]
     assert reruns.frozen(work) == "frozen: it is not made again, nor the 40 calls below it"
     assert reruns.frozen(first) == ""
     assert seen[1] == seen[2]

@@ -15,7 +15,8 @@ import pytest
 from whence.cli.main import main
 from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
-from whence.langs.python.replay.materializer import materializable, windows_of
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.replay.replay_settings import ReplaySettings
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.shrinking import without
@@ -48,7 +49,7 @@ def recorded(folder: Path, name: str, *options: str, source: str = PROGRAM) -> P
 
 
 def opened(path: Path, budget: int) -> ColumnTree:
-    return materializable(path, open_trace(path), budget)
+    return ProgramReruns(path, open_trace(path), ReplaySettings(node_budget=budget)).tree
 
 
 def expanded(tree: ColumnTree) -> ColumnTree:
@@ -174,18 +175,18 @@ def test_what_was_given_up_comes_to_light_again_with_the_same_ids(bounded_run: P
 
 
 def test_a_window_goes_when_no_tree_has_calls_of_it(bounded_run: Path) -> None:
-    tree = opened(bounded_run, 12)
-    windows = windows_of(bounded_run, tree)
+    reruns = ProgramReruns(bounded_run, open_trace(bounded_run), ReplaySettings(node_budget=12))
+    tree, windows = reruns.tree, reruns.partial.windows
     top = next(each for each in np.flatnonzero(tree.columns.implicit) if tree.details[each] >= 0)
     nodes = []
     for _ in range(2):
         grown = tree.expand(int(top), 1)
         nodes.append(grown.id(int(top) + 1))
-        assert windows.where(nodes[-1])
+        assert windows.locate(nodes[-1])
         del grown
     gc.collect()
     with pytest.raises(WhenceError):
-        windows.where(nodes[-1])
+        windows.locate(nodes[-1])
 
 
 def test_it_is_told_for_what_the_program_is_run_again_and_how_far_it_is(tmp_path: Path) -> None:
@@ -200,8 +201,9 @@ def test_it_is_told_for_what_the_program_is_run_again_and_how_far_it_is(tmp_path
         many(1)
     """
     path = recorded(tmp_path, "run.whence", "--journal", "--depth", "2", source=source)
-    tree, told = opened(path, 100), []
-    windows_of(path, tree).tell = lambda *what: told.append(what)
+    told: list[tuple[str, int, int]] = []
+    settings = ReplaySettings(node_budget=100, on_progress=lambda *what: told.append(what))
+    tree = ProgramReruns(path, open_trace(path), settings).tree
     tree.expand(int(np.flatnonzero(tree.columns.implicit)[-1]), 1)
     what, calls, of = told[-1]
     assert (what, of) == ("many, call 2,503", 2504)

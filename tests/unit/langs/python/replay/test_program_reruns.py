@@ -12,7 +12,7 @@ from whence.langs.python.record.options import Detail
 from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.rerun_process import CannotRepeat, record_options
+from whence.langs.python.replay.rerun_process import CannotReplay, record_options
 from whence.langs.python.running import launcher
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.value import FULL, show
@@ -111,7 +111,7 @@ def test_a_run_that_goes_another_way_is_named_and_not_believed(tmp_path: Path) -
         open("there", "w").close()
         """,
     )
-    with pytest.raises(CannotRepeat, match=r"at call \d+, recorded: first .* now: second"):
+    with pytest.raises(CannotReplay, match=r"at call \d+, recorded: first .* now: second"):
         run.reruns.whole(run.node("first"))
 
 
@@ -127,7 +127,7 @@ def test_another_argument_is_noticed_though_all_calls_are_the_same(tmp_path: Pat
         told(os.getpid())
         """,
     )
-    with pytest.raises(CannotRepeat, match="number was"):
+    with pytest.raises(CannotReplay, match="number was"):
         run.reruns.whole(run.node("told"))
 
 
@@ -151,7 +151,7 @@ def test_the_lines_that_a_call_ran_are_known(tmp_path: Path) -> None:
 
 def test_which_lines_ran_is_not_known_of_a_generator(tmp_path: Path) -> None:
     run = Recorded(tmp_path, "def count():\n    yield 1\n\nlist(count())\n")
-    with pytest.raises(CannotRepeat, match="generators"):
+    with pytest.raises(CannotReplay, match="generators"):
         run.reruns.lines(run.node("count"))
 
 
@@ -168,7 +168,7 @@ def test_a_program_that_traces_itself_keeps_its_tracing(tmp_path: Path) -> None:
         f()
         """,
     )
-    with pytest.raises(CannotRepeat, match="traces itself"):
+    with pytest.raises(CannotReplay, match="traces itself"):
         run.reruns.lines(run.node("f"))
 
 
@@ -176,7 +176,7 @@ def test_a_recording_of_another_python_is_refused(tmp_path: Path) -> None:
     run = Recorded(tmp_path, "def f():\n    return 1\n\nf()\n")
     source = run.tree.sources[0]
     source.file.header = replace(source.file.header, python="3.2.1")  # type: ignore[attr-defined]
-    with pytest.raises(CannotRepeat, match=r"Python 3\.2\.1"):
+    with pytest.raises(CannotReplay, match=r"Python 3\.2\.1"):
         run.reruns.whole(run.node("f"))
 
 

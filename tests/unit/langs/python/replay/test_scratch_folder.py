@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from whence.langs.python.replay import scratch_folder
-from whence.langs.python.replay.scratch_folder import PREFIX, Scratch, remove_left
+from whence.langs.python.replay.scratch_folder import PREFIX, ScratchFolder, remove_left
 
 
 def test_what_is_nobodys_any_more_is_removed(
@@ -19,7 +19,7 @@ def test_what_is_nobodys_any_more_is_removed(
     for each in (left, new, other):
         each.mkdir()
         (each / "file").touch()
-    with Scratch() as used:
+    with ScratchFolder() as used:
         for name in (left, other, used):
             os.utime(name, (0, 0))
         remove_left(tmp_path)

@@ -5,19 +5,24 @@ import subprocess
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.record.repeatable import pinned
-from whence.langs.python.replay.shadow_run_provenance import ShadowedProvenance
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.replay.replay_settings import ReplaySettings
+from whence.langs.python.replay.shadow_run_provenance import ShadowRunProvenance
 from whence.langs.python.running import launcher
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Mark, MarkedPart, find_mark
 from whence.model.origin import Influence, Origin
 from whence.model.value import atom
 from whence.tree.column_tree import ColumnTree
+from whence.tree.shrinking import collapsed
 
 PROGRAM = """
 def read(text):
@@ -56,7 +61,8 @@ class Recorded:
         )  # fmt: skip
         self.path = path
         self.tree: ColumnTree = open_trace(path)
-        self.provenance = ShadowedProvenance(path, self.tree)
+        self.reruns = ProgramReruns(path, self.tree)
+        self.provenance = self.reruns.provenance
 
     def nodes(self, name: str) -> list[int]:
         columns = self.tree.columns
@@ -171,18 +177,23 @@ def test_what_a_method_changed_is_followed_and_so_are_variables_of_the_module(
     assert (older.node, older.expression) == (run.nodes("main")[0], '"a"')
 
 
-def test_a_run_is_made_once_for_a_part_and_not_if_it_was_given_up(run: Recorded) -> None:
-    provenance = ShadowedProvenance(run.path, run.tree)
-    node = run.nodes("scaled")[0]
-    part = find_mark(run.tree.call(run.tree.position(node)), "result[0]", input_side=False)
-    runs: list[str] = []
+def counted(run: Recorded, tree: ColumnTree, runs: list[str]) -> ShadowRunProvenance:
+    """Provenance of a recording that appends to `runs` whenever it follows a part."""
 
     @contextmanager
-    def watch(doing: str) -> Iterator[Callable[[int, int], None]]:
+    def with_progress(doing: str) -> Iterator[Callable[[int, int], None]]:
         runs.append(doing)
         yield lambda done, of: None
 
-    provenance.watch = watch
+    settings = ReplaySettings(with_progress=with_progress)
+    return ProgramReruns(run.path, tree, settings).provenance
+
+
+def test_a_run_is_made_once_for_a_part_and_not_if_it_was_given_up(run: Recorded) -> None:
+    runs: list[str] = []
+    provenance = counted(run, run.tree, runs)
+    node = run.nodes("scaled")[0]
+    part = find_mark(run.tree.call(run.tree.position(node)), "result[0]", input_side=False)
     assert provenance.needs_run(node, part)
     provenance.give_up(node, part, "that was stopped")
     assert provenance.origin(node, part).unknown == "that was stopped"
@@ -193,6 +204,35 @@ def test_a_run_is_made_once_for_a_part_and_not_if_it_was_given_up(run: Recorded)
     assert provenance.influence(node, part) is not None
     assert runs == ["following result[0] back"]
     assert not provenance.needs_run(node, part)
+
+
+def test_nothing_is_run_again_for_a_known_part_when_the_tree_has_grown(run: Recorded) -> None:
+    runs: list[str] = []
+    provenance = counted(run, run.tree, runs)
+    node = run.nodes("scaled")[0]
+    part = find_mark(run.tree.call(run.tree.position(node)), "result[0]", input_side=False)
+    origin = provenance.origin(node, part)
+    grown = provenance.grown(replace(run.tree))
+    assert not grown.needs_run(node, part)
+    assert grown.origin(node, part) == origin
+    assert runs == ["following result[0] back"]
+
+
+def test_a_part_that_too_few_calls_were_recorded_for_is_followed_when_the_tree_has_grown(
+    run: Recorded,
+) -> None:
+    runs: list[str] = []
+    node = run.nodes("scaled")[0]
+    position = run.tree.position(node)
+    part = find_mark(run.tree.call(position), "result[0]", input_side=False)
+    cut = collapsed(run.tree, np.arange(len(run.tree.columns)) == position)
+    provenance = counted(run, cut, runs)
+    assert "only counted" in provenance.origin(node, part).unknown
+    assert not provenance.needs_run(node, part)
+    assert provenance.grown(run.tree).origin(node, part).expression == "n * by"
+    kept = provenance.grown(run.tree).grown(cut)
+    assert kept.origin(node, part).expression == "n * by", "also when calls are dropped again"
+    assert len(runs) == 2
 
 
 def test_a_call_that_was_given_something_else_is_not_believed(tmp_path: Path) -> None:
@@ -328,7 +368,7 @@ def test_of_doubtful_code_a_program_is_warned_once_however_it_is_run_again(tmp_p
     assert len(run.nodes("noted")) == 1
     [main], [f] = run.nodes("main"), run.nodes("f")
     assert run.origin(main, "result[1]").node == f
-    assert len(run.provenance.zoom(f)[0].columns)
+    assert len(run.reruns.zoom(f)[0].columns)
 
 
 def test_code_that_the_program_makes_of_a_text_is_looked_through(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
-from whence.langs.python.replay.materializer import materializable
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.trial import ChangedLine
@@ -101,7 +100,7 @@ class Run:
         words = ["record", "--journal", *options, "-o", str(self.path), "program.py"]
         command = [sys.executable, "-m", "whence", *words]
         subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=60)
-        self.tree = materializable(self.path, open_trace(self.path))
+        self.tree = open_trace(self.path)
         self.reruns = ProgramReruns(self.path, self.tree)
 
     def node(self, name: str) -> int:

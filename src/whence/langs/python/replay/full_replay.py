@@ -1,0 +1,63 @@
+"""Runs a recorded program again from its start, recording what the first run recorded.
+
+It takes as long as the program does, but needs no journal. Invariant: nothing is believed of a run
+that diverged before the target call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.langs.python.replay.alignment import first_divergence
+from whence.langs.python.replay.divergence_causes import likely_cause
+from whence.langs.python.replay.partial_replay import PartialReplay
+from whence.langs.python.replay.rerun_process import (
+    TIME_LIMIT,
+    Conditions,
+    ReplayDiverged,
+    RerunOutcome,
+    header_of,
+    run_again,
+    time_allowed,
+)
+from whence.langs.python.replay.scratch_folder import ScratchFolder
+from whence.langs.python.trace.trace_reader import open_trace
+from whence.tree.column_tree import ColumnTree
+
+
+@dataclass(frozen=True)
+class FullReplay:
+    """Re-runs of one recording's program as a whole."""
+
+    recording: Path
+    tree: ColumnTree
+    partial: PartialReplay
+    """Says whether the program may run again at all."""
+    time_limit: float = TIME_LIMIT
+
+    @contextmanager
+    def run(
+        self, node: int, wishes: Callable[[Path], Sequence[str]]
+    ) -> Iterator[tuple[ColumnTree, Path]]:
+        """The tree of another run, which agrees with the recorded one up to a call, and its folder.
+
+        The run can write only in that folder; `wishes` are options, given the folder.
+        """
+        self.partial.check_allowed()
+        conditions = Conditions.of(self.recording, header_of(self.tree))
+        with ScratchFolder() as name:
+            folder = Path(name)
+            limit = time_allowed(self.recording, self.tree, self.time_limit)
+            output, outcome = run_again(conditions, folder, wishes(folder), limit)
+            tree = open_trace(output)
+            divergence = first_divergence(self.tree, tree, node)
+            if divergence is not None:
+                raise self.diverged(str(divergence), outcome)
+            yield tree, folder
+
+    def diverged(self, how: str, outcome: RerunOutcome) -> ReplayDiverged:
+        """The error of a run that diverged, with its likely cause."""
+        return ReplayDiverged(how, likely_cause(self.tree, header_of(self.tree), outcome, how))
