@@ -49,7 +49,7 @@ from whence.session.events import (
     TrustWithdrawn,
     Undone,
 )
-from whence.session.journal import Entry, decode, encode
+from whence.session.log_entries import LogEntry, decode, encode
 from whence.session.reaction import react
 from whence.session.state import Options, SpaceCache, State, trusted_functions
 from whence.testing.meanings import Meaning
@@ -164,7 +164,7 @@ class AnySession(RuleBasedStateMachine):
             source = ForgetfulCalls(tree, lambda _, weight: weight, gone=gone)
             tree = partly_implicit(tree, numbers.randint(0, 2), source=source)
         self.first = State(tree, RandomProvenance(tree, number), Options(held=held))
-        self.entries: list[Entry] = []
+        self.entries: list[LogEntry] = []
         self.state, self.outcome = step(self.first, Started())
         self.settle()
         self.send(StrategyChosen(strategy))
@@ -274,7 +274,7 @@ class AnySession(RuleBasedStateMachine):
         state = replace(self.first, cache=SpaceCache())
         for entry in self.entries:
             same = decode(json.loads(json.dumps(encode(entry))))
-            assert same == entry, "a journal gives back what was written"
+            assert same == entry, "a log gives back what was written"
             state = apply(state, expansion(state, same) if isinstance(same, Expand) else same)
         outcome = react(state)
         while isinstance(outcome, Expand):

@@ -32,9 +32,10 @@ from whence.model.verdict import Verdict
 from whence.report.changes import changes
 from whence.search.registry import STRATEGIES
 from whence.search.space import Switches
+from whence.session import log_entries
 from whence.session.events import Exhausted, Found
-from whence.session.journal import Journal
 from whence.session.state import Facts, State
+from whence.store.session_log import SessionLog
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
 from whence.tree.codec import decode_value
 from whence.tree.column_tree import Node, tree_of
@@ -190,17 +191,17 @@ def test_nothing_that_is_typed_breaks_the_session(
     output = io.TextIOWrapper(raw, encoding="ascii" if moody else "utf-8", newline="\n")
     screen = PlainScreen(Typed(text) if person else io.StringIO(text), output)
     with elsewhere() as folder:
-        journal = Journal(folder / "kept" / "session", state.tree, "t") if kept else None
-        debugging = SessionDriver(
-            state, [Moody()] if moody else [], journal=journal, notify=screen.note
+        log = (
+            SessionLog(folder / "kept" / "session", state.tree, "t", log_entries) if kept else None
         )
+        debugging = SessionDriver(state, [Moody()] if moody else [], log=log, notify=screen.note)
         try:
             start = debugging.start()
         except WhenceError:
             return
         outcome, left = converse(debugging, screen, start)
-        if journal is not None:
-            journal.close()
+        if log is not None:
+            log.close()
     assert isinstance(outcome, Found | Exhausted) == (left == "")
     assert all(byte >= 0x20 or byte == 0x0A for byte in raw.getvalue())
 

@@ -16,6 +16,7 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import REMEMBERED, Answer, Judgement, Scope, Trust, Verdict
+from whence.session import log_entries
 from whence.session.events import (
     Answered,
     Ask,
@@ -29,8 +30,8 @@ from whence.session.events import (
     TrustGiven,
     Undone,
 )
-from whence.session.journal import Journal
 from whence.session.state import Facts, State
+from whence.store.session_log import SessionLog
 from whence.testing.meanings import one_fault
 from whence.testing.trees import partly_implicit, tree_from_parents
 from whence.tree.column_tree import ColumnTree
@@ -126,10 +127,10 @@ def test_wishes_of_the_command_line_hold_from_the_start_and_once(tmp_path: Path)
     wishes = [StrategyChosen("top-down"), SwitchTurned("compression", True), TrustGiven(trust)]
     path = tmp_path / "session.jsonl"
     for _ in range(2):
-        journal = Journal(path, TREE, "tree")
-        debugging = SessionDriver(State(TREE), journal=journal)
+        log = SessionLog(path, TREE, "tree", log_entries)
+        debugging = SessionDriver(State(TREE), log=log)
         debugging.start(wishes)
-        journal.close()
+        log.close()
         facts = debugging.state.facts
         assert (facts.strategy, facts.switches.compression) == ("top-down", True)
         assert facts.trusts == (trust,)
@@ -140,13 +141,13 @@ def test_wishes_of_the_command_line_hold_from_the_start_and_once(tmp_path: Path)
 
 def test_undo_takes_back_an_answer_that_is_lost_and_not_the_one_before_it(tmp_path: Path) -> None:
     path, tree = tmp_path / "session.jsonl", partly_implicit(TREE, 1)
-    journal = Journal(path, tree, "tree")
-    debugging = SessionDriver(State(tree, facts=Facts(strategy="top-down")), journal=journal)
+    log = SessionLog(path, tree, "tree", log_entries)
+    debugging = SessionDriver(State(tree, facts=Facts(strategy="top-down")), log=log)
     debugging.start()
     for answer in (Answer(0, Verdict.WRONG), Answer(1, Verdict.WRONG), Answer(2, Verdict.RIGHT)):
         debugging.send(Answered((answer,)))
     debugging.send(Undone())
-    journal.close()
+    log.close()
 
     class Gone:
         def call(self, detail: int, function: Any, rule: Any) -> Any:
@@ -155,10 +156,10 @@ def test_undo_takes_back_an_answer_that_is_lost_and_not_the_one_before_it(tmp_pa
         def expand(self, detail: int, levels: int) -> Any:
             raise CannotExpand("gone")
 
-    journal = Journal(path, tree, "tree")
-    again = SessionDriver(State(replace(tree, sources=(Gone(),))), journal=journal)
+    log = SessionLog(path, tree, "tree", log_entries)
+    again = SessionDriver(State(replace(tree, sources=(Gone(),))), log=log)
     again.start()
-    journal.close()
+    log.close()
     assert [answer.node for answer in again.state.facts.answers] == [0, 1]
 
 
@@ -182,7 +183,7 @@ def test_a_saved_session_goes_on_even_if_its_tree_had_grown(tmp_path: Path) -> N
     assert len(debugging.state.tree.columns) > len(tree.columns)
     path = tmp_path / "saved.jsonl"
     debugging.save(path)
-    again = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
+    again = SessionDriver(State(tree), log=SessionLog(path, tree, "tree", log_entries))
     resumed = again.start()
     assert again.state.facts == debugging.state.facts
     while isinstance(resumed, Ask):
@@ -271,7 +272,7 @@ def test_after_a_rejected_diagnosis_what_is_remembered_is_a_default_and_no_answe
 
 
 class Notes:
-    """A keeper that shows what it was told."""
+    """A sink that shows what it was told."""
 
     def __init__(self) -> None:
         self.begun: list[int] = []
@@ -284,31 +285,31 @@ class Notes:
         self.updates.append([answer.node for answer in answers if answer.by == "person"])
 
 
-def test_a_keeper_hears_of_every_answer_and_of_what_is_taken_back(tmp_path: Path) -> None:
+def test_an_answer_sink_hears_of_every_answer_and_of_what_is_taken_back(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
-    keeper = Notes()
-    journal = Journal(path, TREE, "tree")
-    debugging = SessionDriver(top_down(), journal=journal, keeper=keeper)
+    sink = Notes()
+    log = SessionLog(path, TREE, "tree", log_entries)
+    debugging = SessionDriver(top_down(), log=log, answer_sink=sink)
     outcome = person(debugging, debugging.start())
     person(debugging, outcome)
     debugging.send(Undone())
-    journal.close()
-    assert keeper.begun == []
-    assert keeper.updates == [[0], [0, 1], [0]]
+    log.close()
+    assert sink.begun == []
+    assert sink.updates == [[0], [0, 1], [0]]
     later = Notes()
-    journal = Journal(path, TREE, "tree")
-    SessionDriver(top_down(), journal=journal, keeper=later).start()
-    journal.close()
+    log = SessionLog(path, TREE, "tree", log_entries)
+    SessionDriver(top_down(), log=log, answer_sink=later).start()
+    log.close()
     assert (later.begun, later.updates) == ([0], [])
 
 
-def test_a_keeper_that_cannot_keep_is_told_of_once() -> None:
+def test_an_answer_sink_that_fails_is_reported_once() -> None:
     class Full(Notes):
         def update(self, tree: Any, answers: Any) -> None:
             raise WhenceError("the disk is full")
 
     notes: list[str] = []
-    debugging = SessionDriver(top_down(), keeper=Full(), notify=notes.append)
+    debugging = SessionDriver(top_down(), answer_sink=Full(), notify=notes.append)
     outcome = person(debugging, debugging.start())
     person(debugging, outcome)
     assert notes == ["the disk is full"]
@@ -447,18 +448,20 @@ def test_ctrl_c_gives_a_mark_up_and_keeps_the_answer() -> None:
 
 
 def test_a_session_that_goes_on_follows_its_marks_again_if_it_may(tmp_path: Path) -> None:
-    first = SessionDriver(top_down(), journal=Journal(tmp_path / "session", TREE, "tree"))
+    first = SessionDriver(
+        top_down(), log=SessionLog(tmp_path / "session", TREE, "tree", log_entries)
+    )
     first.start()
     first.send(MARKED)
-    assert first.journal is not None
-    first.journal.close()
+    assert first.log is not None
+    first.log.close()
     for may_run in (False, True):
         reruns, said = Follows(), list[str]()
-        journal = Journal(tmp_path / "session", TREE, "tree")
+        log = SessionLog(tmp_path / "session", TREE, "tree", log_entries)
         again = SessionDriver(
-            top_down(), journal=journal, reruns=reruns, may_run=may_run, notify=said.append
+            top_down(), log=log, reruns=reruns, may_run=may_run, notify=said.append
         )
         again.start()
-        journal.close()
+        log.close()
         assert bool(reruns.followed) is may_run
         assert any("not allowed" in text for text in said) is not may_run

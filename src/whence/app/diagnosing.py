@@ -32,9 +32,11 @@ from whence.ports import Oracle, Provenance, Tree
 from whence.report.record import exit_code
 from whence.report.source import Sources
 from whence.search.registry import find_strategy
+from whence.session import log_entries
 from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
-from whence.session.journal import Journal, OtherTree, default_path, is_session
+from whence.session.log_entries import LogEntry
 from whence.session.state import Options, State
+from whence.store.session_log import OtherTree, SessionLog, default_path, is_session
 from whence.ui.terminal import choose_screen, converse
 from whence.ui.terminal.listing import find_function
 from whence.ui.terminal.loop import LEFT
@@ -76,7 +78,7 @@ def diagnose(
         output=sys.stderr if to_stdout else sys.stdout,
         plain=options.plain or to_stdout,
     )
-    journal = _journal(options, tree, path, about, screen.note)
+    log = _session_log(options, tree, path, about, screen.note)
     known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
     waiting = Waiting()
     configure_replay(provenance, on_progress=waiting.show)
@@ -89,7 +91,7 @@ def diagnose(
             graph=graph_of(tree),
         ),
         oracles=asked,
-        journal=journal,
+        log=log,
         notify=screen.note,
         sources=sources_of(tree) if inside is None else inside,
         reruns=reruns_of(provenance, waiting.far),
@@ -97,18 +99,18 @@ def diagnose(
         may_run=bool(options.rerun),
         follows_unasked=options.rerun is None and not screen.interactive,
         waiting=waiting,
-        keeper=None if inside else oracle_gathering.keeper(options, tree, path, screen.note),
+        answer_sink=None
+        if inside
+        else oracle_gathering.answer_writer(options, tree, path, screen.note),
     )
     configure_replay(provenance, judged_right=debugging.judged_right)
     oracle_gathering.tell(asked, screen.note)
     kept = ExitStack()
     kept.enter_context(replayed(provenance, options.replay))
     try:
-        if journal is not None and journal.entries:
-            screen.note(
-                f"Going on with the session kept in {journal.path}; --fresh starts a new one."
-            )
-        goes_on = journal is not None and bool(journal.entries)
+        if log is not None and log.entries:
+            screen.note(f"Going on with the session kept in {log.path}; --fresh starts a new one.")
+        goes_on = log is not None and bool(log.entries)
         with oracle_gathering.ended(asked, screen.note):
             said: Sequence[Event] | Diagnosis = ()
             if not goes_on and getattr(options, "wrong", None) is None:
@@ -124,8 +126,8 @@ def diagnose(
                 diagnosis = debugging.diagnosis(outcome, left)
         write_report(options, debugging, diagnosis, screen.note)
     finally:
-        if journal is not None:
-            journal.close()
+        if log is not None:
+            log.close()
         if opened:
             opened.close()
         kept.close()
@@ -172,13 +174,13 @@ def _trust(tree: Tree, text: str) -> Trust:
     return Trust(Scope.FUNCTION, tree.functions[find_function(tree, text)].name)
 
 
-def _journal(
+def _session_log(
     options: argparse.Namespace,
     tree: Tree,
     path: Path,
     about: str,
     note: Callable[[str], None],
-) -> Journal | None:
+) -> SessionLog[LogEntry] | None:
     """A person's session is kept by itself; a script's only where a file is named."""
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     if options.no_session or (
@@ -191,9 +193,9 @@ def _journal(
             raise WhenceError(f"{place} is not a whence session, so --fresh leaves it alone")
         place.unlink()
     if options.session is not None:
-        return Journal(place, tree, str(path))
+        return SessionLog(place, tree, str(path), log_entries)
     try:
-        return _own_journal(place, tree, path, note)
+        return _own_log(place, tree, path, note)
     except WhenceError as problem:
         note(f"This session is not kept: {problem}.")
         return None
@@ -206,7 +208,9 @@ def _is_younger(recording: Path, session: Path) -> bool:
         return False
 
 
-def _own_journal(place: Path, tree: Tree, path: Path, note: Callable[[str], None]) -> Journal:
+def _own_log(
+    place: Path, tree: Tree, path: Path, note: Callable[[str], None]
+) -> SessionLog[LogEntry]:
     """The session that whence keeps by itself; one about an earlier tree is put aside.
 
     A program may do the same twice, so that its recordings are alike: the one that is younger than
@@ -215,9 +219,9 @@ def _own_journal(place: Path, tree: Tree, path: Path, note: Callable[[str], None
     if program_of(tree) is not None and _is_younger(path, place):
         place.unlink()
     try:
-        return Journal(place, tree, str(path))
+        return SessionLog(place, tree, str(path), log_entries)
     except OtherTree:
         aside = place.with_name(place.name + ".old")
         place.replace(aside)
         note(f"{path} has changed since it was debugged; the answers of then are in {aside}.")
-        return Journal(place, tree, str(path))
+        return SessionLog(place, tree, str(path), log_entries)

@@ -34,12 +34,13 @@ from whence.model.call import Call
 from whence.model.symptom import SYMPTOM
 from whence.model.value import Limits, folded
 from whence.model.verdict import REMEMBERED, Answer, Scope, Trust, Verdict
-from whence.oracle.answer_file import NAME, AnswerFile, Equation
 from whence.oracle.python_function import load_oracle
-from whence.oracle.remembered import Identify, Remembered, Remembering, identify
+from whence.oracle.remembered import Identify, RememberedAnswers, StableEquation, identify
 from whence.ports import Oracle, Prior, Tree
 from whence.search.auto import WEIGHED
 from whence.session.events import Answered, Event, OracleTurned, TrustGiven
+from whence.store.answer_file import NAME, AnswerFile
+from whence.store.answer_writer import AnswerWriter
 
 Note = Callable[[str], None]
 TESTS = "tests"
@@ -60,7 +61,7 @@ def gather(
     found: list[Oracle] = []
     place = project_folder(path)
     if place is not None:
-        found.append(Remembered(AnswerFile(place / NAME), identifier(tree, place)))
+        found.append(RememberedAnswers(AnswerFile(place / NAME), identifier(tree, place)))
     if is_recorded(tree):
         contracts = contracts_of(tree)
         found += [] if contracts is None else [contracts]
@@ -118,9 +119,9 @@ def _learned(options: argparse.Namespace, tree: Tree, path: Path, note: Note) ->
 def tell(oracles: Sequence[Oracle], note: Note) -> None:
     """Let the oracles that have something to say besides answers say it there."""
     for oracle in oracles:
-        if isinstance(oracle, Remembered):
+        if isinstance(oracle, RememberedAnswers):
             oracle.notify = note
-            oracle.file.notify = note
+            oracle.store.notify = note
 
 
 def seen(oracles: Sequence[Oracle], tree: Tree, note: Note, waiting: Waiting) -> Sequence[Event]:
@@ -161,7 +162,9 @@ def ended(oracles: Sequence[Oracle], note: Note) -> Iterator[None]:
             oracle.close()
 
 
-def keeper(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> Remembering | None:
+def answer_writer(
+    options: argparse.Namespace, tree: Tree, path: Path, note: Note
+) -> AnswerWriter | None:
     """Who writes down what persons say; a script's answers are kept only where that is wished."""
     at_terminal = options.answers is None and sys.stdin is not None and sys.stdin.isatty()
     if not (at_terminal if options.remember is None else options.remember):
@@ -173,7 +176,7 @@ def keeper(options: argparse.Namespace, tree: Tree, path: Path, note: Note) -> R
         place = recordings.folder()
     unseen = any(turned == OracleTurned(REMEMBERED, on=False) for turned in turned_off(options, ()))
     answers = AnswerFile(place / NAME)
-    return Remembering(answers, identifier(tree, place), note, settles=not unseen)
+    return AnswerWriter(answers, identifier(tree, place), note, settles=not unseen)
 
 
 def project_folder(path: Path) -> Path | None:
@@ -200,24 +203,24 @@ def identifier(tree: Tree, place: Path) -> Identify:
         return identify
     equations = Equations(tree, place.parent)
 
-    def recorded(node: int, call: Call) -> Equation | str:
+    def recorded(node: int, call: Call) -> StableEquation | str:
         try:
             function, digest, inputs = equations.of(tree.position(node))
         except NotKnown as why:
             return str(why)
         except UsageError:
             return "it came to light after the recording"
-        return Equation(function, call.equation(_TEXT), digest, inputs)
+        return StableEquation(function, call.equation(_TEXT), digest, inputs)
 
     return recorded
 
 
 def _of_prolog(equations: PrologEquations) -> Identify:
-    def identified(node: int, call: Call) -> Equation | str:
+    def identified(node: int, call: Call) -> StableEquation | str:
         found = equations.of(node)
         if isinstance(found, str):
             return found
         function, digest, inputs = found
-        return Equation(function, folded(call.equation(), _TEXT.characters), digest, inputs)
+        return StableEquation(function, folded(call.equation(), _TEXT.characters), digest, inputs)
 
     return identified

@@ -27,6 +27,7 @@ from whence.report.findings import Findings
 from whence.report.inquiry import STOPPED, Inquiry
 from whence.report.source import Sources
 from whence.search.registry import find_strategy
+from whence.session import log_entries
 from whence.session.engine import apply, expansion, step
 from whence.session.events import (
     Answered,
@@ -47,9 +48,10 @@ from whence.session.events import (
     TrustGiven,
     Undone,
 )
-from whence.session.journal import Entry, InnerJournal, Inside, Journal
+from whence.session.log_entries import InnerLog, InsideCall, LogEntry
 from whence.session.reaction import left_to_blame, narrowed, only_suspect, react
 from whence.session.state import Facts, Options, State
+from whence.store.session_log import SessionLog
 from whence.tree.readable_call import readable_call
 
 Notify = Callable[[str], None]
@@ -80,7 +82,7 @@ class Counts:
         return self.oracles.total()
 
 
-class Keeper(Protocol):
+class AnswerSink(Protocol):
     """Takes note of what persons say, for sessions to come."""
 
     def begin(self, tree: Tree, answers: Sequence[Answer]) -> None:
@@ -96,17 +98,17 @@ class SessionDriver:
 
     state: State
     oracles: Sequence[Oracle] = ()
-    journal: Journal | InnerJournal | None = None
+    log: SessionLog[LogEntry] | InnerLog | None = None
     notify: Notify = lambda text: None
     counts: Counts = field(default_factory=Counts)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LogEntry] = field(default_factory=list)
     """All that happened since the session began, in this process or an earlier one."""
     reruns: Reruns | None = None
     failures: list[str] = field(default_factory=list)
     """What oracles did wrong. One that fails is not asked again."""
     sources: Sources = field(default_factory=Sources)
     """Where the source of the program is."""
-    keeper: Keeper | None = None
+    answer_sink: AnswerSink | None = None
     marks_lines: bool = False
     """Whether the lines that the call at fault ran are found out, and runs that change nothing are
     made."""
@@ -120,12 +122,12 @@ class SessionDriver:
     """The session inside the call at fault, if one was held."""
 
     def __post_init__(self) -> None:
-        """The tree may grow; a journal is about the tree that the session began with."""
+        """The tree may grow; a log is about the tree that the session began with."""
         self._first_tree = self.state.tree
         self._inquiry = Inquiry(self.reruns, self.sources, self.waiting)
 
     def start(self, wishes: Sequence[Event] = ()) -> Outcome:
-        """Take in what the journal holds and then what is wished; say what is needed first.
+        """Take in what the log holds and then what is wished; say what is needed first.
 
         A wish is an event of the command line. One that changes nothing is passed over.
         """
@@ -138,8 +140,8 @@ class SessionDriver:
             self._step(Begun())
         if goes_on and not self._follow_marks(self.state.facts.answers):
             self.notify(f"Where what you marked came from is not known now: {NOT_ALLOWED}.")
-        if self.keeper is not None:
-            self.keeper.begin(self.state.tree, self.state.facts.answers)
+        if self.answer_sink is not None:
+            self.answer_sink.begin(self.state.tree, self.state.facts.answers)
         return self._settled(react(self.state))
 
     def send(self, event: Event) -> Outcome:
@@ -163,7 +165,7 @@ class SessionDriver:
 
     def save(self, path: Path) -> None:
         """Write the whole session to a file, from which another process can go on."""
-        copy = Journal(path, self._first_tree, "the same tree")
+        copy = SessionLog(path, self._first_tree, "the same tree", log_entries)
         for entry in self.entries:
             copy.append(entry)
         copy.close()
@@ -201,12 +203,12 @@ class SessionDriver:
         state = State(tree, provenance, options=Options(ask_top=False, confirm_top=False))
         for event in (*said_before(self.state, tree), Begun()):
             state = apply(state, event)
-        path = None if self.journal is None else self.journal.path
-        journal = InnerJournal(self.entries, self._keep, node, tree, path)
-        if journal.lost:
+        path = None if self.log is None else self.log.path
+        log = InnerLog(self.entries, self._keep, node, tree, path)
+        if log.has_outdated:
             self.notify(f"What was said inside call {node} before is about other steps than now.")
         self.inside = inner = SessionDriver(
-            state, journal=journal, notify=self.notify, sources=self.sources, waiting=self.waiting
+            state, log=log, notify=self.notify, sources=self.sources, waiting=self.waiting
         )
         return inner, inner.start()
 
@@ -347,12 +349,12 @@ class SessionDriver:
         return None
 
     def _remember(self) -> None:
-        if self.keeper is None:
+        if self.answer_sink is None:
             return
         try:
-            self.keeper.update(self.state.tree, self.state.facts.answers)
+            self.answer_sink.update(self.state.tree, self.state.facts.answers)
         except WhenceError as problem:
-            self.keeper = None
+            self.answer_sink = None
             self.notify(str(problem))
 
     def _expansion(self, request: Expand) -> Event:
@@ -364,10 +366,10 @@ class SessionDriver:
             return NotExpandable(request.node, str(problem))
 
     def _replay(self) -> None:
-        """Take in what the journal holds, but for what is about calls that are gone by now."""
+        """Take in what the log holds, but for what is about calls that are gone by now."""
         lost = 0
-        for entry in list(self.journal.entries) if self.journal else []:
-            if isinstance(entry, Inside):
+        for entry in list(self.log.entries) if self.log else []:
+            if isinstance(entry, InsideCall):
                 self.entries.append(entry)
                 continue
             event = self._expansion(entry) if isinstance(entry, Expand) else entry
@@ -383,14 +385,14 @@ class SessionDriver:
         if lost:
             self.notify(f"{lost} earlier answers are about calls that cannot be had any more.")
 
-    def _keep(self, entry: Entry) -> None:
+    def _keep(self, entry: LogEntry) -> None:
         self.entries.append(entry)
-        if self.journal is None:
+        if self.log is None:
             return
         try:
-            self.journal.append(entry)
+            self.log.append(entry)
         except WhenceError as problem:
-            self.journal = None
+            self.log = None
             self.notify(str(problem))
 
 

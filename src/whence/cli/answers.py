@@ -9,8 +9,8 @@ from typing import Any
 
 from whence.app.oracle_gathering import remembered_in
 from whence.errors import UsageError
-from whence.oracle.answer_file import Statement
-from whence.oracle.remembered import now
+from whence.oracle.remembered import StoredAnswer
+from whence.store.answer_writer import now
 
 _ID = 8
 FORGET = "forget"
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def listing(statements: list[Statement]) -> list[str]:
+def listing(statements: list[StoredAnswer]) -> list[str]:
     """All statements by function; those that contradict each other are told."""
     lines: list[str] = []
     for function, group in groupby(statements, key=lambda each: each.equation.function):
@@ -67,7 +67,7 @@ def listing(statements: list[Statement]) -> list[str]:
     return lines
 
 
-def _line(said: Statement) -> str:
+def _line(said: StoredAnswer) -> str:
     verdict = said.verdict.value if said.verdict else ""
     part = f"{said.mark} = " if said.mark else ""
     expected = f", should be {part}{said.expected}" if said.expected is not None else ""
@@ -78,8 +78,8 @@ def _line(said: Statement) -> str:
     )
 
 
-def _meant(statements: list[Statement], names: list[str]) -> list[Statement]:
-    found: list[Statement] = []
+def _meant(statements: list[StoredAnswer], names: list[str]) -> list[StoredAnswer]:
+    found: list[StoredAnswer] = []
     for name in names:
         by_function = [each for each in statements if each.equation.function == name]
         fitting = by_function or [

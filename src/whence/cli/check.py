@@ -38,7 +38,8 @@ from whence.model.call import Call, find_mark
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.value import FULL, Limits, show
 from whence.model.verdict import Verdict
-from whence.oracle.answer_file import AnswerFile, Statement
+from whence.oracle.remembered import StoredAnswer
+from whence.store.answer_file import AnswerFile
 from whence.tree.column_tree import ColumnTree
 from whence.tree.readable_call import readable_call
 
@@ -257,7 +258,7 @@ def _tell_calls(file: AnswerFile, before: _Run, after: _Run) -> int:
     return left
 
 
-def became_of(said: Statement, before: _Run, after: _Run) -> tuple[str, bool]:
+def became_of(said: StoredAnswer, before: _Run, after: _Run) -> tuple[str, bool]:
     """What became of a call that was judged, and whether it is still wrong; nothing if it is as it
     should be, or is none of this program.
     """
@@ -285,13 +286,13 @@ def became_of(said: Statement, before: _Run, after: _Run) -> tuple[str, bool]:
     return f"{gives}; what was expected: {_expected(said)}", False
 
 
-def _was(said: Statement) -> str:
+def _was(said: StoredAnswer) -> str:
     return {Verdict.WRONG: "wrong", Verdict.RIGHT: "right"}.get(
         said.verdict or Verdict.UNKNOWN, "called with what it should never get"
     )
 
 
-def _expected(said: Statement) -> str:
+def _expected(said: StoredAnswer) -> str:
     return f"{said.mark} = {said.expected}" if said.mark else f"{said.expected}"
 
 

@@ -15,7 +15,7 @@ from whence.langs.python.trace.trace_pages import TraceFile
 from whence.langs.python.trace.trace_reader import about
 from whence.model.call import OutcomeKind
 from whence.report.source import from_here
-from whence.session.journal import default_path
+from whence.store.session_log import default_path
 from whence.tree.column_tree import ColumnTree
 from whence.tree.readable_call import readable_call
 

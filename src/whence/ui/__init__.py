@@ -16,8 +16,15 @@ from whence.ports import Oracle, Reruns
 from whence.report.findings import Findings
 from whence.report.source import Sources
 from whence.session.events import Event, Outcome
-from whence.session.journal import InnerJournal, Journal
 from whence.session.state import State
+
+
+class KeptLog(Protocol):
+    """Where the events of a session are kept."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file, if there is one."""
 
 
 class DrivenSession(Protocol):
@@ -28,8 +35,8 @@ class DrivenSession(Protocol):
         """The session at this moment."""
 
     @property
-    def journal(self) -> Journal | InnerJournal | None:
-        """Where the session is kept, if it is."""
+    def log(self) -> KeptLog | None:
+        """The session's log, if it has one."""
 
     @property
     def sources(self) -> Sources:

@@ -56,7 +56,7 @@ def test_a_persons_answers_are_kept_where_the_project_has_a_folder(
     monkeypatch.setattr("sys.stdin", Input(terminal))
     if folder:
         (tmp_path / ".whence").mkdir()
-    found = oracle_gathering.keeper(options(*words), TREE, tmp_path / "tree", print)
+    found = oracle_gathering.answer_writer(options(*words), TREE, tmp_path / "tree", print)
     assert (found is not None) is kept
     if found is not None:
         assert found.file.path == tmp_path / ".whence" / "answers.jsonl"

@@ -16,8 +16,9 @@ from whence.app.frontends import open_any
 from whence.cli import main
 from whence.model.verdict import Scope, Trust
 from whence.search.registry import STRATEGIES
+from whence.session import log_entries
 from whence.session.events import TrustGiven
-from whence.session.journal import Journal
+from whence.store.session_log import SessionLog
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SQRTEST = EXAMPLES / "sqrtest.jsonl"
@@ -316,9 +317,9 @@ def test_fresh_forgets_sessions_and_nothing_else(tmp_path: Path) -> None:
 
 def test_two_sessions_do_not_share_a_file(tmp_path: Path) -> None:
     session = tmp_path / "session.jsonl"
-    journal = Journal(session, open_any(SQRTEST)[0], "tree")
+    log = SessionLog(session, open_any(SQRTEST)[0], "tree", log_entries)
     done = whence("debug", SQRTEST, "--session", session, input="n\n")
-    journal.close()
+    log.close()
     assert done.returncode == 2
     assert "another whence" in done.stderr
 
@@ -410,7 +411,7 @@ def test_a_recording_made_anew_in_the_same_place_is_not_gone_on_with(
     monkeypatch.setattr(diagnosing, "program_of", lambda _: object())
     recording.touch()
     trust = Trust(Scope.FUNCTION, "f")
-    diagnosing._own_journal(place, tree, recording, print).append(TrustGiven(trust))
-    assert diagnosing._own_journal(place, tree, recording, print).entries
+    diagnosing._own_log(place, tree, recording, print).append(TrustGiven(trust))
+    assert diagnosing._own_log(place, tree, recording, print).entries
     os.utime(recording, (place.stat().st_mtime + 1,) * 2)
-    assert not diagnosing._own_journal(place, tree, recording, print).entries
+    assert not diagnosing._own_log(place, tree, recording, print).entries

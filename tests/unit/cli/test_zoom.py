@@ -23,9 +23,10 @@ from whence.model.call import OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.ports import Zooming
+from whence.session import log_entries
 from whence.session.events import Answered, Ask, Exhausted, Found, Undone
-from whence.session.journal import Journal
 from whence.session.state import Options, State
+from whence.store.session_log import SessionLog
 from whence.tree.column_tree import ColumnTree
 
 PROGRAM = """\
@@ -285,18 +286,18 @@ def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) ->
     total, kept = find_call(tree, "total"), tmp_path / "session.jsonl"
     notes: list[str] = []
 
-    def held() -> tuple[SessionDriver, Journal]:
-        journal = Journal(kept, tree, "a tree")
+    def held() -> tuple[SessionDriver, SessionLog[log_entries.LogEntry]]:
+        log = SessionLog(kept, tree, "a tree", log_entries)
         debugging = SessionDriver(
-            State(tree, provenance), journal=journal, reruns=reruns_of(provenance), may_run=True,
+            State(tree, provenance), log=log, reruns=reruns_of(provenance), may_run=True,
             notify=notes.append,
         )  # fmt: skip
-        return debugging, journal
+        return debugging, log
 
     def said(inner: SessionDriver) -> list[Answer]:
         return [each for each in inner.state.facts.answers if each.by == PERSON]
 
-    outer, journal = held()
+    outer, log = held()
     outer.start()
     outer.send(Answered((Answer(total, Verdict.WRONG),)))
     inner, outcome = outer.zoom(total)
@@ -304,8 +305,8 @@ def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) ->
         assert isinstance(outcome, Ask)
         outcome = inner.send(Answered((Answer(outcome.question.node, verdict),)))
     outcome = inner.send(Undone())
-    journal.close()
-    outer, journal = held()
+    log.close()
+    outer, log = held()
     outer.start()
     again, same = outer.zoom(total)
     assert said(again) == said(inner)
@@ -314,7 +315,7 @@ def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) ->
     assert same.question.node == outcome.question.node
     again.send(Undone())
     outer.save(tmp_path / "copy.jsonl")
-    journal.close()
+    log.close()
     assert (tmp_path / "copy.jsonl").read_bytes() == kept.read_bytes().replace(
         b'"a tree"', b'"the same tree"'
     )
@@ -323,11 +324,11 @@ def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) ->
     for each in entries[1:]:
         each["tree"] = "another"
     kept.write_text("".join(json.dumps(each) + "\n" for each in entries))
-    outer, journal = held()
+    outer, log = held()
     outer.start()
     assert said(outer.zoom(total)[0]) == []
     assert f"What was said inside call {total} before is about other steps than now." in notes
-    journal.close()
+    log.close()
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ from whence.model.call import (
 from whence.model.question import Question
 from whence.model.value import Kind, Value, atom
 from whence.model.verdict import Answer, Judgement, Verdict
-from whence.oracle.answer_file import AnswerFile, Equation
-from whence.oracle.remembered import Remembered, Remembering, identify, person
+from whence.oracle.remembered import RememberedAnswers, StableEquation, identify
+from whence.store.answer_file import AnswerFile
+from whence.store.answer_writer import AnswerWriter, current_user
 from whence.tree.column_tree import Node, tree_of
 
 LIST = Value(Kind.LIST, "", (("[0]", atom("1")), ("[1]", atom("2"))))
@@ -49,16 +50,16 @@ def file(tmp_path: Path) -> AnswerFile:
     return AnswerFile(tmp_path / "answers.jsonl")
 
 
-def keeper(file: AnswerFile, by: str = "Ada", notes: list[str] | None = None) -> Remembering:
-    return Remembering(file, identify, (notes if notes is not None else []).append, by)
+def writer(file: AnswerFile, by: str = "Ada", notes: list[str] | None = None) -> AnswerWriter:
+    return AnswerWriter(file, identify, (notes if notes is not None else []).append, by)
 
 
 def judged(file: AnswerFile, node: int) -> Judgement | None:
-    return Remembered(file, identify).judge(a_question(node))
+    return RememberedAnswers(file, identify).judge(a_question(node))
 
 
 def test_an_equal_call_gets_the_same_verdict_another_time(file: AnswerFile) -> None:
-    keeper(file).update(TREE, [Answer(1, Verdict.WRONG, expected="[1]")])
+    writer(file).update(TREE, [Answer(1, Verdict.WRONG, expected="[1]")])
     said = judged(file, 3)
     assert said is not None
     assert (said.verdict, said.expected) == (Verdict.WRONG, "[1]")
@@ -68,7 +69,7 @@ def test_an_equal_call_gets_the_same_verdict_another_time(file: AnswerFile) -> N
 
 
 def test_a_mark_is_remembered_with_its_part(file: AnswerFile) -> None:
-    keeper(file).update(TREE, [Answer(1, Verdict.WRONG, Mark("result", ("[1]",)), expected="7")])
+    writer(file).update(TREE, [Answer(1, Verdict.WRONG, Mark("result", ("[1]",)), expected="7")])
     said = judged(file, 3)
     assert said is not None
     assert (said.mark, said.expected) == (Mark("result", ("[1]",)), "7")
@@ -76,12 +77,12 @@ def test_a_mark_is_remembered_with_its_part(file: AnswerFile) -> None:
 
 def test_only_what_persons_say_is_remembered(file: AnswerFile) -> None:
     said = [Answer(1, Verdict.RIGHT, by="type hints"), Answer(2, Verdict.UNKNOWN)]
-    keeper(file).update(TREE, said)
+    writer(file).update(TREE, said)
     assert file.all() == []
 
 
 def test_what_is_taken_back_is_withdrawn(file: AnswerFile) -> None:
-    remembering = keeper(file)
+    remembering = writer(file)
     remembering.update(TREE, [Answer(1, Verdict.RIGHT), Answer(2, Verdict.RIGHT)])
     remembering.update(TREE, [Answer(2, Verdict.RIGHT)])
     assert [each.equation.function for each in file.all()] == ["m.g"]
@@ -89,26 +90,26 @@ def test_what_is_taken_back_is_withdrawn(file: AnswerFile) -> None:
 
 
 def test_nothing_is_written_where_nothing_changed(file: AnswerFile) -> None:
-    remembering = keeper(file)
+    remembering = writer(file)
     remembering.begin(TREE, [Answer(1, Verdict.RIGHT)])
     remembering.update(TREE, [Answer(1, Verdict.RIGHT), Answer(3, Verdict.RIGHT)])
     assert not file.path.exists()
 
 
 def test_an_answer_of_an_earlier_process_can_be_taken_back(file: AnswerFile) -> None:
-    keeper(file).update(TREE, [Answer(1, Verdict.RIGHT)])
-    later = keeper(file)
+    writer(file).update(TREE, [Answer(1, Verdict.RIGHT)])
+    later = writer(file)
     later.begin(TREE, [Answer(1, Verdict.RIGHT)])
     later.update(TREE, [])
     assert file.all() == []
 
 
 def test_persons_who_disagree_are_shown_and_not_believed(file: AnswerFile) -> None:
-    keeper(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
+    writer(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
     (said,) = file.all()
     file.append([replace(said, by="Bob", verdict=Verdict.WRONG)])
     notes: list[str] = []
-    oracle = Remembered(file, identify, notes.append)
+    oracle = RememberedAnswers(file, identify, notes.append)
     assert oracle.judge(a_question(1)) is None
     assert oracle.judge(a_question(3)) is None
     assert len(notes) == 1
@@ -117,10 +118,10 @@ def test_persons_who_disagree_are_shown_and_not_believed(file: AnswerFile) -> No
 
 
 def test_who_answers_after_a_disagreement_settles_it(file: AnswerFile) -> None:
-    keeper(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
+    writer(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
     (said,) = file.all()
     file.append([replace(said, by="Bob", verdict=Verdict.WRONG)])
-    keeper(file, "Cleo").update(TREE, [Answer(3, Verdict.WRONG)])
+    writer(file, "Cleo").update(TREE, [Answer(3, Verdict.WRONG)])
     assert {(each.by, each.verdict) for each in file.all()} == {
         ("Bob", Verdict.WRONG),
         ("Cleo", Verdict.WRONG),
@@ -128,8 +129,8 @@ def test_who_answers_after_a_disagreement_settles_it(file: AnswerFile) -> None:
 
 
 def test_who_did_not_see_what_others_said_does_not_settle_it(file: AnswerFile) -> None:
-    keeper(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
-    unseen = Remembering(file, identify, print, "Bob", settles=False)
+    writer(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
+    unseen = AnswerWriter(file, identify, print, "Bob", settles=False)
     unseen.update(TREE, [Answer(1, Verdict.WRONG)])
     assert len(file.all()) == 2
     assert judged(file, 1) is None
@@ -137,7 +138,7 @@ def test_who_did_not_see_what_others_said_does_not_settle_it(file: AnswerFile) -
 
 def test_that_an_answer_cannot_be_remembered_is_said_once(file: AnswerFile) -> None:
     notes: list[str] = []
-    nothing = Remembering(file, lambda node, call: "x: too long", notes.append, "Ada")
+    nothing = AnswerWriter(file, lambda node, call: "x: too long", notes.append, "Ada")
     nothing.update(TREE, [Answer(1, Verdict.RIGHT)])
     nothing.update(TREE, [Answer(1, Verdict.RIGHT), Answer(2, Verdict.RIGHT)])
     assert len(notes) == 1
@@ -146,8 +147,8 @@ def test_that_an_answer_cannot_be_remembered_is_said_once(file: AnswerFile) -> N
 
 
 def test_a_person_may_change_their_mind(file: AnswerFile) -> None:
-    keeper(file).update(TREE, [Answer(1, Verdict.RIGHT)])
-    keeper(file).update(TREE, [Answer(1, Verdict.WRONG)])
+    writer(file).update(TREE, [Answer(1, Verdict.RIGHT)])
+    writer(file).update(TREE, [Answer(1, Verdict.WRONG)])
     said = judged(file, 1)
     assert said is not None
     assert said.verdict is Verdict.WRONG
@@ -155,7 +156,7 @@ def test_a_person_may_change_their_mind(file: AnswerFile) -> None:
 
 def test_that_answers_are_remembered_is_said_once(file: AnswerFile) -> None:
     notes: list[str] = []
-    remembering = keeper(file, notes=notes)
+    remembering = writer(file, notes=notes)
     remembering.update(TREE, [Answer(1, Verdict.RIGHT)])
     remembering.update(TREE, [Answer(1, Verdict.RIGHT), Answer(2, Verdict.RIGHT)])
     assert len(notes) == 1
@@ -163,7 +164,7 @@ def test_that_answers_are_remembered_is_said_once(file: AnswerFile) -> None:
 
 
 def test_whose_answers_they_are_is_found_out_without_being_told() -> None:
-    assert person()
+    assert current_user()
 
 
 @pytest.mark.parametrize(
@@ -192,8 +193,8 @@ def test_calls_differ_by_all_that_is_judged() -> None:
         a_call(reads=(Binding("y", atom("1")),)),
     ]
     found = [identify(1, call) for call in calls]
-    digests = {each.digest for each in found if isinstance(each, Equation)}
+    digests = {each.digest for each in found if isinstance(each, StableEquation)}
     assert len(digests) == len(calls)
-    same_inputs = [each.inputs for each in found if isinstance(each, Equation)]
+    same_inputs = [each.inputs for each in found if isinstance(each, StableEquation)]
     assert same_inputs[0] == same_inputs[3] == same_inputs[4]
     assert len(set(same_inputs)) == 4

@@ -27,6 +27,7 @@ from whence.model.origin import Influence, Origin
 from whence.model.value import Kind, Value, atom
 from whence.model.verdict import Answer, Scope, Trust, Verdict
 from whence.search.space import Switches
+from whence.session import log_entries
 from whence.session.engine import step
 from whence.session.events import (
     Answered,
@@ -45,10 +46,12 @@ from whence.session.events import (
     TrustGiven,
     Undone,
 )
-from whence.session.journal import Journal, decode, encode, fingerprint
+from whence.session.log_entries import decode, encode
 from whence.session.state import Facts, SpaceCache, State
+from whence.store.session_log import SessionLog
 from whence.testing.trees import partly_implicit, tree_from_parents
 from whence.tree.column_tree import Node, tree_of
+from whence.tree.fingerprint import fingerprint
 
 RIGHT, WRONG, NEVER, UNKNOWN = Verdict.RIGHT, Verdict.WRONG, Verdict.INADMISSIBLE, Verdict.UNKNOWN
 TRUST_1 = (Trust(Scope.FUNCTION, "made.f1"),)
@@ -402,7 +405,7 @@ def test_only_what_is_wrong_can_be_marked(verdict: Verdict) -> None:
 
 
 @pytest.mark.parametrize("name", ["self.items", "file data.txt", "config.DEBUG"])
-def test_marks_with_any_name_survive_the_journal(name: str) -> None:
+def test_marks_with_any_name_survive_the_log(name: str) -> None:
     call = made("f", reads=(Binding(name, atom("1")),), effects=(Effect(name, None, atom("x")),))
     assert name in roots(call)
     mark = find_mark(call, name, input_side=True).mark
@@ -432,29 +435,29 @@ def test_a_file_without_a_line_that_is_no_session_is_left_alone(tmp_path: Path) 
     notes = tmp_path / "notes.txt"
     notes.write_text("my notes, no newline")
     with pytest.raises(WhenceError):
-        Journal(notes, tree_from_parents([-1]), "tree")
+        SessionLog(notes, tree_from_parents([-1]), "tree", log_entries)
     assert notes.read_text() == "my notes, no newline"
 
 
 def test_numbers_that_are_none_in_a_journal_are_refused(tmp_path: Path) -> None:
     path, tree = tmp_path / "session.jsonl", tree_from_parents([-1])
-    Journal(path, tree, "tree").close()
+    SessionLog(path, tree, "tree", log_entries).close()
     with path.open("a") as file:
         file.write('{"event": "expanded", "node": Infinity, "levels": 1}\n')
     with pytest.raises(WhenceError):
-        Journal(path, tree, "tree")
+        SessionLog(path, tree, "tree", log_entries)
 
 
 def test_a_session_goes_on_although_what_it_had_expanded_is_gone(tmp_path: Path) -> None:
     whole = tree_from_parents([-1, 0, 1, 1])
     tree = partly_implicit(whole, 1)
     path = tmp_path / "session.jsonl"
-    first = SessionDriver(start(tree), journal=Journal(path, tree, "tree"))
+    first = SessionDriver(start(tree), log=SessionLog(path, tree, "tree", log_entries))
     first.start()
     for answer in (said(0, WRONG), said(1, WRONG), said(2, RIGHT)):
         first.send(answer)
-    assert first.journal is not None
-    first.journal.close()
+    assert first.log is not None
+    first.log.close()
 
     class Gone:
         def call(self, detail: int, function: Function, rule: Rule) -> Call:
@@ -465,7 +468,9 @@ def test_a_session_goes_on_although_what_it_had_expanded_is_gone(tmp_path: Path)
 
     shrunk = replace(tree, sources=(Gone(),))
     notes: list[str] = []
-    again = SessionDriver(start(shrunk), journal=Journal(path, shrunk, "tree"), notify=notes.append)
+    again = SessionDriver(
+        start(shrunk), log=SessionLog(path, shrunk, "tree", log_entries), notify=notes.append
+    )
     outcome = again.start()
     assert isinstance(outcome, Found)
     assert outcome.diagnosis.status is Status.UNDETERMINED

@@ -52,8 +52,8 @@ def info_lines(debugging: DrivenSession, node: int, question: Question | None) -
     rows.append(("answers", _answers(debugging)))
     if debugging.reruns is not None:
         rows.append(("run again", debugging.reruns.how))
-    journal = debugging.journal
-    path = None if journal is None else journal.path
+    log = debugging.log
+    path = None if log is None else log.path
     rows.append(("session", f"kept in {path}" if path else "not kept in a file"))
     return [f"{name:<{_COLUMN}}{text}" for name, text in rows]
 

@@ -258,7 +258,7 @@ def trusted(trust: Trust, *, withdrawn: bool) -> str:
 def leaving(debugging: DrivenSession, reason: str) -> str:
     """What is left behind when a session is left before its end."""
     said = f"No fault was found yet: {reason}."
-    journal = debugging.journal
-    if journal is None or journal.path is None:
+    log = debugging.log
+    if log is None or log.path is None:
         return said
-    return f"{said} The answers are kept in {journal.path}; the next session goes on from there."
+    return f"{said} The answers are kept in {log.path}; the next session goes on from there."

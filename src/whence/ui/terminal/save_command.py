@@ -11,9 +11,9 @@ from whence.ui import DrivenSession
 def save(debugging: DrivenSession, name: str) -> str:
     """Write the session, and say so."""
     if not name:
-        if debugging.journal is None or debugging.journal.path is None:
+        if debugging.log is None or debugging.log.path is None:
             return "This session is not kept in a file; save FILE writes it to one."
-        return f"Every answer is kept in {debugging.journal.path} as soon as it is given."
+        return f"Every answer is kept in {debugging.log.path} as soon as it is given."
     try:
         path = Path(name).expanduser()
         if path.exists():

@@ -4,14 +4,15 @@ from pathlib import Path
 import pytest
 
 from whence.app.session_driver import SessionDriver
-from whence.session.journal import Journal
+from whence.session import log_entries
 from whence.session.state import State
+from whence.store.session_log import SessionLog
 
 Session = Callable[..., tuple[str, SessionDriver, str]]
 
 
 def resumed(state: State, path: Path) -> State:
-    debugging = SessionDriver(state, journal=Journal(path, state.tree, ""))
+    debugging = SessionDriver(state, log=SessionLog(path, state.tree, "", log_entries))
     debugging.start()
     return debugging.state
 
@@ -36,11 +37,11 @@ def test_a_session_that_was_not_kept_can_be_saved_and_resumed(
 
 
 def test_a_session_that_is_kept_is_copied(small: State, session: Session, tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "kept.jsonl", small.tree, "t")
+    log = SessionLog(tmp_path / "kept.jsonl", small.tree, "t", log_entries)
     copy = tmp_path / "copy.jsonl"
-    seen, _, _ = session(small, "n", "save", f"save {copy}", journal=journal)
+    seen, _, _ = session(small, "n", "save", f"save {copy}", log=log)
     assert "kept in" in seen
-    assert copy.read_text().splitlines()[1:] == journal.path.read_text().splitlines()[1:]
+    assert copy.read_text().splitlines()[1:] == log.path.read_text().splitlines()[1:]
 
 
 def test_nothing_is_overwritten_and_failures_are_told(

@@ -15,6 +15,7 @@ from whence.app.session_driver import SessionDriver
 from whence.errors import WhenceError
 from whence.model.call import Mark
 from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.session import log_entries
 from whence.session.events import (
     Answered,
     Ask,
@@ -30,8 +31,9 @@ from whence.session.events import (
     TrustWithdrawn,
     Undone,
 )
-from whence.session.journal import Journal, decode, default_path, encode
+from whence.session.log_entries import decode, encode
 from whence.session.state import State
+from whence.store.session_log import SessionLog, default_path
 from whence.testing.meanings import one_fault
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
 
@@ -73,22 +75,22 @@ def a_tree(count: int = 30, seed: int = 3) -> Any:
 
 def kept_session(path: Path, tree: Any, fault: int, answers: int) -> SessionDriver:
     """A session that was left after some answers."""
-    debugging = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
+    debugging = SessionDriver(State(tree), log=SessionLog(path, tree, "tree", log_entries))
     outcome = debugging.start()
     meaning = one_fault(tree, fault)
     for _ in range(answers):
         if not isinstance(outcome, Ask):
             break
         outcome = debugging.send(Answered((meaning(outcome.question),)))
-    assert debugging.journal is not None
-    debugging.journal.close()
+    assert debugging.log is not None
+    debugging.log.close()
     return debugging
 
 
 def test_a_session_goes_on_where_it_was_left(tmp_path: Path) -> None:
     path, tree = tmp_path / "session.jsonl", a_tree()
     left = kept_session(path, tree, fault=17, answers=2)
-    again = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
+    again = SessionDriver(State(tree), log=SessionLog(path, tree, "tree", log_entries))
     outcome = again.start()
     assert again.state.facts == left.state.facts
     meaning = one_fault(tree, 17)
@@ -102,21 +104,21 @@ def test_a_session_goes_on_where_it_was_left(tmp_path: Path) -> None:
 def test_a_journal_cut_at_any_byte_resumes_with_all_complete_answers(
     tmp_path_factory: Any, data: Any
 ) -> None:
-    folder = tmp_path_factory.mktemp("journal")
+    folder = tmp_path_factory.mktemp("log")
     path, tree = folder / "session.jsonl", a_tree()
     kept_session(path, tree, fault=data.draw(st.integers(0, 29)), answers=6)
     whole = path.read_bytes()
     cut = data.draw(st.integers(0, len(whole)))
     path.write_bytes(whole[:cut])
     complete = max(0, whole[:cut].count(b"\n") - 1)
-    journal = Journal(path, tree, "tree")
-    assert len(journal.entries) == complete
-    again = SessionDriver(State(tree), journal=journal)
+    log = SessionLog(path, tree, "tree", log_entries)
+    assert len(log.entries) == complete
+    again = SessionDriver(State(tree), log=log)
     again.start()
     assert len(again.state.facts.answers) == complete
     again.send(StrategyChosen("top-down"))
-    journal.close()
-    assert len(Journal(path, tree, "tree").entries) == complete + 1
+    log.close()
+    assert len(SessionLog(path, tree, "tree", log_entries).entries) == complete + 1
 
 
 @given(
@@ -126,10 +128,10 @@ def test_a_journal_cut_at_any_byte_resumes_with_all_complete_answers(
 def test_replaying_a_journal_gives_the_state_that_wrote_it(
     tmp_path_factory: Any, seed: int, moves: list[str]
 ) -> None:
-    path = tmp_path_factory.mktemp("journal") / "session.jsonl"
+    path = tmp_path_factory.mktemp("log") / "session.jsonl"
     tree = partly_implicit(a_tree(40, seed), 2)
     meaning = one_fault(a_tree(40, seed), seed % 40)
-    debugging = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
+    debugging = SessionDriver(State(tree), log=SessionLog(path, tree, "tree", log_entries))
     outcome = debugging.start()
     for move in moves:
         state = debugging.state
@@ -143,9 +145,9 @@ def test_replaying_a_journal_gives_the_state_that_wrote_it(
             )
         elif isinstance(outcome, Ask):
             outcome = debugging.send(Answered((meaning(outcome.question),)))
-    assert debugging.journal is not None
-    debugging.journal.close()
-    again = SessionDriver(State(tree), journal=Journal(path, tree, "tree"))
+    assert debugging.log is not None
+    debugging.log.close()
+    again = SessionDriver(State(tree), log=SessionLog(path, tree, "tree", log_entries))
     resumed = again.start()
     assert again.state.facts == debugging.state.facts
     for side in ("past", "future"):
@@ -161,14 +163,14 @@ def test_a_journal_of_another_tree_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     kept_session(path, a_tree(30), 3, 2)
     with pytest.raises(WhenceError, match="another tree"):
-        Journal(path, a_tree(31), "tree")
+        SessionLog(path, a_tree(31), "tree", log_entries)
 
 
 def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("hello\n")
     with pytest.raises(WhenceError, match=r"notes\.txt:1"):
-        Journal(path, a_tree(), "tree")
+        SessionLog(path, a_tree(), "tree", log_entries)
     assert path.read_text() == "hello\n"
 
 
@@ -178,12 +180,12 @@ def test_garbage_inside_a_journal_is_named_with_its_line(tmp_path: Path) -> None
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:2], b'{"event": "sung"}\n', *lines[2:]]))
     with pytest.raises(WhenceError, match=r":3: .*sung"):
-        Journal(path, tree, "tree")
+        SessionLog(path, tree, "tree", log_entries)
 
 
 def test_a_session_whose_disk_is_full_goes_on_in_memory(tmp_path: Path) -> None:
     tree = a_tree()
-    journal = Journal(tmp_path / "session.jsonl", tree, "tree")
+    log = SessionLog(tmp_path / "session.jsonl", tree, "tree", log_entries)
 
     class Full:
         def write(self, _: bytes) -> int:
@@ -192,9 +194,9 @@ def test_a_session_whose_disk_is_full_goes_on_in_memory(tmp_path: Path) -> None:
         def flush(self) -> None:
             pass
 
-    journal._file = Full()  # type: ignore[assignment]
+    log._file = Full()  # type: ignore[assignment]
     notes: list[str] = []
-    debugging = SessionDriver(State(tree), journal=journal, notify=notes.append)
+    debugging = SessionDriver(State(tree), log=log, notify=notes.append)
     outcome = debugging.start()
     assert isinstance(outcome, Ask)
     outcome = debugging.send(Answered((Answer(outcome.question.node, Verdict.WRONG),)))

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from whence.errors import WhenceError
 from whence.model.verdict import Verdict
-from whence.oracle.answer_file import AnswerFile, Equation, Statement, from_line, to_line
+from whence.oracle.remembered import StableEquation, StoredAnswer
+from whence.store.answer_file import AnswerFile, from_line, to_line
 
-SAID = Statement(
-    Equation("m.f", "f(1) → 2", "d1", "i1"), Verdict.RIGHT, "Ada", "2026-01-01T00:00:00.000Z"
+SAID = StoredAnswer(
+    StableEquation("m.f", "f(1) → 2", "d1", "i1"), Verdict.RIGHT, "Ada", "2026-01-01T00:00:00.000Z"
 )
 TEXTS = st.text(max_size=8)
 STATEMENTS = st.builds(
-    Statement,
-    st.builds(Equation, TEXTS, TEXTS, TEXTS, TEXTS),
+    StoredAnswer,
+    st.builds(StableEquation, TEXTS, TEXTS, TEXTS, TEXTS),
     st.sampled_from([None, Verdict.RIGHT, Verdict.WRONG, Verdict.INADMISSIBLE]),
     TEXTS,
     TEXTS,
@@ -29,7 +30,7 @@ STATEMENTS = st.builds(
 
 
 @given(STATEMENTS)
-def test_every_statement_survives_writing_and_reading(said: Statement) -> None:
+def test_every_statement_survives_writing_and_reading(said: StoredAnswer) -> None:
     assert from_line(to_line(said)) == said
     assert "\n" not in to_line(said)
 
@@ -41,7 +42,7 @@ def test_a_line_has_sorted_keys_and_says_it_all(tmp_path: Path) -> None:
     assert (record["expected"], record["mark"], record["verdict"]) == ("3", "result[0]", "right")
 
 
-def a_file(folder: Path, *statements: Statement) -> AnswerFile:
+def a_file(folder: Path, *statements: StoredAnswer) -> AnswerFile:
     file = AnswerFile(folder / "answers.jsonl")
     file.append(statements)
     return file
@@ -124,7 +125,9 @@ def test_a_file_that_cannot_be_written_is_told_with_its_name(tmp_path: Path) -> 
 def _adds(path: Path, by: str) -> None:
     file = AnswerFile(path)
     for number in range(200):
-        file.append([replace(SAID, by=by, equation=Equation("m.f", "x" * 500, f"{by}{number}"))])
+        file.append(
+            [replace(SAID, by=by, equation=StableEquation("m.f", "x" * 500, f"{by}{number}"))]
+        )
 
 
 def test_two_processes_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
