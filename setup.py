@@ -49,8 +49,8 @@ EXTENSIONS = (
         ),
         Extension(
             "whence.langs.python.provenance._tagging",
-            [str(TAGGING / "whole.c")],
-            depends=sorted(str(path) for path in TAGGING.glob("*.[ch]")),
+            sorted(str(path) for path in TAGGING.glob("*.c")),
+            depends=sorted(str(path) for path in TAGGING.rglob("*.h")),
             extra_compile_args=FLAGS,
             optional=True,
         ),

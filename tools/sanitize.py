@@ -25,7 +25,7 @@ EXTENSIONS = {
     "whence/langs/python/record/_recorder": "whence/langs/python/record/native/whole.c",
     "whence/langs/python/record/_identity": "whence/langs/python/record/native/identity.c",
     "whence/langs/python/trace/_scan": "whence/langs/python/trace/native/*.c",
-    "whence/langs/python/provenance/_tagging": "whence/langs/python/provenance/native/whole.c",
+    "whence/langs/python/provenance/_tagging": "whence/langs/python/provenance/native/*.c",
 }
 FLAGS = (
     "-std=c11 -g -O1 -fno-omit-frame-pointer -fPIC -shared -fvisibility=hidden "

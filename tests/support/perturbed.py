@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from shadowed import Marked
 
-from whence.langs.python.provenance.influence_slices import influencing
+from whence.langs.python.provenance.influence_slices import influencing_calls
 from whence.langs.python.provenance.marked_parts import NoSuchPart, Step, criterion
 from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, run_source
 from whence.langs.python.provenance.runtime import call_protocol, generators
@@ -169,7 +169,7 @@ class _Run:
     def run(self, source: str) -> bool:
         """Whether it came to its end."""
 
-        return_, out_ = call_protocol.returned, generators.out
+        return_, out_ = call_protocol.return_value, generators.yield_value
 
         def changed(activation: Activation, given: Any) -> Any:
             if activation.number == self.wrong and self.how in _WAYS:
@@ -185,14 +185,14 @@ class _Run:
         def leave(activation: Activation) -> None:
             if activation.number == self.wrong and self.how == "heap":
                 change_heap(activation)
-            call_protocol.left(activation)
+            call_protocol.end_activation(activation)
 
         names: Any = SWITCH.names
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
-            patch.setattr(names, "returned", returned)
-            patch.setattr(call_protocol, "returned", returned)  # what lambda expressions return
-            patch.setattr(names, "out", out)
-            patch.setattr(names, "leave", _leaving(leave))
+            patch.setattr(names, "return_value", returned)
+            patch.setattr(call_protocol, "return_value", returned)  # what lambda expressions return
+            patch.setattr(names, "yield_value", out)
+            patch.setattr(names, "leave_function", _leaving(leave))
             try:
                 run_source(_code(source), on_enter=self.on_enter, on_leave=self.on_leave)
             except (Exception, SystemExit, _Endless):
@@ -267,7 +267,7 @@ def check(source: str, mark: Mark, width: int = 3, most: int = 40) -> Checked:
     assert base.found is not None, "the mark was found again"
     marked: Activation = base.found.activation
     before = base.shown
-    inside = {each.number for each in influencing(base.found, width)}
+    inside = {each.number for each in influencing_calls(base.found, width)}
     others = [
         each
         for each in RUN.activations

@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, field
 
-from whence.langs.python.provenance.influence_slices import influencing
+from whence.langs.python.provenance.influence_slices import influencing_calls
 from whence.langs.python.provenance.marked_parts import Criterion, Step, criterion
 from whence.langs.python.provenance.rewriter.rewriting_importer import run_source
 from whence.langs.python.provenance.tags import Activation
-from whence.langs.python.provenance.value_origins import Found, origin
+from whence.langs.python.provenance.value_origins import OriginResult, find_origin
 
 CLEANED = """
 class R:
@@ -81,11 +81,11 @@ class Marked:
         return self.found
 
     @property
-    def origin(self) -> Found:
-        return origin(self.criterion)
+    def origin(self) -> OriginResult:
+        return find_origin(self.criterion)
 
     def calls(self, width: int) -> set[str]:
-        return {each.name for each in influencing(self.criterion, width)}
+        return {each.name for each in influencing_calls(self.criterion, width)}
 
 
 def mark(source: str, function: str, path: str, argument: str = "", count: int = 1) -> Marked:

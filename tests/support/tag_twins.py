@@ -10,7 +10,7 @@ from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, 
 from whence.langs.python.provenance.runtime import native_tagging
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.text_pieces import Text
-from whence.langs.python.provenance.tags import LOAD, SCALARS, WHOLE, Activation, Run
+from whence.langs.python.provenance.tags import LOAD, SCALARS, WHOLE, Activation, GeneratorRun
 
 _ADDRESS = {LOAD: 5, WHOLE: 4}
 """Where in a tag the address of an object stands."""
@@ -49,8 +49,18 @@ def left_behind(code: CodeType) -> list[str]:
     for shadow in list(RUN.shadows.values()):
         written.note("shadow", written.address(shadow.address), *shadow.tags())
     written.note("variables", *(tag for each in RUN.modules.values() for tag in each.tags()))
-    written.note("run", RUN.time, RUN.number, RUN.lost, len(RUN.kept), RUN.passed, RUN.loose,
-                 RUN.has_hidden, len(RUN.heard), len(RUN.ends))  # fmt: skip
+    written.note(
+        "run",
+        RUN.time,
+        RUN.number,
+        RUN.lost,
+        len(RUN.kept_alive),
+        RUN.passed_out_of_sight,
+        RUN.stray_results,
+        RUN.has_absorbed,
+        len(RUN.callback_history),
+        len(RUN.iteration_ends),
+    )
     namespace.clear()
     return written.lines
 
@@ -67,7 +77,7 @@ class _Written:
         parent = call.parent.number if call.parent is not None else None
         self.note("call", call.number, call.name, parent, call.guarded, call.made, call.start,
                   call.end, call.control, call.arguments, call.result, call.failure, call.sent,
-                  tuple(call.tests), tuple(tag for _, tag in call.outs))  # fmt: skip
+                  tuple(call.tests), tuple(tag for _, tag in call.yielded))  # fmt: skip
 
     def note(self, what: str, *fields: Any) -> None:
         """A line about these."""
@@ -115,7 +125,7 @@ class _Written:
     def _field(self, each: Any) -> str:
         if isinstance(each, Activation):
             return f"call {each.number}"
-        if isinstance(each, Run):
+        if isinstance(each, GeneratorRun):
             return f"run {each.number}"
         if isinstance(each, Text):
             return self._field((each.pieces, each.needs))

@@ -22,7 +22,7 @@ from typing import Any
 
 from whence.langs.python.provenance.marked_parts import Criterion
 from whence.langs.python.provenance.runtime.run_state import RUN
-from whence.langs.python.provenance.runtime.type_inspection import Kinds
+from whence.langs.python.provenance.runtime.type_inspection import IdentitySet
 from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,
@@ -57,11 +57,11 @@ _REMAKING = ("__class__", "__bases__", "__code__", "cell_contents", "f_locals")
 """What makes another thing of an object, a class or a function when it is set, and by what the
 variables of others are."""
 _PASSING = frozenset({ARG, RET, STORE})
-_UNCHANGING = SCALARS | Kinds(FunctionType, BuiltinFunctionType, type)
-_REST = Kinds(tuple, dict)
+_UNCHANGING = SCALARS | IdentitySet(FunctionType, BuiltinFunctionType, type)
+_REST = IdentitySet(tuple, dict)
 
 
-def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
+def influencing_calls(criterion: Criterion, width: int) -> frozenset[Activation]:
     """The calls that could have influenced a marked part: L1, L2 or L3."""
     collected = _Slice(width, criterion.time)
     for place in criterion.places:
@@ -75,7 +75,7 @@ def influencing(criterion: Criterion, width: int) -> frozenset[Activation]:
     return frozenset(collected.complete())
 
 
-def catchable(top: Activation, calls: Iterable[Activation]) -> frozenset[Activation]:
+def calls_below_handlers(top: Activation, calls: Iterable[Activation]) -> frozenset[Activation]:
     """Those of the calls below `top` whose exceptions may be caught before they leave it."""
     return frozenset(each for each in calls if each.guarded and each is not top)
 
@@ -96,7 +96,7 @@ def _before(tag: tuple[Any, ...]) -> Iterator[Tag]:
             return
         # Whoever has a generator or coroutine may have what it gave.
         yield from (activation.result, activation.failure)
-        yield from (each for _, each in activation.outs)
+        yield from (each for _, each in activation.yielded)
 
 
 class _Slice:
@@ -253,7 +253,7 @@ class _Heap:
 
     def __init__(self) -> None:
         self._holders: dict[int, set[int]] = {}
-        for holder, value in zip(RUN.holders, RUN.held, strict=True):
+        for holder, value in zip(RUN.holder_addresses, RUN.held_addresses, strict=True):
             self._holders.setdefault(value, set()).add(holder)
         self._given: dict[int, list[Activation]] = {}
         for activation in RUN.activations[1:]:

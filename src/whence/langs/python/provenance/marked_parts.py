@@ -13,14 +13,14 @@ from typing import Any
 
 from whence.langs.python.provenance.runtime.run_state import RUN, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import (
-    everything,
-    key_of,
+    deep_tags,
+    key_identity,
     shadow_for,
     shadow_of,
     synchronise,
 )
-from whence.langs.python.provenance.runtime.text_pieces import within
-from whence.langs.python.provenance.runtime.type_inspection import found_in
+from whence.langs.python.provenance.runtime.text_pieces import tag_at_offset
+from whence.langs.python.provenance.runtime.type_inspection import class_attribute
 from whence.langs.python.provenance.tags import (
     OP,
     PART,
@@ -75,7 +75,7 @@ def letters(operation: Operation, text: str, place: int) -> Criterion | None:
     else:
         texts = (tag for value, tag in operation.operands if type(value) is str and value == text)
         tag = next(texts, None)
-    found = within(tag, place)
+    found = tag_at_offset(tag, place)
     if found is tag:
         return None
     return Criterion(operation.activation, None, found, (), (operation.control,))
@@ -93,7 +93,7 @@ def written(operations: Sequence[Operation]) -> Criterion:
         for pair in (*each.operands, *each.callbacks)
         if not issubclass(type(pair[0]), ModuleType)  # whose function it is
     )
-    needs = everything(operands)
+    needs = deep_tags(operands)
     tag: Tag = (OP, last.site, last.control, *needs)
     if len(operands) == 1 and operands[0][1] is not None:
         tag = (SEL, last.site, last.control, operands[0][1], *needs)
@@ -111,7 +111,7 @@ def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step
     for kind, key in steps:
         if kind == "text":
             texts.append(tag)
-            tag, value = within(tag, key[0]), value[slice(*key)]
+            tag, value = tag_at_offset(tag, key[0]), value[slice(*key)]
             continue
         _settle(value, activation, 0)
         shadow = shadow_of(value)
@@ -127,7 +127,7 @@ def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step
         value, tag = part, found
     # A part that is a container is marked with all that it holds, as it is now.
     _settle(value, activation, _DEEP)
-    parts = everything(((value, tag),))
+    parts = deep_tags(((value, tag),))
     return Criterion(activation, value, tag, tuple(places), parts, tuple(texts))
 
 
@@ -163,12 +163,14 @@ def _known(shadow: Any, value: Any, kind: str, key: Any, part: Any) -> Tag:
     if kind == "attribute":
         if shadow.attribute_values.get(key, shadow) is part:
             tag = shadow.attributes[key]
-        elif issubclass(type(value), tuple) and key in found_in(type(value), "_fields", ()):
-            return _known(shadow, value, "item", found_in(type(value), "_fields").index(key), part)
+        elif issubclass(type(value), tuple) and key in class_attribute(type(value), "_fields", ()):
+            return _known(
+                shadow, value, "item", class_attribute(type(value), "_fields").index(key), part
+            )
     elif type(shadow.items) is list:
         place = key if key >= 0 else key + len(shadow.values)
         if place < len(shadow.values) and shadow.values[place] is part:
             tag = shadow.items[place]
-    elif shadow.values is not None and shadow.values.get(key_of(key), shadow) is part:
-        tag = shadow.items[key_of(key)]
+    elif shadow.values is not None and shadow.values.get(key_identity(key), shadow) is part:
+        tag = shadow.items[key_identity(key)]
     return tag

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.langs.python.debuggee.executed_lines import Wanted
 from whence.langs.python.debuggee.launch import Kind, Target, launch
-from whence.langs.python.provenance.influence_slices import catchable, influencing
+from whence.langs.python.provenance.influence_slices import calls_below_handlers, influencing_calls
 from whence.langs.python.provenance.marked_parts import (
     Criterion,
     NoSuchPart,
@@ -37,7 +37,7 @@ from whence.langs.python.provenance.runtime.run_state import RUN, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import shadow_of
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 from whence.langs.python.provenance.tags import Activation, Tag
-from whence.langs.python.provenance.value_origins import Found, Maker, origin
+from whence.langs.python.provenance.value_origins import OriginResult, ValueMaker, find_origin
 from whence.langs.python.record.repeatable import OWN, Aside, directly, make_repeatable
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 
@@ -167,8 +167,8 @@ class _Answering:
         if activation is not self._marked or request.root != YIELDED:
             return
         (_, number), *steps = request.steps
-        if number == len(activation.outs) - 1:
-            self._follow(activation, *activation.outs[-1], steps)
+        if number == len(activation.yielded) - 1:
+            self._follow(activation, *activation.yielded[-1], steps)
 
     def ended(self, activation: Activation) -> None:
         self.answer(activation)
@@ -293,15 +293,17 @@ def _told(found: Criterion, top: Activation) -> dict[str, Any]:
     def numbers(activations: Sequence[Activation] | frozenset[Activation]) -> list[int]:
         return [places[each] for each in activations if each in places]
 
-    origins = origin(found)
+    origins = find_origin(found)
     return {
         "marked": places[found.activation],
-        "is_complete": RUN.is_scanned and not RUN.has_hidden and not RUN.lost,
+        "is_complete": RUN.is_scanned and not RUN.has_absorbed and not RUN.lost,
         "calls": [*(_call(each, places) for each in calls), *_never_begun(places)],
         "origin": _origin(origins, places),
         "chain": numbers(origins.chain),
-        "catchable": sorted(numbers(catchable(found.activation, calls))),
-        "slices": {f"L{width}": sorted(numbers(influencing(found, width))) for width in (1, 2, 3)},
+        "catchable": sorted(numbers(calls_below_handlers(found.activation, calls))),
+        "slices": {
+            f"L{width}": sorted(numbers(influencing_calls(found, width))) for width in (1, 2, 3)
+        },
     }
 
 
@@ -327,7 +329,7 @@ def _never_begun(places: dict[Activation, int]) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def _origin(found: Found, places: dict[Activation, int]) -> dict[str, Any]:
+def _origin(found: OriginResult, places: dict[Activation, int]) -> dict[str, Any]:
     if found.unknown:
         return {"unknown": found.unknown}
     return {
@@ -336,7 +338,7 @@ def _origin(found: Found, places: dict[Activation, int]) -> dict[str, Any]:
     }
 
 
-def _maker(maker: Maker, places: dict[Activation, int]) -> dict[str, Any]:
+def _maker(maker: ValueMaker, places: dict[Activation, int]) -> dict[str, Any]:
     site = maker.site
     made: dict[str, Any] = {"call": places.get(maker.activation, -1)}
     if maker.parameter:

@@ -34,7 +34,7 @@ from itertools import islice
 from types import CodeType
 from typing import Any
 
-from whence.langs.python.provenance.runtime.type_inspection import Kinds
+from whence.langs.python.provenance.runtime.type_inspection import IdentitySet
 
 Tag = tuple[Any, ...] | None
 Control = tuple[Any, ...]
@@ -53,7 +53,7 @@ _FIRST_NEED = {
 FORGOTTEN: Control = (FRAME, -1, None, None, None)
 """The control of a call of a run that is forgotten: what is suspended there may still end."""
 
-SCALARS = Kinds(int, float, bool, str, type(None), complex, bytes, type(...), range)
+SCALARS = IdentitySet(int, float, bool, str, type(None), complex, bytes, type(...), range)
 """Types whose values have no parts that could change or be marked."""
 
 
@@ -134,8 +134,8 @@ class Activation:
 
     __slots__ = (
         "arguments", "calls", "control", "end", "failure", "function", "guarded", "made", "number",
-        "operation", "outs", "parent", "result", "roots", "sent", "start", "tests", "value",
-        "values",
+        "operation", "parent", "result", "roots", "sent", "start", "tests", "value", "values",
+        "yielded",
     )  # fmt: skip
 
     def __init__(self, number: int, function: FunctionInfo | None, parent: Activation | None):
@@ -160,7 +160,7 @@ class Activation:
         self.tests: Sequence[Any] = ()
         """When and how it decided whether to change something: times and tests, in turn."""
         self.calls: Sequence[Activation] = ()
-        self.outs: Sequence[Pair] = ()
+        self.yielded: Sequence[Pair] = ()
         """Of a generator: what it has yielded."""
         self.sent: Tag = None
         self.operation: Any = None
@@ -179,10 +179,10 @@ class Activation:
         """
         self.control = FORGOTTEN
         self.arguments = self.values = self.roots = ()
-        self.tests = self.calls = self.outs = ()
+        self.tests = self.calls = self.yielded = ()
         self.result = self.value = self.failure = self.sent = self.operation = None
 
-    def decided(self, time: int, test: Control) -> None:
+    def note_decision(self, time: int, test: Control) -> None:
         """Note a test that decides whether something is changed."""
         if type(self.tests) is list:
             self.tests += (time, test)
@@ -193,12 +193,12 @@ class Activation:
         """The tests that it noted, each with its time."""
         return zip(self.tests[::2], self.tests[1::2], strict=True)
 
-    def gave(self, value: Any, tag: Tag) -> None:
+    def note_yield(self, value: Any, tag: Tag) -> None:
         """Note what a generator has yielded."""
-        if type(self.outs) is list:
-            self.outs.append((value, tag))
+        if type(self.yielded) is list:
+            self.yielded.append((value, tag))
         else:
-            self.outs = [(value, tag)]
+            self.yielded = [(value, tag)]
 
     @property
     def name(self) -> str:
@@ -209,7 +209,7 @@ class Activation:
         return f"<{self.name} {self.number}>"
 
 
-class Run:
+class GeneratorRun:
     """Something that goes on: a generator or coroutine, by the activation that it becomes."""
 
     __slots__ = ("activation", "dropped", "number", "position", "told")

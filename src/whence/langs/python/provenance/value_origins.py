@@ -39,7 +39,7 @@ _OPERATIONS = frozenset({OP, TEXT, EXC})
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class ValueMaker:
     """What made a value: an expression of a call, or a parameter of the call that was shadowed."""
 
     activation: Activation
@@ -52,24 +52,24 @@ class Maker:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OriginResult:
     """Where a marked part came from."""
 
-    makers: tuple[Maker, ...]
+    makers: tuple[ValueMaker, ...]
     """More than one: it was one of these."""
     chain: tuple[Activation, ...] = ()
     """From the marked call to the origin."""
     unknown: str = ""
-    made_of: tuple[Maker, ...] = ()
+    made_of: tuple[ValueMaker, ...] = ()
     """If there is one maker: those of what came into its expression, as far as they are known."""
 
 
-def origin(criterion: Criterion) -> Found:
+def find_origin(criterion: Criterion) -> OriginResult:
     """Where a marked part came from."""
     ends, hops, unknown = _follow(criterion.tag)
     makers = tuple(dict.fromkeys(ends))
     if not makers:
-        return Found((), (), unknown or "nothing is known of it")
+        return OriginResult((), (), unknown or "nothing is known of it")
     way = _Way(criterion.activation)
     for place in criterion.places:
         for hop in _copies(place.tag):
@@ -83,17 +83,17 @@ def origin(criterion: Criterion) -> Found:
         else:
             way.to(_returned_by(hop))
     if len(makers) > 1:
-        return Found(makers, tuple(way.calls))
+        return OriginResult(makers, tuple(way.calls))
     way.to(makers[0].activation)
-    return Found(makers, tuple(way.calls), made_of=_operands(makers[0]))
+    return OriginResult(makers, tuple(way.calls), made_of=_operands(makers[0]))
 
 
-def _operands(maker: Maker) -> tuple[Maker, ...]:
+def _operands(maker: ValueMaker) -> tuple[ValueMaker, ...]:
     """Who made what came into an expression from elsewhere: constants of the same call and the
     values of its own parts are left out."""
     if maker.tag is None or maker.tag[0] not in _OPERATIONS:
         return ()
-    found: dict[Maker, None] = {}
+    found: dict[ValueMaker, None] = {}
     left = deque(needs_of(maker.tag))
     seen: set[int] = set()
     while left and len(found) < MOST_OPERANDS:
@@ -128,7 +128,7 @@ def _copies(tag: Tag) -> list[tuple[Any, ...]]:
     return hops
 
 
-def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
+def _follow(tag: Tag) -> tuple[list[ValueMaker], list[tuple[Any, ...]], str]:
     """The makers of a value, the copies on the way, and why there is no maker."""
     hops: list[tuple[Any, ...]] = []
     path: tuple[Step, ...] = ()
@@ -144,7 +144,7 @@ def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
     if tag is None or (tag[0] != AMBIG and activation_of(tag) is None):
         return [], hops, "it came from code that was not followed"
     if tag[0] == AMBIG:
-        makers: list[Maker] = []
+        makers: list[ValueMaker] = []
         for each in tag[3]:
             found, _, unknown = _follow(each)
             if not found:
@@ -157,7 +157,7 @@ def _follow(tag: Tag) -> tuple[list[Maker], list[tuple[Any, ...]], str]:
     assert activation is not None
     parameter = tag[3] if tag[0] == INPUT else ""
     rest = path if tag[0] == INPUT else ()
-    return [Maker(activation, SITES[tag[1]], parameter, rest, tag)], hops, ""
+    return [ValueMaker(activation, SITES[tag[1]], parameter, rest, tag)], hops, ""
 
 
 class _Way:

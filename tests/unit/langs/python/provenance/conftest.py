@@ -14,7 +14,7 @@ def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
     is_native = request.param == "native"
     if is_native and not native_tagging.HAS_NATIVE:
         pytest.skip("whence was installed without a compiler")
-    monkeypatch.setenv(native_tagging.PURE, request.param)
+    monkeypatch.setenv(native_tagging.IMPLEMENTATION_VARIABLE, request.param)
     before = native_tagging.use_native(is_native)
     yield request.param
     native_tagging.use_native(before)

@@ -7,11 +7,11 @@ import textwrap
 import pytest
 from shadowed import mark
 
-from whence.langs.python.provenance.influence_slices import influencing
+from whence.langs.python.provenance.influence_slices import influencing_calls
 from whence.langs.python.provenance.marked_parts import Criterion
 from whence.langs.python.provenance.rewriter.rewriting_importer import run_source
 from whence.langs.python.provenance.tags import Activation
-from whence.langs.python.provenance.value_origins import origin
+from whence.langs.python.provenance.value_origins import find_origin
 
 PROGRAM = """
 def make(value): return value
@@ -79,8 +79,8 @@ def test_what_led_to_an_exception_is_in_its_slice(
     [raised] = seen
     assert raised.tag is not None, "it did not raise"
     for width in (1, 2, 3):
-        assert "make" in {each.name for each in influencing(raised, width)}
-    [maker] = origin(raised).makers
+        assert "make" in {each.name for each in influencing_calls(raised, width)}
+    [maker] = find_origin(raised).makers
     assert expression in maker.site.text
 
 
@@ -107,8 +107,8 @@ def test_a_module_that_fails_tells_what_failed() -> None:
     shadow = shadow_of(raised.value)
     assert shadow is not None
     found = Criterion(RUN.root, None, shadow.shape, (), ())
-    assert {each.name for each in influencing(found, 3)} == {"make"}
-    told = origin(found)
+    assert {each.name for each in influencing_calls(found, 3)} == {"make"}
+    told = find_origin(found)
     assert [each.site.text for each in told.makers] == ["make().items"]
     assert [each.activation.name for each in told.made_of] == ["make"]
 
@@ -127,5 +127,5 @@ def test_of_what_a_wrong_type_was_met_in_the_odd_one_is_told_first(joined: str) 
 
     shadow = shadow_of(raised.value)
     assert shadow is not None
-    told = origin(Criterion(RUN.root, None, shadow.shape, (), ())).made_of
+    told = find_origin(Criterion(RUN.root, None, shadow.shape, (), ())).made_of
     assert told[0].activation.name == "missing"

@@ -8,7 +8,7 @@ import pytest
 from perturbed import Mark, check
 from shadowed import CLEANED, mark
 
-from whence.langs.python.provenance.influence_slices import influencing
+from whence.langs.python.provenance.influence_slices import influencing_calls
 from whence.langs.python.provenance.marked_parts import Criterion
 from whence.langs.python.provenance.tags import Activation
 
@@ -82,7 +82,7 @@ def test_who_said_that_there_is_no_more_is_in_the_slice_of_what_lacks_something(
         assert {"Upto.over", "Upto.last"} <= ended, ended
     # The call that ended it is one of the last: not only those that gave something are there.
     last = "over" if key == "generated" else "Upto.over"
-    numbers = [each.number for each in influencing(marked.criterion, 3) if each.name == last]
+    numbers = [each.number for each in influencing_calls(marked.criterion, 3) if each.name == last]
     assert len(numbers) == (4 if key == "generated" else 3)
 
 
@@ -121,7 +121,9 @@ def test_who_left_something_out_is_in_the_widest_slice_of_what_lacks_it(body: st
         "main()\n"
     )
     marked = mark(source, "main", "")
-    given = [each.values[0] for each in influencing(marked.criterion, 3) if each.name == "wanted"]
+    given = [
+        each.values[0] for each in influencing_calls(marked.criterion, 3) if each.name == "wanted"
+    ]
     assert 2 in given, given
 
 
@@ -217,7 +219,7 @@ def check_told(given: str, ways: list[str]) -> None:
         if "groupby" in given and taken in {"sorted({})", "max({})"}:
             continue
         marked = mark(STEPPED % taken.format(given), "main", "")
-        told = [each for each in influencing(marked.criterion, 3) if each.name == asked]
+        told = [each for each in influencing_calls(marked.criterion, 3) if each.name == asked]
         assert len(told) == times, taken
 
 
@@ -265,7 +267,7 @@ def test_making_calls_go_wrong_shows_a_slice_without_what_kept_something_out(
     function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert check(KEPT_OUT, Mark((("main", 0),), ())).violations == ()
-    monkeypatch.setattr("perturbed.influencing", _without_decisions)
+    monkeypatch.setattr("perturbed.influencing_calls", _without_decisions)
     found = check(KEPT_OUT, Mark((("main", 0),), ()))
     assert any(each.startswith(f"{function} ") for each in found.violations), found
 
@@ -273,7 +275,9 @@ def test_making_calls_go_wrong_shows_a_slice_without_what_kept_something_out(
 def _without_decisions(criterion: Criterion, width: int) -> frozenset[Activation]:
     """The hole that slices once had: what was tested and left no trace in the list."""
     deciding = {"wanted", "count"}
-    return frozenset(each for each in influencing(criterion, width) if each.name not in deciding)
+    return frozenset(
+        each for each in influencing_calls(criterion, width) if each.name not in deciding
+    )
 
 
 QUEUED = """

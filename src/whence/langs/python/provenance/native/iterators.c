@@ -5,7 +5,7 @@
 /* What is known of an iterator; borrowed. NULL without an exception: nothing. */
 static PyObject *source_of(PyObject *iterator)
 {
-    PyObject *found = by_address(SLOT(the_RUN, Run_sources), iterator);
+    PyObject *found = by_address(SLOT(the_RUN, ShadowRun_sources), iterator);
     return found != NULL && PyTuple_GET_ITEM(found, 0) == iterator ? PyTuple_GET_ITEM(found, 1)
                                                                    : NULL;
 }
@@ -13,7 +13,7 @@ static PyObject *source_of(PyObject *iterator)
 /* The run of a generator or coroutine; borrowed. NULL without an exception: there is none. */
 static PyObject *run_of(PyObject *thing)
 {
-    PyObject *found = by_address(SLOT(the_RUN, Run_runs), thing);
+    PyObject *found = by_address(SLOT(the_RUN, ShadowRun_runs), thing);
     PyObject *alive = found != NULL ? PyObject_CallNoArgs(PyTuple_GET_ITEM(found, 0)) : NULL;
     bool is_it = alive == thing;
     Py_XDECREF(alive);
@@ -32,7 +32,7 @@ static PyObject *tag_of_place(PyObject *site, PyObject *control, PyObject *sourc
     bool is_backwards = SLOT(source, SequenceSource_is_backwards) == Py_True;
     PyObject *index = PyLong_FromSsize_t(is_backwards ? left : Py_SIZE(VALUE(owner)) - left - 1);
     PyObject *given[] = {site, control, owner, index, value};
-    PyObject *made = index != NULL ? place_tag(NULL, given, 5) : NULL;
+    PyObject *made = index != NULL ? native_sequence_item_tag(NULL, given, 5) : NULL;
     Py_XDECREF(index);
     return made;
 }
@@ -42,7 +42,7 @@ static PyObject *heard_now(PyObject *operation, PyObject *iterator)
 {
     PyObject *callbacks = SLOT(operation, Operation_callbacks);
     Py_ssize_t count = PyList_GET_SIZE(callbacks);
-    PyObject *before = by_address(SLOT(the_RUN, Run_heard), iterator);
+    PyObject *before = by_address(SLOT(the_RUN, ShadowRun_callback_history), iterator);
     PyObject **tags = PyErr_Occurred() ? NULL : PyMem_New(PyObject *, count + 1);
     if (tags == NULL) {
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
@@ -56,7 +56,7 @@ static PyObject *heard_now(PyObject *operation, PyObject *iterator)
     PyMem_Free(tags);
     PyObject *address = made != NULL ? PyLong_FromVoidPtr(iterator) : NULL;
     PyObject *entry = address != NULL ? PyTuple_Pack(2, iterator, made) : NULL;
-    if (entry == NULL || PyDict_SetItem(SLOT(the_RUN, Run_heard), address, entry) < 0) {
+    if (entry == NULL || PyDict_SetItem(SLOT(the_RUN, ShadowRun_callback_history), address, entry) < 0) {
         Py_CLEAR(made);
     }
     Py_XDECREF(address);
@@ -68,9 +68,9 @@ static PyObject *heard_now(PyObject *operation, PyObject *iterator)
 static PyObject *yielded_tag(PyObject *operation, PyObject *iterator, PyObject *value,
                              PyObject *owner)
 {
-    PyObject *tag = told_tag(operation, value, &TAG(owner), 1), *heard, *made;
+    PyObject *tag = outcome_tag_of(operation, value, &TAG(owner), 1), *heard, *made;
     PyObject *run = tag != NULL ? run_of(iterator) : NULL;
-    if (tag == NULL || (run != NULL && SLOT(run, Going_activation) == Py_None)) {
+    if (tag == NULL || (run != NULL && SLOT(run, GeneratorRun_activation) == Py_None)) {
         return tag; /* of a generator expression the tests tell which of its values it is */
     }
     heard = PyErr_Occurred() ? NULL : heard_now(operation, iterator);
@@ -101,7 +101,7 @@ static PyObject *given_tag(PyObject *operation, PyObject *iterator, PyObject *va
         return tag_of_place(site, control, source, iterator, value);
     }
     PyObject *given[] = {operation, iterator, value, owner};
-    return PyErr_Occurred() ? NULL : PyObject_Vectorcall(rests[R_given_tag], given, 4, NULL);
+    return PyErr_Occurred() ? NULL : PyObject_Vectorcall(python_helpers[H_yielded_tag], given, 4, NULL);
 }
 
 /* Where an iterator stands, by who made it go on: of a generator its run has it, of all else its
@@ -110,7 +110,7 @@ static PyObject **position_of(PyObject *iterator)
 {
     PyObject *run = run_of(iterator);
     if (run != NULL) {
-        return &SLOT(run, Going_position);
+        return &SLOT(run, GeneratorRun_position);
     }
     PyObject *shadow = PyErr_Occurred() ? NULL : shadow_for(iterator);
     return shadow != NULL ? &SLOT(shadow, Shadow_shape) : NULL;
@@ -145,11 +145,11 @@ static PyObject *advanced_tag(PyObject *operation, PyObject *iterator, PyObject 
     return made;
 }
 
-static PyObject *advanced(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_advance_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     return enabled && count == 3 ? advanced_tag(given[0], given[1], given[2])
-                                 : twin_does(T_advanced, given, count);
+                                 : call_python(F_advance_tag, given, count);
 }
 
 /* There is no more. What the program's own code had to do with that is noted, if anything. */
@@ -158,7 +158,7 @@ static void note_end(PyObject *operation, PyObject *iterator, PyObject *thing)
     if (!PyErr_Occurred()) {
         PyObject *source = source_of(iterator);
         bool told = PyList_GET_SIZE(SLOT(operation, Operation_callbacks)) > 0 ||
-                    by_address(SLOT(the_RUN, Run_heard), iterator) != NULL ||
+                    by_address(SLOT(the_RUN, ShadowRun_callback_history), iterator) != NULL ||
                     (source != NULL && !Py_IS_TYPE(source, (PyTypeObject *)the_SequenceSource)) ||
                     Py_IS_TYPE(iterator, (PyTypeObject *)the_GROUP);
         if (!PyErr_Occurred()) {
@@ -169,15 +169,15 @@ static void note_end(PyObject *operation, PyObject *iterator, PyObject *thing)
         }
     }
     PyObject *given[4] = {operation, iterator, thing};
-    tell_of_error(R_note_end, given, 3);
+    report_error(H_note_end, given, 3);
 }
 
 /* What an iterator over `owner` gives next, with its tag; `StopIteration` as always. */
-static PyObject *next_of(PyObject *site, PyObject *control, PyObject *iterator, PyObject *owner)
+PyObject *next_of(PyObject *site, PyObject *control, PyObject *iterator, PyObject *owner)
 {
     PyObject *thing = VALUE(iterator), *operands = PyTuple_Pack(2, iterator, owner);
-    Running running;
-    if (operands == NULL || !begin(&running, site, control, operands)) {
+    RunningOperation running;
+    if (operands == NULL || !begin_operation(&running, site, control, operands)) {
         Py_XDECREF(operands);
         return NULL;
     }
@@ -188,7 +188,7 @@ static PyObject *next_of(PyObject *site, PyObject *control, PyObject *iterator, 
     if (ended) {
         note_end(running.operation, thing, VALUE(owner));
     }
-    if (!end(&running, value == NULL && !ended)) {
+    if (!end_operation(&running, value == NULL && !ended)) {
         Py_XDECREF(value);
         return NULL;
     }
@@ -202,12 +202,12 @@ static PyObject *next_of(PyObject *site, PyObject *control, PyObject *iterator, 
     return pair_of(value, tag);
 }
 
-static PyObject *next_pair(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_next_pair(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !is_control(given[1]) || !is_pair(given[2]) ||
         !is_pair(given[3]) || !PyIter_Check(VALUE(given[2]))) {
-        return twin_does(T_next_pair, given, count);
+        return call_python(F_next_pair, given, count);
     }
     return next_of(given[0], given[1], given[2], given[3]);
 }

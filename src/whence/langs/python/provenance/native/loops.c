@@ -11,7 +11,7 @@ static PyObject *item_pair(PyObject *site, PyObject *control, PyObject *owner, P
     }
     Py_INCREF(value);
     PyObject *given[] = {site, control, owner, index, value};
-    PyObject *tag = place_tag(NULL, given, 5);
+    PyObject *tag = native_sequence_item_tag(NULL, given, 5);
     Py_DECREF(index);
     return pair_of(value, tag);
 }
@@ -88,7 +88,7 @@ static PyObject *next_given(Rounds *rounds)
 /* What ended a comprehension is among the tests that left something out. */
 static void note_last(Rounds *rounds)
 {
-    PyObject *ended = by_address(SLOT(the_RUN, Run_ends), VALUE(rounds->owner));
+    PyObject *ended = by_address(SLOT(the_RUN, ShadowRun_iteration_ends), VALUE(rounds->owner));
     if (ended != NULL) {
         PyObject *given[] = {the_RUN, rounds->dropped, PyTuple_GET_ITEM(ended, 1)};
         Py_XDECREF(PyObject_VectorcallMethod(name_note_dropped, given, 3, NULL));
@@ -114,7 +114,7 @@ static PyObject *rounds_next(PyObject *self)
         return given;
     }
     PyObject *owner = rounds->owner, *site = rounds->site, *control = rounds->control;
-    PyObject *shaped = has_places(VALUE(owner)) ? shape(VALUE(owner)) : Py_NewRef(TAG(given));
+    PyObject *shaped = has_places(VALUE(owner)) ? shape_of(VALUE(owner)) : Py_NewRef(TAG(given));
     PyObject *why = shaped ? TAG_WITH(OP, site, control, TAG(owner), shaped) : NULL;
     PyObject *round = why != NULL ? test_tag(site, control, why, true, rounds->dropped) : NULL;
     Py_XDECREF(shaped);
@@ -122,7 +122,7 @@ static PyObject *rounds_next(PyObject *self)
     return pair_of(given, round);
 }
 
-static PyTypeObject RoundsType = {
+PyTypeObject RoundsType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "whence.langs.python.provenance._tagging.Rounds",
     .tp_basicsize = sizeof(Rounds),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
@@ -156,36 +156,36 @@ static Rounds *rounds_over(PyObject *const *given)
     if (is_sequence(VALUE(given[2]))) {
         return rounds_of(given, NULL, given[2]);
     }
-    PyObject *iterator = PyObject_Vectorcall(rests[R_iterator_of], given, 3, NULL);
+    PyObject *iterator = PyObject_Vectorcall(python_helpers[H_iterator_of], given, 3, NULL);
     Rounds *made = iterator != NULL ? rounds_of(given, iterator, given[2]) : NULL;
     Py_XDECREF(iterator);
     return made;
 }
 
-static PyObject *pairs_of(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_iterate_pairs(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 3 || !is_control(given[1]) || !is_pair(given[2])) {
-        return twin_does(T_pairs_of, given, count);
+        return call_python(F_iterate_pairs, given, count);
     }
     return (PyObject *)rounds_over(given);
 }
 
-static PyObject *stepped(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_step_iterator(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !is_control(given[1]) || !is_pair(given[2]) ||
         !is_pair(given[3])) {
-        return twin_does(T_stepped, given, count);
+        return call_python(F_step_iterator, given, count);
     }
     return (PyObject *)rounds_of(given, given[2], given[3]);
 }
 
-static PyObject *each(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_iterate(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !is_control(given[1]) || !is_pair(given[2])) {
-        return twin_does(T_each, given, count);
+        return call_python(F_iterate, given, count);
     }
     Rounds *made = rounds_over(given);
     if (made != NULL) {
@@ -196,13 +196,13 @@ static PyObject *each(PyObject *self, PyObject *const *given, Py_ssize_t count)
 }
 
 /* `a, b = owner`, where there are as many as are wanted. */
-static PyObject *unpack(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_unpack(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 5 || !is_pair(given[2]) || !is_sequence(VALUE(given[2])) ||
         PyLong_AsLong(given[4]) >= 0 ||
         PyLong_AsSsize_t(given[3]) != Py_SIZE(VALUE(given[2]))) {
-        return PyErr_Occurred() ? NULL : twin_does(T_unpack, given, count);
+        return PyErr_Occurred() ? NULL : call_python(F_unpack, given, count);
     }
     PyObject *made = PyList_New(0), *thing = VALUE(given[2]);
     for (Py_ssize_t i = 0; made != NULL && i < Py_SIZE(thing); i++) {

@@ -48,10 +48,10 @@ typedef struct {
     PyObject *twin;
 } Operator;
 
-static PyObject *operators; /* by their names */
+PyObject *operators; /* by their names */
 
 /* The operation, if it is on values without parts; NULL without an exception: the twin does it. */
-static PyObject *simply(binaryfunc apply, PyObject *site, PyObject *control, PyObject *left,
+static PyObject *operate_on_scalars(binaryfunc apply, PyObject *site, PyObject *control, PyObject *left,
                         PyObject *right)
 {
     if (!is_pair(left) || !is_pair(right)) {
@@ -83,22 +83,22 @@ static PyObject *looked_for(binaryfunc apply, PyObject *const *given)
         return NULL;
     }
     PyObject *operands = PyTuple_Pack(2, left, right);
-    Running running;
-    if (operands == NULL || !begin(&running, given[0], given[1], operands)) {
+    RunningOperation running;
+    if (operands == NULL || !begin_operation(&running, given[0], given[1], operands)) {
         Py_XDECREF(operands);
         return NULL;
     }
     Py_DECREF(operands);
     value = apply(VALUE(left), VALUE(right));
-    if (!end(&running, value == NULL)) {
+    if (!end_operation(&running, value == NULL)) {
         Py_XDECREF(value);
         return NULL;
     }
-    shaped = shape(VALUE(right));
+    shaped = shape_of(VALUE(right));
     PyObject *rest[] = {TAG(left), TAG(right), shaped}, *tag = NULL;
     int first = TAG(left) == Py_None; /* of what nothing is known there is nothing to be said */
     if (shaped != NULL) {
-        tag = told_tag(running.operation, value, rest + first, 3 - first);
+        tag = outcome_tag_of(running.operation, value, rest + first, 3 - first);
     }
     Py_XDECREF(shaped);
     Py_DECREF(running.operation);
@@ -110,7 +110,7 @@ static PyObject *operator_call(PyObject *self, PyObject *const *given, size_t fl
 {
     Operator *operator = (Operator *)self;
     if (enabled && names == NULL && PyVectorcall_NARGS(flags) == 4) {
-        PyObject *made = simply(operator->apply, given[0], given[1], given[2], given[3]);
+        PyObject *made = operate_on_scalars(operator->apply, given[0], given[1], given[2], given[3]);
         if (made == NULL && !PyErr_Occurred()) {
             made = looked_for(operator->apply, given);
         }
@@ -127,7 +127,7 @@ static void operator_free(PyObject *self)
     Py_TYPE(self)->tp_free(self);
 }
 
-static PyTypeObject OperatorType = {
+PyTypeObject OperatorType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "whence.langs.python.provenance._tagging.Operator",
     .tp_basicsize = sizeof(Operator),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
@@ -137,7 +137,7 @@ static PyTypeObject OperatorType = {
 };
 
 /* The twin in C of what Python does for an operator. */
-static PyObject *operator(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *operator(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     const char *name = count == 2 ? PyUnicode_AsUTF8(given[0]) : NULL;
@@ -162,21 +162,21 @@ static PyObject *operator(PyObject *self, PyObject *const *given, Py_ssize_t cou
     return NULL;
 }
 
-static PyObject *augment(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_augment(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (enabled && count == 5) {
         PyObject *found = PyDict_GetItemWithError(operators, given[0]);
         if (found != NULL) {
             PyObject *made =
-                simply(((Operator *)found)->apply, given[1], given[2], given[3], given[4]);
+                operate_on_scalars(((Operator *)found)->apply, given[1], given[2], given[3], given[4]);
             if (made != NULL || PyErr_Occurred()) {
                 return made;
             }
         }
         PyErr_Clear();
     }
-    return twin_does(T_augment, given, count);
+    return call_python(F_augment, given, count);
 }
 
 /* --- variables of modules ------------------------------------------------------------------------ */
@@ -186,7 +186,7 @@ static bool is_imported(PyObject *name, PyObject *value)
 {
     Py_ssize_t place = 0;
     PyObject *number, *shadow;
-    while (PyDict_Next(SLOT(the_RUN, Run_modules), &place, &number, &shadow)) {
+    while (PyDict_Next(SLOT(the_RUN, ShadowRun_modules), &place, &number, &shadow)) {
         if (PyDict_GetItemWithError(SLOT(shadow, Shadow_attribute_values), name) == value) {
             return true;
         }
@@ -194,14 +194,14 @@ static bool is_imported(PyObject *name, PyObject *value)
     return false;
 }
 
-static PyObject *load_global(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_load_global(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 5) {
-        return twin_does(T_load_global, given, count);
+        return call_python(F_load_global, given, count);
     }
     PyObject *name = given[3], *value = given[4];
-    PyObject *shadow = PyDict_GetItemWithError(SLOT(the_RUN, Run_modules), given[2]);
+    PyObject *shadow = PyDict_GetItemWithError(SLOT(the_RUN, ShadowRun_modules), given[2]);
     PyObject *tag = NULL;
     if (shadow != NULL) {
         tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), name);
@@ -211,7 +211,7 @@ static PyObject *load_global(PyObject *self, PyObject *const *given, Py_ssize_t 
     }
     if (tag == NULL ||
         PyDict_GetItemWithError(SLOT(shadow, Shadow_attribute_values), name) != value) {
-        return PyErr_Occurred() ? NULL : twin_does(T_load_global, given, count);
+        return PyErr_Occurred() ? NULL : call_python(F_load_global, given, count);
     }
     return pair_of(Py_NewRef(value), TAG_WITH(LOAD, given[0], given[1], tag, now(),
                                               SLOT(shadow, Shadow_object), name));
@@ -237,22 +237,22 @@ static bool is_number(PyObject *value) /* operations._NUMBERS */
     return PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value);
 }
 
-static PyObject *unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !is_pair(given[3])) {
-        return twin_does(T_unary, given, count);
+        return call_python(F_unary, given, count);
     }
     if (PyUnicode_CompareWithASCIIString(given[0], "USub") == 0 && is_number(VALUE(given[3]))) {
         return pair_of(PyNumber_Negative(VALUE(given[3])),
                        TAG_WITH(OP, given[1], given[2], TAG(given[3])));
     }
     if (PyUnicode_CompareWithASCIIString(given[0], "Not") != 0) {
-        return twin_does(T_unary, given, count);
+        return call_python(F_unary, given, count);
     }
     PyObject *value = VALUE(given[3]), *thread = here(), *shaped, *tag;
     if (!is_scalar(value) && !is_plainly_tested(value)) {
-        return twin_does(T_unary, given, count);
+        return call_python(F_unary, given, count);
     }
     int truth = PyObject_IsTrue(value);
     if (truth < 0 || thread == NULL || !forget_pending(thread)) {
@@ -262,7 +262,7 @@ static PyObject *unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
         tag = TAG_WITH(OP, given[1], given[2], TAG(given[3]));
     }
     else {
-        shaped = shape(value);
+        shaped = shape_of(value);
         tag = shaped ? TAG_WITH(OP, given[1], given[2], TAG(given[3]), shaped) : NULL;
         Py_XDECREF(shaped);
     }
@@ -281,7 +281,7 @@ static PyObject *tested(PyObject *const *given, Py_ssize_t count)
     }
     else if (is_plainly_tested(value)) {
         PyObject *thread = here(), *shaped;
-        if (thread == NULL || !forget_pending(thread) || (shaped = shape(value)) == NULL) {
+        if (thread == NULL || !forget_pending(thread) || (shaped = shape_of(value)) == NULL) {
             return NULL;
         }
         why = TAG_WITH(OP, site, control, TAG(given[2]), shaped);
@@ -299,11 +299,11 @@ static PyObject *tested(PyObject *const *given, Py_ssize_t count)
     return made;
 }
 
-static PyObject *test(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_test(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     PyObject *made = tested(given, count);
-    return made != NULL || PyErr_Occurred() ? made : twin_does(T_test, given, count);
+    return made != NULL || PyErr_Occurred() ? made : call_python(F_test, given, count);
 }
 
 /* Note a test that decides whether something is changed: Activation.decided. */
@@ -324,7 +324,7 @@ static bool decided(PyObject *activation, PyObject *control)
 }
 
 /* operations.aimed: which object is changed, if that was chosen. */
-static bool aim(PyObject *control, PyObject *tag)
+bool note_change_target(PyObject *control, PyObject *tag)
 {
     while (tag != Py_None && kind_of(tag) == LOAD && fields_of(tag) == 8) {
         tag = field(tag, 7);
@@ -337,12 +337,12 @@ static bool aim(PyObject *control, PyObject *tag)
     return !chosen || decided(field(control, 4), tag);
 }
 
-static PyObject *test_and_note(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_test_and_note(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     PyObject *made = tested(given, count);
     if (made == NULL) {
-        return PyErr_Occurred() ? NULL : twin_does(T_test_and_note, given, count);
+        return PyErr_Occurred() ? NULL : call_python(F_test_and_note, given, count);
     }
     if (!decided(field(made, 4), made)) {
         Py_CLEAR(made);
@@ -350,11 +350,11 @@ static PyObject *test_and_note(PyObject *self, PyObject *const *given, Py_ssize_
     return made;
 }
 
-static PyObject *select_pair(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_select(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !is_pair(given[2])) {
-        return twin_does(T_select, given, count);
+        return call_python(F_select, given, count);
     }
     return pair_of(Py_NewRef(VALUE(given[2])),
                    TAG_WITH(SEL, given[0], given[1], TAG(given[2]), given[3]));

@@ -1,111 +1,111 @@
-/* Working out tags, in C: the twin of the functions that rewritten code calls most.
+/* Computes tags in C: native versions of the functions that rewritten code calls most.
  *
- * Each function here does what the Python function of the same name does, on the ways that most
- * calls take, and leaves all else to that function (`twin_does`), before anything was done. So the
- * Python functions are the meaning, and work alone where there is no compiler. Classes are those
- * of tags.py, state.py and shadows.py, whose slots are read where the interpreter keeps them.
+ * A function `native_x` does what the Python function `x` does in the common cases, and hands all
+ * other cases to it (`call_python`) before it has done anything. So the Python functions define the
+ * meaning, and work alone where there is no compiler. The classes are those of tags.py,
+ * run_state.py and shadow_memory.py; their slots are read where the interpreter keeps them.
  *
- *   whole.c      the module: what is bound to what, and the table of functions
- *   tags.c       a tag in little memory
- *   shadows.c    what objects hold
- *   reading.c    all that operands hold
- *   identity.c   what operands hold, by identity
- *   making.c     lists and tuples
- *   hiding.c     what objects may have kept, and what was there before
- *   running.c    what is out of sight and runs
- *   operators.c  operators, tests and choices
- *   outside.c    calls of code out of sight, what they gave and may have changed
- *   places.c     attributes and items
- *   iterators.c  what iterators give
- *   loops.c      loops and unpacking
- *   calls.c      calls, from the caller
- *   entering.c   calls, from the callee
+ *   _tagging.c              the module: its functions, and what Python binds to it
+ *   tags.c                  the tag object
+ *   shadow_memory.c         the shadows of objects
+ *   deep_tags.c             the tags of operands and of all that they hold
+ *   tags_by_identity.c      the same, by the addresses of the values
+ *   displays.c              lists and tuples
+ *   opaque_holders.c        objects that may have absorbed values, and objects from before the run
+ *   operations.c            running code out of sight
+ *   operators.c             operators, tests and choices
+ *   out_of_sight_calls.c    calls of code out of sight
+ *   attributes_and_items.c  reading and writing attributes and items
+ *   iterators.c             the values of iterators
+ *   loops.c                 loops and unpacking
+ *   call_sites.c            calls, on the caller's side
+ *   call_entry.c            calls, on the callee's side
+ *   address_set.h           a set of addresses
+ *   cpython/                access to CPython beyond its documented API
  *
- * All state is guarded by the GIL. */
+ * Each .c file compiles alone against this header. All state is guarded by the GIL. */
 
 #ifndef WHENCE_TAGGING_H
 #define WHENCE_TAGGING_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdbool.h>
+#include "cpython/cpython.h"
+
 #include <stddef.h>
 #include <stdint.h>
-#include <structmember.h>
 
 enum {
     CONST, OP, LOST, BOUND, TEXT, NEW, INPUT, EXC, WHOLE,
-    ARG, RET, LOAD, STORE, PHI, SEL, PART, AMBIG, CTL, FRAME, KINDS
+    ARG, RET, LOAD, STORE, PHI, SEL, PART, AMBIG, CTL, FRAME, TAG_KIND_COUNT
 };
 
-/* The functions that have a twin here, and those of Python that go on where C does not. */
-#define TWINS(X)                                                                                   \
+/* The functions that have a native version, and the Python functions that these call. */
+#define NATIVE_FUNCTIONS(X)                                                                                   \
     X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select) X(attribute)             \
-    X(subscript) X(set_attribute) X(place_tag) X(each) X(unpack) X(natively) X(shape_of)           \
-    X(everything) X(by_identity) X(held) X(in_step) X(hides) X(hide) X(part_of) X(scan) X(told)    \
-    X(next_pair) X(advanced) X(pairs_of) X(stepped) X(nested) X(outside_tag) X(reread)             \
-    X(held_out_of_sight) X(identified) X(of_sequence) X(make_list) X(make_tuple) X(found_in)       \
-    X(prepare) X(bind_arguments) X(result) X(enter) X(returned) X(leave)
-#define GOES_ON(X)                                                                                 \
-    X(note_failure) X(read_attribute) X(read_item) X(wrote_attribute) X(store_attribute)           \
-    X(item_tag) X(finish_function) X(nearest) X(roots) X(note_end) X(given_tag) X(iterator_of)     \
-    X(given_outside) X(synchronise) X(changed_in_frame) X(finish_outside)
+    X(subscript) X(set_attribute) X(sequence_item_tag) X(iterate) X(unpack) X(run_out_of_sight) X(shape_tag)           \
+    X(deep_tags) X(tags_by_identity) X(note_held) X(matches_object) X(is_opaque) X(absorb) X(part_tag) X(scan_existing_objects) X(outcome_tag)    \
+    X(next_pair) X(advance_tag) X(iterate_pairs) X(step_iterator) X(nest_control) X(out_of_sight_tag) X(resynchronise)             \
+    X(note_referents) X(identify_arguments) X(shadow_sequence) X(make_list) X(make_tuple) X(class_attribute)       \
+    X(prepare_call) X(bind_arguments) X(finish_call) X(enter_function) X(return_value) X(leave_function)
+#define PYTHON_HELPERS(X)                                                                                 \
+    X(note_failure) X(read_attribute) X(read_item) X(attribute_written) X(store_attribute)           \
+    X(item_tag) X(finish_function) X(nearest_activation) X(reachable_roots) X(note_end) X(yielded_tag) X(iterator_of)     \
+    X(out_of_sight_result) X(synchronise) X(changed_in_frame) X(finish_out_of_sight)
 
-#define AS_TWIN(name) T_##name,
-#define AS_REST(name) R_##name,
-enum { TWINS(AS_TWIN) TWIN_COUNT };
-enum { GOES_ON(AS_REST) REST_COUNT };
+#define AS_FUNCTION_INDEX(name) F_##name,
+#define AS_HELPER_INDEX(name) H_##name,
+enum { NATIVE_FUNCTIONS(AS_FUNCTION_INDEX) FUNCTION_COUNT };
+enum { PYTHON_HELPERS(AS_HELPER_INDEX) HELPER_COUNT };
 
 /* The slots of the classes that are read and written here. */
 #define SLOTS(X)                                                                                   \
-    X(Run, time) X(Run, number) X(Run, shadows) X(Run, holders) X(Run, held) X(Run, frames)        \
-    X(Run, runs) X(Run, sources) X(Run, ends) X(Run, hiding) X(Run, loose) X(Run, passed)          \
-    X(Run, on_outside) X(Run, on_enter) X(Run, on_leave) X(Run, activations) X(Run, root)          \
-    X(Run, modules) X(Run, kept) X(Run, behind) X(Run, has_hidden) X(Run, is_scanned)              \
-    X(Run, slots) X(Run, heard) X(Run, namespaces) X(Run, expressions) X(Going, activation)        \
-    X(Going, position) X(SequenceSource, owner) X(SequenceSource, is_backwards)                    \
+    X(ShadowRun, time) X(ShadowRun, number) X(ShadowRun, shadows) X(ShadowRun, holder_addresses) X(ShadowRun, held_addresses) X(ShadowRun, frames)        \
+    X(ShadowRun, runs) X(ShadowRun, sources) X(ShadowRun, iteration_ends) X(ShadowRun, opaque_types) X(ShadowRun, stray_results) X(ShadowRun, passed_out_of_sight)          \
+    X(ShadowRun, on_outside) X(ShadowRun, on_enter) X(ShadowRun, on_leave) X(ShadowRun, activations) X(ShadowRun, root)          \
+    X(ShadowRun, modules) X(ShadowRun, kept_alive) X(ShadowRun, behind) X(ShadowRun, has_absorbed) X(ShadowRun, is_scanned)              \
+    X(ShadowRun, slots) X(ShadowRun, callback_history) X(ShadowRun, namespaces) X(ShadowRun, expressions) X(GeneratorRun, activation)        \
+    X(GeneratorRun, position) X(SequenceSource, owner) X(SequenceSource, is_backwards)                    \
     X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
     X(Activation, failure) X(Activation, function) X(Activation, guarded) X(Activation, made)      \
-    X(Activation, number) X(Activation, operation) X(Activation, outs) X(Activation, parent)       \
+    X(Activation, number) X(Activation, operation) X(Activation, yielded) X(Activation, parent)       \
     X(Activation, result) X(Activation, roots) X(Activation, sent) X(Activation, start)            \
     X(Activation, tests) X(Activation, value) X(Activation, values) X(Operation, activation)       \
     X(Operation, callbacks) X(Operation, control) X(Operation, expected) X(Operation, operands)    \
-    X(Operation, site) X(Operation, text) X(Pending, activation) X(Pending, arguments)             \
-    X(Pending, before) X(Pending, code) X(Pending, control) X(Pending, defined)                    \
-    X(Pending, function) X(Pending, keyword_tags) X(Pending, keywords) X(Pending, run)             \
-    X(Pending, site) X(Pending, starred) X(Pending, tag) X(Pending, tags) X(Pending, values)       \
-    X(Modelled, arguments) X(Modelled, before) X(Prepared, arguments) X(Prepared, before)          \
-    X(Prepared, called) X(Prepared, finish) X(Prepared, function) X(Prepared, in_sight)            \
-    X(Prepared, keywords) X(Prepared, operation) X(Prepared, tag) X(Shadow, address)               \
+    X(Operation, site) X(Operation, text) X(PendingCall, activation) X(PendingCall, arguments)             \
+    X(PendingCall, before) X(PendingCall, code) X(PendingCall, control) X(PendingCall, defined)                    \
+    X(PendingCall, function) X(PendingCall, keyword_tags) X(PendingCall, keywords) X(PendingCall, run)             \
+    X(PendingCall, site) X(PendingCall, starred) X(PendingCall, tag) X(PendingCall, tags) X(PendingCall, values)       \
+    X(ModelledCall, arguments) X(ModelledCall, before) X(PreparedCall, arguments) X(PreparedCall, before)          \
+    X(PreparedCall, called) X(PreparedCall, finish) X(PreparedCall, function) X(PreparedCall, in_sight)            \
+    X(PreparedCall, keywords) X(PreparedCall, operation) X(PreparedCall, tag) X(Shadow, address)               \
     X(Shadow, again) X(Shadow, attribute_values) X(Shadow, attributes) X(Shadow, items)            \
     X(Shadow, keys) X(Shadow, object) X(Shadow, read) X(Shadow, shape) X(Shadow, values)           \
     X(FunctionInfo, free_names) X(FunctionInfo, global_names) X(FunctionInfo, is_stepped)          \
     X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest) X(FunctionInfo, keyword_only)        \
     X(FunctionInfo, positional) X(Site, is_guarded)
 
-#define AS_OFFSET(class, slot) static Py_ssize_t class##_##slot;
+#define AS_OFFSET(class, slot) extern Py_ssize_t class##_##slot;
 SLOTS(AS_OFFSET)
 #define SLOT(object, name) (*(PyObject **)((char *)(object) + (name)))
 
 /* What `bind` is given: the run, the state of the threads, classes, tables. */
 #define BOUND_NAMES(X)                                                                             \
-    X(RUN) X(HERE) X(Activation) X(Operation) X(Pending) X(Modelled) X(Prepared) X(Shadow)         \
-    X(Run) X(Going) X(SequenceSource) X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS)      \
-    X(SITES) X(CODES) X(DEFAULTS) X(NO_KEYWORDS) X(GROUP) X(getenv) X(PROXY) X(MODELS)             \
+    X(RUN) X(THREAD) X(Activation) X(Operation) X(PendingCall) X(ModelledCall) X(PreparedCall) X(Shadow)         \
+    X(ShadowRun) X(GeneratorRun) X(SequenceSource) X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS)      \
+    X(SITES) X(REWRITTEN_CODES) X(DEFAULTS) X(NO_KEYWORDS) X(GROUP) X(getenv) X(PROXY) X(MODELS)             \
     X(METHOD_MODELS)
-#define AS_GLOBAL(name) static PyObject *the_##name;
+#define AS_GLOBAL(name) extern PyObject *the_##name;
 BOUND_NAMES(AS_GLOBAL)
 
-static PyObject *twins[TWIN_COUNT];
-static PyObject *rests[REST_COUNT];
-static PyObject *kinds[KINDS];
-static PyObject *empty_tuple, *zero, *minus_one;
-static PyObject *name_operation, *name_pending, *name_behind, *name_append, *name_frombytes;
-static PyObject *word_item, *word_attribute, *no_text, *name_dict, *name_note_maker, *name_note_dropped;
-static PyObject *builtin_len, *builtin_isinstance, *builtin_print;
-static PyCFunction list_append;         /* the C function behind `[].append` */
-static PyTypeObject *method_wrapper;    /* the type of `[].__len__` */
-static bool enabled;
+extern PyObject *python_functions[FUNCTION_COUNT];
+extern PyObject *python_helpers[HELPER_COUNT];
+extern PyObject *kinds[TAG_KIND_COUNT];
+extern PyObject *empty_tuple, *zero, *minus_one;
+extern PyObject *name_operation, *name_pending, *name_behind, *name_append, *name_frombytes;
+extern PyObject *word_item, *word_attribute, *no_text, *name_dict, *name_note_maker, *name_note_dropped;
+extern PyObject *builtin_len, *builtin_isinstance, *builtin_print;
+extern PyCFunction list_append;         /* the C function behind `[].append` */
+extern PyTypeObject *method_wrapper;    /* the type of `[].__len__` */
+extern bool enabled;
 
 static inline bool has_places(PyObject *thing) /* what holds items */
 {
@@ -127,9 +127,9 @@ static inline void put_new(PyObject **slot, PyObject *value) /* takes the refere
     Py_XDECREF(before);
 }
 
-static inline PyObject *twin_does(int which, PyObject *const *given, Py_ssize_t count)
+static inline PyObject *call_python(int which, PyObject *const *given, Py_ssize_t count)
 {
-    return PyObject_Vectorcall(twins[which], given, (size_t)count, NULL);
+    return PyObject_Vectorcall(python_functions[which], given, (size_t)count, NULL);
 }
 
 static inline bool is_scalar(PyObject *value) /* tags.SCALARS */
@@ -166,7 +166,7 @@ typedef struct {
     PyObject *rest[];
 } Tag;
 
-static PyTypeObject TagType;
+extern PyTypeObject TagType;
 
 static inline int kind_of(PyObject *tag)
 {
@@ -201,8 +201,8 @@ static inline bool is_control(PyObject *given)
 }
 
 /* A tag: a kind, where and under which control, and the rest. */
-static PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
-                          Py_ssize_t count);
+PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
+                   Py_ssize_t count);
 
 #define TAG_WITH(kind, site, control, ...)                                                         \
     tag_with(kind, site, control, (PyObject *const[]){__VA_ARGS__},                                \
@@ -228,7 +228,7 @@ static inline PyObject *pair_of(PyObject *value, PyObject *tag)
     return made;
 }
 
-static inline PyObject *now(void) { return SLOT(the_RUN, Run_time); }
+static inline PyObject *now(void) { return SLOT(the_RUN, ShadowRun_time); }
 
 static inline bool tick(Py_ssize_t slot) /* one further: the time, or the number of calls */
 {
@@ -257,7 +257,7 @@ static inline PyObject *by_address(PyObject *dict, const void *address)
 
 static inline PyObject *shadow_of(PyObject *thing)
 {
-    return by_address(SLOT(the_RUN, Run_shadows), thing);
+    return by_address(SLOT(the_RUN, ShadowRun_shadows), thing);
 }
 
 /* What this thread is about to do: the dictionary of HERE. It lives as long as the thread does, and
@@ -268,7 +268,7 @@ static inline PyObject *here(void)
     static _Thread_local PyObject *known;
     uint64_t thread = PyThreadState_GetID(PyThreadState_Get());
     if (known == NULL || thread != known_thread) {
-        PyObject *found = PyObject_GetAttrString(the_HERE, "__dict__");
+        PyObject *found = PyObject_GetAttrString(the_THREAD, "__dict__");
         if (found == NULL) {
             return NULL;
         }
@@ -295,22 +295,64 @@ static inline bool forget_pending(PyObject *thread)
 
 typedef struct {
     PyObject *thread, *operation, *before;
-} Running;
+} RunningOperation;
 
-static PyObject *new_operation(PyObject *site, PyObject *control, PyObject *operands);
-static bool begin(Running *running, PyObject *site, PyObject *control, PyObject *operands);
-static bool end(Running *running, bool failed);
-
-static inline bool was_told(const Running *running)
+static inline bool had_callbacks(const RunningOperation *running)
 {
     return PyList_GET_SIZE(SLOT(running->operation, Operation_callbacks)) > 0;
 }
 
-static PyObject *shape(PyObject *thing);
-static bool aim(PyObject *control, PyObject *tag);
-static bool hold(PyObject *holder, PyObject *value);
-static int hides_things(PyObject *thing);
-static PyObject *part(PyObject *site, PyObject *control, PyObject *owner, PyObject *step,
-                      PyObject *value, PyObject *const *needs, Py_ssize_t count);
+/* --- what the files offer each other ------------------------------------------------------------ */
+
+/* tags.c */
+PyObject *tag_of_parts(int kind, PyObject *site, PyObject *control, const Parts *parts, int count);
+PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, bool held, PyObject *dropped);
+PyObject *receiver_tag(PyObject *tag);
+PyObject *tag_count(PyObject *self, PyObject *nothing);
+
+/* shadow_memory.c */
+PyObject *new_shadow(PyObject *thing);
+PyObject *shadow_for(PyObject *thing);
+bool keep_alive(PyObject *thing);
+PyObject *instance_dict(PyObject *thing);
+bool each_part(PyObject *shadow, bool (*visit)(PyObject *, PyObject *, void *), void *with);
+PyObject *shape_of(PyObject *thing);
+bool note_holds(PyObject *holder, PyObject *value);
+PyObject *part_tag_of(PyObject *site, PyObject *control, PyObject *owner, PyObject *step, PyObject *value, PyObject *const *needs, Py_ssize_t count);
+int shadow_matches(PyObject *shadow);
+
+/* deep_tags.c */
+int is_opaque_surely(PyObject *thing);
+
+/* tags_by_identity.c */
+PyObject *all_operands(PyObject *operation);
+
+/* opaque_holders.c */
+int known_opaque(PyObject *thing);
+
+/* operations.c */
+PyObject *new_operation(PyObject *site, PyObject *control, PyObject *operands);
+bool begin_operation(RunningOperation *running, PyObject *site, PyObject *control, PyObject *operands);
+void report_error(int which, PyObject **given, Py_ssize_t count);
+bool end_operation(RunningOperation *running, bool failed);
+PyObject *outcome_tag_of(PyObject *operation, PyObject *value, PyObject *const *needs, Py_ssize_t count);
+
+/* operators.c */
+bool note_change_target(PyObject *control, PyObject *tag);
+PyObject *operator(PyObject *self, PyObject *const *given, Py_ssize_t count);
+
+/* out_of_sight_calls.c */
+PyObject *call_outside(PyObject *const *given);
+
+/* iterators.c */
+PyObject *next_of(PyObject *site, PyObject *control, PyObject *iterator, PyObject *owner);
+
+extern PyTypeObject OperatorType, RoundsType;
+extern PyObject *operators; /* by their names */
+
+/* The functions that Python calls by the same name without `native_`. */
+#define AS_PROTOTYPE(name)                                                                         \
+    PyObject *native_##name(PyObject *self, PyObject *const *given, Py_ssize_t count);
+NATIVE_FUNCTIONS(AS_PROTOTYPE)
 
 #endif

@@ -50,7 +50,7 @@ static PyObject *plain_tag(int kind, PyObject *site, PyObject *control, PyObject
     return made;
 }
 
-static PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
+PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
                           Py_ssize_t count)
 {
     bool fits = count < UINT16_MAX && PyLong_CheckExact(site);
@@ -58,10 +58,10 @@ static PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject 
 }
 
 /* The same, of what stands in several places, one after the other. */
-static PyObject *tag_of_parts(int kind, PyObject *site, PyObject *control, const Parts *parts,
+PyObject *tag_of_parts(int kind, PyObject *site, PyObject *control, const Parts *parts,
                               int count)
 {
-    PyObject *few[32], **rest = few, *made;
+    PyObject *few[32] = {NULL}, **rest = few, *made;
     Py_ssize_t all = 0, place = 0;
     for (int i = 0; i < count; i++) {
         all += parts[i].count;
@@ -82,7 +82,7 @@ static PyObject *tag_of_parts(int kind, PyObject *site, PyObject *control, const
 }
 
 /* The tag of a test, and whether it held; `dropped`: of a comprehension, or NULL. */
-static PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, bool held,
+PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, bool held,
                           PyObject *dropped)
 {
     PyObject *activation = field(control, 4);
@@ -99,11 +99,11 @@ static PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, bool
 }
 
 /* iteration.nested: the same test under another control. */
-static PyObject *nested(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_nest_control(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 2 || !Py_IS_TYPE(given[0], &TagType)) {
-        return twin_does(T_nested, given, count);
+        return call_python(F_nest_control, given, count);
     }
     Tag *inner = (Tag *)given[0];
     PyObject *site = PyLong_FromUnsignedLong(inner->site);
@@ -117,7 +117,7 @@ static PyObject *nested(PyObject *self, PyObject *const *given, Py_ssize_t count
 }
 
 /* The tag of the object that a method is bound to; borrowed. */
-static PyObject *receiver_tag(PyObject *tag)
+PyObject *receiver_tag(PyObject *tag)
 {
     while (tag != Py_None) {
         int kind = kind_of(tag);
@@ -224,7 +224,7 @@ static PyObject *tag_repr(PyObject *self)
 static PySequenceMethods TAG_SEQUENCE = {.sq_length = tag_length, .sq_item = tag_item};
 static PyMappingMethods TAG_MAPPING = {.mp_length = tag_length, .mp_subscript = tag_subscript};
 
-static PyTypeObject TagType = {
+PyTypeObject TagType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "whence.langs.python.provenance._tagging.Tag",
     .tp_basicsize = sizeof(Tag),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
@@ -235,7 +235,7 @@ static PyTypeObject TagType = {
 };
 
 /* How many such tags there are. */
-static PyObject *tag_count(PyObject *self, PyObject *nothing)
+PyObject *tag_count(PyObject *self, PyObject *nothing)
 {
     (void)self;
     (void)nothing;

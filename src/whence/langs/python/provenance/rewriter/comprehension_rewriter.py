@@ -10,29 +10,33 @@ from __future__ import annotations
 
 import ast
 
-from whence.langs.python.provenance.rewriter.expression_rewriter import Expressions
+from whence.langs.python.provenance.rewriter.expression_rewriter import ExpressionRewriter
 from whence.langs.python.provenance.rewriter.syntax_nodes import (
     CONTROL,
-    bind,
-    call,
+    at_location_of,
     constant,
-    located,
-    outcome,
-    read,
-    several,
-    shadow,
+    load_name,
+    named_expression,
+    runtime_call,
+    shadow_name,
+    store_name,
     suspends,
-    targets,
+    target_tuple,
+    test_outcome_of,
     thunk,
-    write,
+    tuple_node,
 )
 from whence.langs.python.source.scopes import comprehension_scope, walk
 
-_MAKERS = {ast.ListComp: "list_of", ast.SetComp: "set_of", ast.DictComp: "dict_of"}
+_MAKERS = {
+    ast.ListComp: "list_comprehension",
+    ast.SetComp: "set_comprehension",
+    ast.DictComp: "dict_comprehension",
+}
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
-class Comprehensions(Expressions):
+class ComprehensionRewriter(ExpressionRewriter):
     """Comprehensions, in all their forms."""
 
     def pair_ListComp(self, node: ast.ListComp) -> ast.expr:  # noqa: N802
@@ -53,15 +57,21 @@ class Comprehensions(Expressions):
         if not self.may_bind and suspends(node):
             return self.native(node)
         site, outer = self.site(node), self.control
-        maker = _MAKERS.get(type(node), "generator_of")
+        maker = _MAKERS.get(type(node), "generator_expression")
         dropped, source = self.temporary(), self.temporary()
         first = self.pair(node.generators[0].iter)
         made = self._made(node, site, dropped, source)
         if self.may_bind:
-            return call(maker, site, outer, bind(dropped, ast.List([], ast.Load())),
-                        bind(source, first), made)  # fmt: skip
+            return runtime_call(
+                maker,
+                site,
+                outer,
+                named_expression(dropped, ast.List([], ast.Load())),
+                named_expression(source, first),
+                made,
+            )
         lazily = thunk(made, dropped, source)
-        return call("comprehended", constant(maker), site, outer, first, lazily)
+        return runtime_call("comprehension_here", constant(maker), site, outer, first, lazily)
 
     def _made(self, node: _Comprehension, site: ast.expr, dropped: str, source: str) -> ast.expr:
         """The comprehension over pairs."""
@@ -77,25 +87,27 @@ class Comprehensions(Expressions):
                     self._pin(clauses)
                     pairs = self._each(generator, site, self.control, over, dropped)
                 else:
-                    pairs = self._each(generator, site, outer, read(source), dropped)
+                    pairs = self._each(generator, site, outer, load_name(source), dropped)
                 self._loop(clauses, generator, site, pairs)
                 for condition in generator.ifs:
                     self._condition(clauses, site, condition)
             if isinstance(node, ast.GeneratorExp):
-                element = call("out_of", site, self.control, self.pair(node.elt))
+                element = runtime_call(
+                    "yield_from_expression", site, self.control, self.pair(node.elt)
+                )
                 return ast.GeneratorExp(element, clauses)
             if isinstance(node, ast.DictComp):
-                made = several(self.pair(node.key), self.pair(node.value))
+                made = tuple_node(self.pair(node.key), self.pair(node.value))
             else:
                 made = self.pair(node.elt)
-            return ast.ListComp(several(made, self.control), clauses)
+            return ast.ListComp(tuple_node(made, self.control), clauses)
 
     def _each(
         self, generator: ast.comprehension, site: ast.expr, control: ast.expr, over: ast.expr,
         dropped: str,
     ) -> ast.expr:  # fmt: skip
-        name = "each_awaited" if generator.is_async else "each"
-        return call(name, site, control, over, read(dropped))
+        name = "iterate_async" if generator.is_async else "iterate"
+        return runtime_call(name, site, control, over, load_name(dropped))
 
     def _loop(
         self, clauses: list[ast.comprehension], generator: ast.comprehension, site: ast.expr,
@@ -103,30 +115,36 @@ class Comprehensions(Expressions):
     ) -> None:  # fmt: skip
         target, is_async = generator.target, generator.is_async
         if isinstance(target, ast.Name):
-            here = targets(target, write(shadow(target.id)))
-            clauses.append(_clause(targets(here, write(CONTROL)), pairs, is_async))
+            here = target_tuple(target, store_name(shadow_name(target.id)))
+            clauses.append(_clause(target_tuple(here, store_name(CONTROL)), pairs, is_async))
             return
         whole = self.temporary()
-        clauses.append(_clause(targets(write(whole), write(CONTROL)), pairs, is_async))
-        parts = call("unpack_all", site, read(CONTROL), read(whole), spread_of(target))
+        clauses.append(
+            _clause(target_tuple(store_name(whole), store_name(CONTROL)), pairs, is_async)
+        )
+        parts = runtime_call(
+            "unpack_all", site, load_name(CONTROL), load_name(whole), spread_of(target)
+        )
         clauses.append(_clause(_pattern(target), ast.List([parts], ast.Load())))
 
     def _condition(
         self, clauses: list[ast.comprehension], site: ast.expr, condition: ast.expr
     ) -> None:
         if not self.may_bind:
-            tested = call("kept", site, self.control, self.truth(condition))
-            clauses.append(_clause(write(CONTROL), tested))
+            tested = runtime_call("condition_rounds", site, self.control, self.truth(condition))
+            clauses.append(_clause(store_name(CONTROL), tested))
             return
         test = self.temporary()
-        tested = bind(test, call("keep", site, self.control, self.truth(condition)))
-        clauses[-1].ifs.append(located(outcome(tested), condition))
+        tested = named_expression(
+            test, runtime_call("test_condition", site, self.control, self.truth(condition))
+        )
+        clauses[-1].ifs.append(at_location_of(test_outcome_of(tested), condition))
         self.control_name = test
 
     def _pin(self, clauses: list[ast.comprehension]) -> None:
         """From here on the test is the comprehension's own variable: others may run between."""
         if self.control_name != CONTROL:
-            clauses.append(_clause(write(CONTROL), ast.List([self.control], ast.Load())))
+            clauses.append(_clause(store_name(CONTROL), ast.List([self.control], ast.Load())))
             self.control_name = CONTROL
 
 
@@ -147,12 +165,14 @@ def spread_of(target: ast.expr) -> ast.expr:
         spread_of(each) if isinstance(each, (ast.Tuple, ast.List)) else constant(None)
         for each in inner
     ]
-    return several(constant(len(parts)), constant(starred[0] if starred else -1), several(*below))
+    return tuple_node(
+        constant(len(parts)), constant(starred[0] if starred else -1), tuple_node(*below)
+    )
 
 
 def _pattern(target: ast.expr) -> ast.expr:
     if isinstance(target, ast.Starred):
         return _pattern(target.value)
     if isinstance(target, ast.Name):
-        return targets(target, write(shadow(target.id)))
-    return targets(*(_pattern(each) for each in target.elts))  # type: ignore[attr-defined]
+        return target_tuple(target, store_name(shadow_name(target.id)))
+    return target_tuple(*(_pattern(each) for each in target.elts))  # type: ignore[attr-defined]

@@ -15,26 +15,26 @@ import copy
 from typing import Any
 
 from whence.langs.python.provenance import tags
-from whence.langs.python.provenance.rewriter.comprehension_rewriter import Comprehensions
+from whence.langs.python.provenance.rewriter.comprehension_rewriter import ComprehensionRewriter
 from whence.langs.python.provenance.rewriter.syntax_nodes import (
     CONTROL,
     FRAME,
     assign,
-    call,
+    at_location_of,
     constant,
-    copied,
-    fixed,
-    helper,
+    constant_tag,
+    copy_node,
     is_stepped,
-    located,
+    load_name,
     may_set,
-    read,
-    several,
-    shadow,
+    runtime_call,
+    runtime_name,
+    shadow_name,
+    store_name,
     suspends,
-    targets,
+    target_tuple,
     thunk,
-    write,
+    tuple_node,
 )
 from whence.langs.python.source.scopes import (
     CLASS,
@@ -55,7 +55,7 @@ from whence.langs.python.source.scopes import (
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Definitions(Comprehensions):
+class DefinitionRewriter(ComprehensionRewriter):
     """Functions and classes."""
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -75,7 +75,7 @@ class Definitions(Comprehensions):
     def function(self, node: _Function, *, quiet: bool) -> ast.stmt:
         """A function; `quiet` if what it is defined by runs as it is."""
         number = self._describe(node, node.name, node.body)
-        define = call("define", constant(number))
+        define = runtime_call("define_function", constant(number))
         arguments = self._arguments(node.args, quiet=quiet)
         scope = function_scope(node, self.scope)
         dual = self.dual and (quiet or self.scope.kind == "module")
@@ -102,16 +102,22 @@ class Definitions(Comprehensions):
             ordinary = [*self.quiet_statements(rest), ast.Return(None)]
             out.append(ast.If(self._idle(number), _without_declarations(ordinary, scope), []))
         out += _unknown(others)
-        shadows = [write(FRAME), write(CONTROL), *(write(shadow(each)) for each in names)]
-        values = several(*(read(each) for each in names))
+        shadows = [
+            store_name(FRAME),
+            store_name(CONTROL),
+            *(store_name(shadow_name(each)) for each in names),
+        ]
+        values = tuple_node(*(load_name(each) for each in names))
         site = self.header(node)
-        entered = call("enter", constant(number), values)
-        out.append(ast.Assign([targets(*shadows)], entered))
+        entered = runtime_call("enter_function", constant(number), values)
+        out.append(ast.Assign([target_tuple(*shadows)], entered))
         inner = _without_declarations(self.body(rest), scope)
-        end = self.returned(site, several(constant(None), fixed(site, read(CONTROL))), node)
-        left: list[ast.stmt] = [ast.Expr(call("leave", read(FRAME)))]
+        end = self.returned(
+            site, tuple_node(constant(None), constant_tag(site, load_name(CONTROL))), node
+        )
+        left: list[ast.stmt] = [ast.Expr(runtime_call("leave_function", load_name(FRAME)))]
         out.append(ast.Try([*inner, *end], [failing()], [], left))
-        return [located(each, node) if not hasattr(each, "lineno") else each for each in out]
+        return [at_location_of(each, node) if not hasattr(each, "lineno") else each for each in out]
 
     def header(self, node: _Function | ast.ClassDef) -> ast.expr:
         """The place of the first line of a class, or of a function: that stands for its end
@@ -127,12 +133,14 @@ class Definitions(Comprehensions):
         """Whether nothing is shadowed: also asked at the call where it is to begin."""
         info = tags.FUNCTIONS[number]
         if self.wanted != (info.line, info.name):
-            return helper("off")
-        return ast.BoolOp(ast.And(), [helper("off"), call("passes")])
+            return runtime_name("off")
+        return ast.BoolOp(ast.And(), [runtime_name("off"), runtime_call("passes")])
 
     def returned(self, site: ast.expr, given: ast.expr, function: ast.AST) -> list[ast.stmt]:
         """The statements that return a pair's value."""
-        result = call("returned", read(FRAME), read(self.control_name), site, given)
+        result = runtime_call(
+            "return_value", load_name(FRAME), load_name(self.control_name), site, given
+        )
         if isinstance(function, ast.AsyncFunctionDef) and is_stepped(function):
             return [ast.Expr(result), ast.Return(None)]
         return [ast.Return(result)]
@@ -143,8 +151,8 @@ class Definitions(Comprehensions):
         def given(default: ast.expr) -> ast.expr:
             if quiet:
                 value = self.quiet(default)
-                return call("default", several(value, constant(None)))
-            return call("default", self.pair(default))
+                return runtime_call("note_default", tuple_node(value, constant(None)))
+            return runtime_call("note_default", self.pair(default))
 
         return ast.arguments(
             posonlyargs=arguments.posonlyargs, args=arguments.args, vararg=arguments.vararg,
@@ -192,7 +200,9 @@ class Definitions(Comprehensions):
     def pair_Lambda(self, node: ast.Lambda) -> ast.expr:  # noqa: N802
         if suspends(node.body):
             return self.native(node)
-        return call("define_lambda", self.site(node), self.control, self.lambda_(node, quiet=False))
+        return runtime_call(
+            "define_lambda", self.site(node), self.control, self.lambda_(node, quiet=False)
+        )
 
     def lambda_(self, node: ast.Lambda, *, quiet: bool) -> ast.expr:
         """A lambda expression that gives the function."""
@@ -206,15 +216,15 @@ class Definitions(Comprehensions):
         may_bind = self.may_bind
         with self.inside(function_scope(node, self.scope), "<lambda>"):
             self.may_bind = may_bind  # the iterable of a comprehension may hold no `:=` at all
-            body = thunk(self.pair(node.body), CONTROL, *(shadow(each) for each in names))
+            body = thunk(self.pair(node.body), CONTROL, *(shadow_name(each) for each in names))
             ordinary = self.quiet(node.body)
-        values = several(*(read(each) for each in names))
-        made = call("run_lambda", constant(number), site, values, body)
+        values = tuple_node(*(load_name(each) for each in names))
+        made = runtime_call("run_lambda", constant(number), site, values, body)
         if dual:
             made = ast.IfExp(self._idle(number), ordinary, made)
-        define = call("define", constant(number))
+        define = runtime_call("define_function", constant(number))
         function = ast.Lambda(arguments, made)
-        return located(ast.Call(define, [function], []), node)
+        return at_location_of(ast.Call(define, [function], []), node)
 
     # --- classes -------------------------------------------------------------------------------
 
@@ -226,25 +236,25 @@ class Definitions(Comprehensions):
         made.decorator_list = [self.quiet(each) for each in node.decorator_list]
         with self.inside(class_scope(node, self.scope), node.name):
             made.body = self.quiet_statements(node.body)
-        return located(made, node)
+        return at_location_of(made, node)
 
     def class_in_sight(self, node: ast.ClassDef) -> list[ast.stmt]:
         """A class, and the tag of what its making needed."""
         kept = self.temporary()
-        opened = assign(kept, call("open", self.header(node), self.control))
-        made = call("made", read(kept), read(node.name))
+        opened = assign(kept, runtime_call("begin_class", self.header(node), self.control))
+        made = runtime_call("end_class", load_name(kept), load_name(node.name))
         return [opened, self.class_(node), *self.keep_tag(node.name, node, made)]
 
     def keep_tag(self, name: str, node: ast.AST, tag: ast.expr) -> list[ast.stmt]:
         """Statements that note the tag of a variable that was just bound."""
         kind = self.resolve(name)
         if kind == LOCAL:
-            return [assign(shadow(name), tag)]
+            return [assign(shadow_name(name), tag)]
         if kind == CLASS or name in self.fixed_variables:
             return [ast.Expr(tag)]
-        pair = several(read(name), tag)
+        pair = tuple_node(load_name(name), tag)
         return [
-            ast.Expr(call("store_global", self.site(node), self.control, self.module,
+            ast.Expr(runtime_call("store_global", self.site(node), self.control, self.module,
                           constant(name), pair))
         ]  # fmt: skip
 
@@ -252,15 +262,21 @@ class Definitions(Comprehensions):
 def failing() -> ast.ExceptHandler:
     """Notes an exception with which a function or module ends."""
     return ast.ExceptHandler(
-        helper("BaseException"), "_@e",
-        [ast.Expr(call("failed", read(FRAME), read(CONTROL), read("_@e"))), ast.Raise()],
-    )  # fmt: skip
+        runtime_name("BaseException"),
+        "_@e",
+        [
+            ast.Expr(
+                runtime_call("raise_from", load_name(FRAME), load_name(CONTROL), load_name("_@e"))
+            ),
+            ast.Raise(),
+        ],
+    )
 
 
 class _Quiet:
     """A copy of code as it is, but for the functions that are defined in it."""
 
-    def __init__(self, rewriter: Definitions):
+    def __init__(self, rewriter: DefinitionRewriter):
         self._rewriter = rewriter
 
     def visit(self, node: ast.AST) -> Any:
@@ -273,13 +289,13 @@ class _Quiet:
             case ast.Lambda():
                 return self._rewriter.lambda_(node, quiet=True)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                return copied(node)
+                return copy_node(node)
             case ast.AnnAssign() if self._rewriter.puts_annotations_off:
                 # Who asks for the annotation may want to be told its text.
                 text = node.annotation
-                return copied(node, lambda each: each if each is text else self.visit(each))
+                return copy_node(node, lambda each: each if each is text else self.visit(each))
             case _:
-                return copied(node, self.visit)
+                return copy_node(node, self.visit)
 
 
 def first_line(node: ast.AST) -> int:
@@ -296,7 +312,7 @@ def _declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
         made.append(ast.Global(sorted(scope.declared_global)))
     names = sorted(scope.declared_nonlocal - {"__class__"})
     if scope.declared_nonlocal:
-        made.append(ast.Nonlocal([*sorted(scope.declared_nonlocal), *map(shadow, names)]))
+        made.append(ast.Nonlocal([*sorted(scope.declared_nonlocal), *map(shadow_name, names)]))
     return made
 
 
@@ -324,7 +340,7 @@ def _without_declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
 def _unknown(names: list[str]) -> list[ast.stmt]:
     if not names:
         return []
-    return [ast.Assign([write(shadow(each)) for each in names], constant(None))]
+    return [ast.Assign([store_name(shadow_name(each)) for each in names], constant(None))]
 
 
 def _captured(body: list[ast.stmt]) -> set[str]:

@@ -12,22 +12,22 @@ from types import CodeType
 from whence.langs.python.provenance.rewriter.definition_rewriter import failing
 from whence.langs.python.provenance.rewriter.rewriter_state import Wanted
 from whence.langs.python.provenance.rewriter.statement_rewriter import (
-    Statements,
+    StatementRewriter,
     docstring_and_futures,
 )
 from whence.langs.python.provenance.rewriter.syntax_nodes import (
     CONTROL,
     FRAME,
-    call,
+    at_location_of,
     constant,
-    located,
-    targets,
-    write,
+    runtime_call,
+    store_name,
+    target_tuple,
 )
 from whence.langs.python.source.quiet_compile import compiled
 
 
-def rewritten(
+def rewrite_module(
     source: str | bytes, file: str, module: int, *, dual: bool = False, quiet: bool = False,
     wanted: Wanted = None, tree: ast.Module | None = None,
 ) -> CodeType:  # fmt: skip
@@ -37,7 +37,7 @@ def rewritten(
     `tree` is what others have made of the module, if that is what runs.
     """
     text = source if isinstance(source, str) else _decoded(source)
-    rewriter = Statements(text, file, module, dual=dual, wanted=wanted, tree=tree)
+    rewriter = StatementRewriter(text, file, module, dual=dual, wanted=wanted, tree=tree)
     body = rewriter.tree.body
     first = docstring_and_futures(body)
     rest = body[first:]
@@ -46,21 +46,22 @@ def rewritten(
     return compiled(ast.fix_missing_locations(new), file)
 
 
-def _shadowed(rewriter: Statements, body: list[ast.stmt]) -> list[ast.stmt]:
+def _shadowed(rewriter: StatementRewriter, body: list[ast.stmt]) -> list[ast.stmt]:
     inner = rewriter.body(body)
     enter: ast.stmt = ast.Assign(
-        [targets(write(FRAME), write(CONTROL))], call("enter_module", rewriter.module)
+        [target_tuple(store_name(FRAME), store_name(CONTROL))],
+        runtime_call("enter_module", rewriter.module),
     )
     first: list[ast.stmt] = [enter]
     if rewriter.module_variables:
-        names = [write(each) for each in rewriter.module_variables]
+        names = [store_name(each) for each in rewriter.module_variables]
         first.append(ast.Assign(names, constant(None)))
     clean: ast.stmt = ast.Expr(
-        call("leave_module", ast.Call(ast.Name("globals", ast.Load()), [], []))
+        runtime_call("leave_module", ast.Call(ast.Name("globals", ast.Load()), [], []))
     )
     whole = ast.Try(inner, [failing()], [], [clean])
     place = body[0] if body else ast.Pass(lineno=1, col_offset=0)
-    return [located(each, place) for each in [*first, whole]]
+    return [at_location_of(each, place) for each in [*first, whole]]
 
 
 def _decoded(source: bytes) -> str:

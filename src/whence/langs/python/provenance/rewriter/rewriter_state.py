@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from whence.langs.python.provenance.rewriter.syntax_nodes import CONTROL, constant, read
+from whence.langs.python.provenance.rewriter.syntax_nodes import CONTROL, constant, load_name
 from whence.langs.python.provenance.tags import SITES, Site
 from whence.langs.python.source.quiet_compile import parsed
 from whence.langs.python.source.scopes import (
@@ -24,7 +24,7 @@ from whence.langs.python.source.scopes import (
 Wanted = tuple[int, str] | None
 
 
-class Base:
+class RewriterState:
     """The state of a rewriting: one module, from its text to its new syntax tree."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Base:
     @property
     def control(self) -> ast.expr:
         """The variable of the innermost test."""
-        return read(self.control_name)
+        return load_name(self.control_name)
 
     def site(self, node: ast.AST) -> ast.expr:
         """The number of a place in the program."""

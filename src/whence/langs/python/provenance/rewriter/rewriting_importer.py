@@ -11,7 +11,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from whence.langs.python.provenance.rewriter.module_rewriter import rewritten
+from whence.langs.python.provenance.rewriter.module_rewriter import rewrite_module
 from whence.langs.python.provenance.rewriter.rewriter_state import Wanted
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
@@ -54,7 +54,7 @@ class Modules:
         if self._wanted is not None and self._wanted[0] == file:
             wanted = self._wanted[1:]
         quiet = self._dual and not SWITCH.is_on
-        return rewritten(
+        return rewrite_module(
             source, file, self._count, dual=self._dual, quiet=quiet, wanted=wanted, tree=tree
         )
 

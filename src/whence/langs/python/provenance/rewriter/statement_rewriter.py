@@ -11,31 +11,31 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from whence.langs.python.provenance.rewriter.definition_rewriter import Definitions
+from whence.langs.python.provenance.rewriter.definition_rewriter import DefinitionRewriter
 from whence.langs.python.provenance.rewriter.syntax_nodes import (
     CONTROL,
     FRAME,
     assign,
-    bind,
-    call,
-    changes,
+    at_location_of,
     constant,
-    fixed,
-    item,
-    leaves,
-    located,
-    outcome,
-    read,
-    several,
-    shadow,
-    targets,
-    write,
+    constant_tag,
+    load_name,
+    may_change_state,
+    may_leave,
+    named_expression,
+    runtime_call,
+    shadow_name,
+    store_name,
+    target_tuple,
+    test_outcome_of,
+    tuple_item,
+    tuple_node,
 )
 from whence.langs.python.provenance.tags import PHI
 from whence.langs.python.source.scopes import CLASS, GLOBAL, LOCAL, assigned, stored
 
 
-class Statements(Definitions):
+class StatementRewriter(DefinitionRewriter):
     """All statements."""
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -43,13 +43,13 @@ class Statements(Definitions):
         out: list[ast.stmt] = []
         for each in statements:
             rewrite = getattr(self, f"on_{type(each).__name__}", self.as_it_is)
-            out += [located(made, each) for made in rewrite(each)]
+            out += [at_location_of(made, each) for made in rewrite(each)]
         return out or [ast.Pass()]
 
     def as_it_is(self, node: ast.stmt) -> list[ast.stmt]:
         """A statement that has nothing to say about values."""
         names = sorted(each for each in assigned([node]) if self.has_shadow(each))
-        return [node, *(assign(shadow(each), constant(None)) for each in names)]
+        return [node, *(assign(shadow_name(each), constant(None)) for each in names)]
 
     # --- assignments ---------------------------------------------------------------------------
 
@@ -58,8 +58,13 @@ class Statements(Definitions):
         for each in node.names if node.module != "__future__" else ():
             name = each.asname or each.name
             if name != "*":
-                found = call("imported", self.site(node), self.control, constant(each.name),
-                             read(name))  # fmt: skip
+                found = runtime_call(
+                    "imported_variable_tag",
+                    self.site(node),
+                    self.control,
+                    constant(each.name),
+                    load_name(name),
+                )
                 out += self.keep_tag(name, node, found)
         return out
 
@@ -72,31 +77,31 @@ class Statements(Definitions):
         site = self.site(node)
         if isinstance(target, ast.Attribute):
             name = constant(self.scope.mangled(target.attr))
-            return [ast.Expr(call("set_attribute", site, self.control, given,
+            return [ast.Expr(runtime_call("set_attribute", site, self.control, given,
                                   self.pair(target.value), name))]  # fmt: skip
         if isinstance(target, ast.Subscript):
-            return [ast.Expr(call("set_item", site, self.control, given,
+            return [ast.Expr(runtime_call("set_item", site, self.control, given,
                                   self.pair(target.value), self.pair(target.slice)))]  # fmt: skip
         parts: list[ast.expr] = target.elts  # type: ignore[attr-defined]
         starred = [number for number, each in enumerate(parts) if isinstance(each, ast.Starred)]
         kept = [self.temporary() for _ in parts]
-        unpacked = call("unpack", site, self.control, given, constant(len(parts)),
+        unpacked = runtime_call("unpack", site, self.control, given, constant(len(parts)),
                         constant(starred[0] if starred else -1))  # fmt: skip
         out: list[ast.stmt] = []
         if parts:
-            out.append(ast.Assign([targets(*(write(each) for each in kept))], unpacked))
+            out.append(ast.Assign([target_tuple(*(store_name(each) for each in kept))], unpacked))
         else:
             out.append(ast.Expr(unpacked))
         for variable, part in zip(kept, parts, strict=True):
-            out += self.store(part, read(variable), node)
+            out += self.store(part, load_name(variable), node)
         return out
 
     def _store_name(self, target: ast.Name, given: ast.expr, node: ast.AST) -> list[ast.stmt]:
         if self.resolve(target.id) == LOCAL:
             if self.scope.cell(target.id):
-                given = call("store_cell", self.site(node), self.control, given)
-            return [ast.Assign([targets(target, write(shadow(target.id)))], given)]
-        stored = call("store_global", self.site(node), self.control, self.module,
+                given = runtime_call("store_cell", self.site(node), self.control, given)
+            return [ast.Assign([target_tuple(target, store_name(shadow_name(target.id)))], given)]
+        stored = runtime_call("store_global", self.site(node), self.control, self.module,
                       constant(target.id), given)  # fmt: skip
         return [ast.Assign([target], stored)]
 
@@ -107,7 +112,7 @@ class Statements(Definitions):
         kept = self.temporary()
         out = [assign(kept, value)]
         for target in node.targets:
-            out += self.store(target, read(kept), node)
+            out += self.store(target, load_name(kept), node)
         return out
 
     def on_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:  # noqa: N802
@@ -127,7 +132,9 @@ class Statements(Definitions):
         operator = constant(type(node.op).__name__)
         if isinstance(target, ast.Name):
             before = self.pair(ast.copy_location(ast.Name(target.id, ast.Load()), target))
-            made = call("augment", operator, site, self.control, before, self.pair(node.value))
+            made = runtime_call(
+                "augment", operator, site, self.control, before, self.pair(node.value)
+            )
             return self.store(target, made, node)
         owner = self.temporary()
         out = [assign(owner, self.pair(target.value))]
@@ -137,11 +144,11 @@ class Statements(Definitions):
         else:
             key = self.temporary()
             out.append(assign(key, self.pair(target.slice)))
-            where = [read(key)]
+            where = [load_name(key)]
             load, save = "subscript", "set_item"
-        before = call(load, site, self.control, read(owner), *where)
-        made = call("augment", operator, site, self.control, before, self.pair(node.value))
-        out.append(ast.Expr(call(save, site, self.control, made, read(owner), *where)))
+        before = runtime_call(load, site, self.control, load_name(owner), *where)
+        made = runtime_call("augment", operator, site, self.control, before, self.pair(node.value))
+        out.append(ast.Expr(runtime_call(save, site, self.control, made, load_name(owner), *where)))
         return out
 
     def on_Delete(self, node: ast.Delete) -> list[ast.stmt]:  # noqa: N802
@@ -151,7 +158,7 @@ class Statements(Definitions):
             if isinstance(target, ast.Subscript):
                 out.append(
                     ast.Expr(
-                        call(
+                        runtime_call(
                             "delete_item",
                             site,
                             self.control,
@@ -164,7 +171,9 @@ class Statements(Definitions):
                 name = constant(self.scope.mangled(target.attr))
                 out.append(
                     ast.Expr(
-                        call("delete_attribute", site, self.control, self.pair(target.value), name)
+                        runtime_call(
+                            "delete_attribute", site, self.control, self.pair(target.value), name
+                        )
                     )
                 )
             else:
@@ -175,10 +184,12 @@ class Statements(Definitions):
     def _gone(self, name: str, site: ast.expr) -> list[ast.stmt]:
         """Notes that a variable was deleted, and where."""
         if self.has_shadow(name):
-            return [assign(shadow(name), fixed(site, self.control))]
+            return [assign(shadow_name(name), constant_tag(site, self.control))]
         if self.resolve(name) != GLOBAL:
             return []
-        return [ast.Expr(call("delete_global", site, self.control, self.module, constant(name)))]
+        return [
+            ast.Expr(runtime_call("delete_global", site, self.control, self.module, constant(name)))
+        ]
 
     def _flat(self, nodes: Iterable[ast.expr]) -> Iterable[ast.expr]:
         for each in nodes:
@@ -196,27 +207,31 @@ class Statements(Definitions):
 
     def on_Return(self, node: ast.Return) -> list[ast.stmt]:  # noqa: N802
         site = self.site(node)
-        nothing = several(constant(None), fixed(site, self.control))
+        nothing = tuple_node(constant(None), constant_tag(site, self.control))
         given = self.pair(node.value) if node.value is not None else nothing
         if node.value is None:  # legal in an asynchronous generator, unlike a value
-            return [ast.Expr(call("returned", read(FRAME), self.control, site, given)),
-                    ast.Return(None)]  # fmt: skip
-        return [ast.Return(call("returned", read(FRAME), self.control, site, given))]
+            return [
+                ast.Expr(runtime_call("return_value", load_name(FRAME), self.control, site, given)),
+                ast.Return(None),
+            ]
+        return [
+            ast.Return(runtime_call("return_value", load_name(FRAME), self.control, site, given))
+        ]
 
     def on_Raise(self, node: ast.Raise) -> list[ast.stmt]:  # noqa: N802
         if node.exc is None:
             return [node]
-        raised = call("raising", self.site(node), self.control, self.pair(node.exc))
+        raised = runtime_call("raise_value", self.site(node), self.control, self.pair(node.exc))
         cause = self.value(node.cause) if node.cause is not None else None
         return [ast.Raise(raised, cause)]
 
     def on_Assert(self, node: ast.Assert) -> list[ast.stmt]:  # noqa: N802
-        test = call("test_and_note", self.site(node), self.control, self.truth(node.test))
+        test = runtime_call("test_and_note", self.site(node), self.control, self.truth(node.test))
         decided: list[ast.stmt] = [assign(CONTROL, test)]
         message = self.value(node.msg) if node.msg is not None else None
-        held = outcome(self.control)
+        held = test_outcome_of(self.control)
         checked = ast.Assert(held, message)
-        return [ast.If(read("__debug__"), [*decided, checked], [])]
+        return [ast.If(load_name("__debug__"), [*decided, checked], [])]
 
     # --- branches ------------------------------------------------------------------------------
 
@@ -228,10 +243,12 @@ class Statements(Definitions):
         for name in sorted(names):
             kind = self.resolve(name)
             if kind == LOCAL:
-                phi = several(constant(PHI), site, self.control, read(shadow(name)), test)
-                out.append(assign(shadow(name), phi))
+                phi = tuple_node(
+                    constant(PHI), site, self.control, load_name(shadow_name(name)), test
+                )
+                out.append(assign(shadow_name(name), phi))
             elif kind == GLOBAL and name not in self.fixed_variables:
-                out.append(ast.Expr(call("join_global", site, self.control, self.module,
+                out.append(ast.Expr(runtime_call("join_global", site, self.control, self.module,
                                          constant(name), test)))  # fmt: skip
         return out
 
@@ -239,57 +256,66 @@ class Statements(Definitions):
         site = self.site(node.test)
         before = self.temporary()
         both = [*node.body, *node.orelse]
-        decides = changes(both) or leaves(both)
-        test = call("test_and_note" if decides else "test", site, self.control,
+        decides = may_change_state(both) or may_leave(both)
+        test = runtime_call("test_and_note" if decides else "test", site, self.control,
                     self.truth(node.test))  # fmt: skip
         out: list[ast.stmt] = [assign(before, self.control), assign(CONTROL, test)]
-        branches = ast.If(outcome(self.control), self.body(node.body),
+        branches = ast.If(test_outcome_of(self.control), self.body(node.body),
                           self.body(node.orelse) if node.orelse else [])  # fmt: skip
-        if leaves(both):
+        if may_leave(both):
             return [*out, branches]
         kept = self.temporary()
-        out += [assign(kept, self.control), branches, assign(CONTROL, read(before))]
+        out += [assign(kept, self.control), branches, assign(CONTROL, load_name(before))]
         names = assigned(both)
-        return out + self.joined_variables(names, site, read(kept))
+        return out + self.joined_variables(names, site, load_name(kept))
 
     def on_While(self, node: ast.While) -> list[ast.stmt]:  # noqa: N802
         site = self.site(node.test)
         before, ended = self.temporary(), self.temporary()
-        outer = self.control if leaves(node.body) else read(before)
-        name = "test_and_note" if changes(node.body) else "test"
-        test = assign(CONTROL, call(name, site, outer, self.truth(node.test)))
+        outer = self.control if may_leave(node.body) else load_name(before)
+        name = "test_and_note" if may_change_state(node.body) else "test"
+        test = assign(CONTROL, runtime_call(name, site, outer, self.truth(node.test)))
         end: list[ast.stmt] = [assign(ended, constant(True)), ast.Break()]
-        stop = ast.If(ast.UnaryOp(ast.Not(), outcome(self.control)), end, [])
+        stop = ast.If(ast.UnaryOp(ast.Not(), test_outcome_of(self.control)), end, [])
         loop = ast.While(constant(True), [test, stop, *self.body(node.body)], [])
         out = [assign(before, self.control), assign(ended, constant(False)), loop]
         if node.orelse:
-            out.append(ast.If(read(ended), self.body(node.orelse), []))
+            out.append(ast.If(load_name(ended), self.body(node.orelse), []))
         return out + self._after_loop(node, site, before, self.control)
 
     def on_For(self, node: ast.For | ast.AsyncFor) -> list[ast.stmt]:  # noqa: N802
         site = self.site(node.iter)
         before, over, given, end = (self.temporary() for _ in range(4))
-        nested = leaves(node.body)
-        each = "each_awaited" if isinstance(node, ast.AsyncFor) else "each"
-        pairs = call(each, site, read(before), read(over), constant(None))
+        nested = may_leave(node.body)
+        each = "iterate_async" if isinstance(node, ast.AsyncFor) else "iterate"
+        pairs = runtime_call(each, site, load_name(before), load_name(over), constant(None))
         head: list[ast.stmt] = []
-        step = read(CONTROL)
+        step = load_name(CONTROL)
         if nested:
             inner = self.temporary()
-            head.append(assign(CONTROL, call("nested", read(inner), read(CONTROL))))
-            loop_target = targets(write(given), write(inner))
+            head.append(
+                assign(CONTROL, runtime_call("nest_control", load_name(inner), load_name(CONTROL)))
+            )
+            loop_target = target_tuple(store_name(given), store_name(inner))
         else:
-            loop_target = targets(write(given), write(CONTROL))
-        head += self.store(node.target, read(given), node)
+            loop_target = target_tuple(store_name(given), store_name(CONTROL))
+        head += self.store(node.target, load_name(given), node)
         loop = type(node)(
             target=loop_target, iter=pairs, body=[*head, *self.body(node.body)],
             orelse=self.body(node.orelse) if node.orelse else [], type_comment=None,
         )  # fmt: skip
         out: list[ast.stmt] = [
-            assign(before, self.control), assign(over, self.pair(node.iter)), loop,
-            assign(end, call("loop_end", site, step, read(over), constant(changes(node.body)))),
-        ]  # fmt: skip
-        return out + self._after_loop(node, site, before, read(end), stored(node.target))
+            assign(before, self.control),
+            assign(over, self.pair(node.iter)),
+            loop,
+            assign(
+                end,
+                runtime_call(
+                    "loop_end", site, step, load_name(over), constant(may_change_state(node.body))
+                ),
+            ),
+        ]
+        return out + self._after_loop(node, site, before, load_name(end), stored(node.target))
 
     on_AsyncFor = on_For  # noqa: N815
 
@@ -297,12 +323,12 @@ class Statements(Definitions):
         self, node: ast.For | ast.AsyncFor | ast.While, site: ast.expr, before: str,
         test: ast.expr, more: Iterable[str] = (),
     ) -> list[ast.stmt]:  # fmt: skip
-        if leaves([node]):
+        if may_leave([node]):
             return [assign(CONTROL, test)] if not isinstance(node, ast.While) else []
         kept = self.temporary()
         names = assigned([*node.body, *node.orelse]) | set(more)
-        out: list[ast.stmt] = [assign(kept, test), assign(CONTROL, read(before))]
-        return out + self.joined_variables(names, site, read(kept))
+        out: list[ast.stmt] = [assign(kept, test), assign(CONTROL, load_name(before))]
+        return out + self.joined_variables(names, site, load_name(kept))
 
     # --- try, with, match ----------------------------------------------------------------------
 
@@ -311,25 +337,27 @@ class Statements(Definitions):
         before, caught, started = (self.temporary() for _ in range(3))
         out: list[ast.stmt] = [
             assign(before, self.control), assign(caught, constant(None)),
-            assign(started, call("now")),
+            assign(started, runtime_call("current_time")),
         ]  # fmt: skip
         handlers = [self._handler(each, before, caught) for each in node.handlers]
         final = self.body(node.finalbody) if node.finalbody else []
         if final:
-            final.insert(0, ast.Expr(call("here", read(FRAME))))
+            final.insert(0, ast.Expr(runtime_call("back_in_call", load_name(FRAME))))
         with self.guarding():
             body = self.body(node.body)
         out.append(type(node)(
             body, handlers, self.body(node.orelse) if node.orelse else [], final
         ))  # fmt: skip
         branches = [node.body, node.orelse, *(each.body for each in node.handlers)]
-        if not any(leaves(each) for each in branches):
-            out.append(assign(CONTROL, read(before)))
+        if not any(may_leave(each) for each in branches):
+            out.append(assign(CONTROL, load_name(before)))
         if node.handlers:
             names = assigned([*node.body, *node.orelse, *node.handlers])
-            tried = call("tried", site, read(before), read(caught), read(started))
+            tried = runtime_call(
+                "after_try", site, load_name(before), load_name(caught), load_name(started)
+            )
             out.append(assign(caught, tried))
-            out += self.joined_variables(names, site, read(caught))
+            out += self.joined_variables(names, site, load_name(caught))
         return out
 
     on_TryStar = on_Try  # noqa: N815
@@ -337,27 +365,33 @@ class Statements(Definitions):
     def _handler(self, node: ast.ExceptHandler, before: str, caught: str) -> ast.ExceptHandler:
         site = self.site(node)
         start: list[ast.stmt] = [
-            assign(CONTROL, call("caught", read(FRAME), site, read(before))),
-            assign(caught, read(CONTROL)),
+            assign(
+                CONTROL, runtime_call("enter_handler", load_name(FRAME), site, load_name(before))
+            ),
+            assign(caught, load_name(CONTROL)),
         ]
         if node.name is not None:
-            start += self.keep_tag(node.name, node, call("exception_tag", site, read(CONTROL)))
+            start += self.keep_tag(
+                node.name, node, runtime_call("exception_tag", site, load_name(CONTROL))
+            )
         kind = self.quiet(node.type) if node.type is not None else None
         made = ast.ExceptHandler(kind, node.name, [*start, *self.body(node.body)])
-        return located(made, node)
+        return at_location_of(made, node)
 
     def on_With(self, node: ast.With | ast.AsyncWith) -> list[ast.stmt]:  # noqa: N802
         first, *rest = node.items
         site, kept = self.site(first.context_expr), self.temporary()
-        name = "managed_async" if isinstance(node, ast.AsyncWith) else "managed"
-        manager = call(name, read(FRAME), site, self.control, self.pair(first.context_expr))
+        name = "async_context_manager" if isinstance(node, ast.AsyncWith) else "context_manager"
+        manager = runtime_call(
+            name, load_name(FRAME), site, self.control, self.pair(first.context_expr)
+        )
         start: list[ast.stmt] = []
         if first.optional_vars is not None:
-            start = self.store(first.optional_vars, read(kept), node)
+            start = self.store(first.optional_vars, load_name(kept), node)
         with self.guarding():
-            inner = located(type(node)(rest, node.body), node)
+            inner = at_location_of(type(node)(rest, node.body), node)
             body = self.body([inner] if rest else node.body)
-        return [type(node)([ast.withitem(manager, write(kept))], [*start, *body])]
+        return [type(node)([ast.withitem(manager, store_name(kept))], [*start, *body])]
 
     on_AsyncWith = on_With  # noqa: N815
 
@@ -366,33 +400,40 @@ class Statements(Definitions):
         subject, before, kept = (self.temporary() for _ in range(3))
         out: list[ast.stmt] = [
             assign(subject, self.pair(node.subject)), assign(before, self.control),
-            assign(CONTROL, call("test_subject", site, self.control, read(subject))),
+            assign(CONTROL, runtime_call("match_subject", site, self.control, load_name(subject))),
         ]  # fmt: skip
         cases = [self._case(each, site, subject) for each in node.cases]
-        out += [ast.Match(item(read(subject), 0), cases), ast.Expr(call("matched"))]
+        out += [
+            ast.Match(tuple_item(load_name(subject), 0), cases),
+            ast.Expr(runtime_call("end_match")),
+        ]
         bodies = [each.body for each in node.cases]
-        if any(leaves(each) for each in bodies):
+        if any(may_leave(each) for each in bodies):
             return out
         names = assigned(node.cases)
-        out += [assign(kept, self.control), assign(CONTROL, read(before))]
-        return out + self.joined_variables(names, site, read(kept))
+        out += [assign(kept, self.control), assign(CONTROL, load_name(before))]
+        return out + self.joined_variables(names, site, load_name(kept))
 
     def _case(self, case: ast.match_case, site: ast.expr, subject: str) -> ast.match_case:
         names = sorted(assigned([case.pattern]))
         tags: list[ast.expr] = []
         start: list[ast.stmt] = []
         for name in names:
-            tag = call("captured", site, self.control, read(name), read(subject))
+            tag = runtime_call(
+                "capture_tag", site, self.control, load_name(name), load_name(subject)
+            )
             if self.resolve(name) == LOCAL:
-                tags.append(bind(shadow(name), tag))
-                start.append(assign(shadow(name), tag))
+                tags.append(named_expression(shadow_name(name), tag))
+                start.append(assign(shadow_name(name), tag))
             elif self.resolve(name) != CLASS:
                 start += self.keep_tag(name, case.pattern, tag)
-        matched = ast.Expr(call("matched"))
+        matched = ast.Expr(runtime_call("end_match"))
         if case.guard is None:
             return ast.match_case(case.pattern, None, [*start, matched, *self.body(case.body)])
-        test = call("test_and_note", self.site(case.guard), self.control, self.truth(case.guard))
-        guard = outcome(call("last", *tags, bind(CONTROL, test)))
+        test = runtime_call(
+            "test_and_note", self.site(case.guard), self.control, self.truth(case.guard)
+        )
+        guard = test_outcome_of(runtime_call("last_of", *tags, named_expression(CONTROL, test)))
         start = [] if all(self.has_shadow(each) for each in names) else start
         return ast.match_case(case.pattern, guard, [*start, matched, *self.body(case.body)])
 
@@ -404,7 +445,7 @@ class Statements(Definitions):
         made = self.function(node, quiet=False)
         if node.name in self.fixed_variables and self.scope.kind == "module":
             return [made]
-        tag = call("defined", self.site(node), self.control)
+        tag = runtime_call("function_tag", self.site(node), self.control)
         return [made, *self.keep_tag(node.name, node, tag)]
 
     on_AsyncFunctionDef = on_FunctionDef  # noqa: N815

@@ -25,12 +25,12 @@ _STORE = ast.Store()
 Node = TypeVar("Node", bound=ast.AST)
 
 
-def read(name: str) -> ast.expr:
+def load_name(name: str) -> ast.expr:
     """A variable's value."""
     return ast.Name(name, _LOAD)
 
 
-def write(name: str) -> ast.expr:
+def store_name(name: str) -> ast.expr:
     """A variable as a target."""
     return ast.Name(name, _STORE)
 
@@ -40,39 +40,39 @@ def constant(value: object) -> ast.expr:
     return ast.Constant(value)  # type: ignore[arg-type]
 
 
-def several(*elements: ast.expr) -> ast.expr:
+def tuple_node(*elements: ast.expr) -> ast.expr:
     """A tuple."""
     return ast.Tuple(list(elements), _LOAD)
 
 
-def targets(*elements: ast.expr) -> ast.expr:
+def target_tuple(*elements: ast.expr) -> ast.expr:
     """A tuple as a target."""
     return ast.Tuple(list(elements), _STORE)
 
 
-def item(value: ast.expr, index: int) -> ast.expr:
+def tuple_item(value: ast.expr, index: int) -> ast.expr:
     """A part of a tuple."""
     return ast.Subscript(value, constant(index), _LOAD)
 
 
-def helper(name: str) -> ast.expr:
+def runtime_name(name: str) -> ast.expr:
     """Something of the run time."""
-    return ast.Attribute(read(RUNTIME), name, _LOAD)
+    return ast.Attribute(load_name(RUNTIME), name, _LOAD)
 
 
-def call(name: str, *arguments: ast.expr) -> ast.expr:
+def runtime_call(name: str, *arguments: ast.expr) -> ast.expr:
     """A call of the run time."""
-    return ast.Call(helper(name), list(arguments), [])
+    return ast.Call(runtime_name(name), list(arguments), [])
 
 
-def bind(name: str, value: ast.expr) -> ast.expr:
+def named_expression(name: str, value: ast.expr) -> ast.expr:
     """`(name := value)`."""
-    return ast.NamedExpr(write(name), value)  # type: ignore[arg-type]
+    return ast.NamedExpr(store_name(name), value)  # type: ignore[arg-type]
 
 
 def assign(name: str, value: ast.expr) -> ast.stmt:
     """`name = value`."""
-    return ast.Assign([write(name)], value)
+    return ast.Assign([store_name(name)], value)
 
 
 def thunk(value: ast.expr, *parameters: str) -> ast.expr:
@@ -81,22 +81,22 @@ def thunk(value: ast.expr, *parameters: str) -> ast.expr:
     return ast.Lambda(ast.arguments([], arguments, None, [], [], None, []), value)
 
 
-def outcome(test: ast.expr) -> ast.expr:
+def test_outcome_of(test: ast.expr) -> ast.expr:
     """What came out of a test (`operations.holds`)."""
-    return item(test, 5)
+    return tuple_item(test, 5)
 
 
-def fixed(site: ast.expr, control: ast.expr) -> ast.expr:
+def constant_tag(site: ast.expr, control: ast.expr) -> ast.expr:
     """The tag of a constant."""
-    return several(constant(CONST), site, control)
+    return tuple_node(constant(CONST), site, control)
 
 
-def shadow(name: str) -> str:
+def shadow_name(name: str) -> str:
     """The variable that holds the tag of another."""
     return "$" + name
 
 
-def located(node: Node, like: ast.AST) -> Node:
+def at_location_of(node: Node, like: ast.AST) -> Node:
     """The node, and all of it that has no place yet, at the place of another."""
     place = {name: getattr(like, name, None) for name in ast.expr._attributes}
     pending: list[ast.AST] = [node]
@@ -115,9 +115,9 @@ def located(node: Node, like: ast.AST) -> Node:
     return node
 
 
-def copied(node: Node, of_part: Callable[[ast.AST], Any] | None = None) -> Node:
+def copy_node(node: Node, of_part: Callable[[ast.AST], Any] | None = None) -> Node:
     """A copy of a node; of its parts, what is told stands for each, else copies."""
-    of_part = of_part or copied
+    of_part = of_part or copy_node
 
     def of(value: Any) -> Any:
         if isinstance(value, ast.AST):
@@ -140,7 +140,7 @@ _CHANGES = {
 _WILD = frozenset({"setattr", "delattr", "exec", "eval", "vars", "globals", "locals"})
 
 
-def leaves(statements: Sequence[ast.stmt], *, of_loop: bool = False) -> bool:
+def may_leave(statements: Sequence[ast.stmt], *, of_loop: bool = False) -> bool:
     """Whether control may leave the statements otherwise than at their end.
 
     `of_loop`: they are the body of a loop, so `break` and `continue` stay within it.
@@ -158,13 +158,13 @@ def _leaves(statement: ast.stmt, in_loop: bool) -> bool:
     is_loop = isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
     for name in ("body", "orelse", "finalbody"):
         inside = in_loop or (is_loop and name == "body")
-        if leaves(getattr(statement, name, []), of_loop=inside):
+        if may_leave(getattr(statement, name, []), of_loop=inside):
             return True
     branches = [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
-    return any(leaves(each.body, of_loop=in_loop) for each in branches)
+    return any(may_leave(each.body, of_loop=in_loop) for each in branches)
 
 
-def changes(statements: Iterable[ast.AST]) -> bool:
+def may_change_state(statements: Iterable[ast.AST]) -> bool:
     """Whether running the statements, or not, may make a difference beyond their variables."""
     return any(_is_change(node) for each in statements for node in own_nodes(each))
 

@@ -24,50 +24,54 @@ from whence.langs.python.provenance.runtime.frame_variables import (
     set_cell,
     set_in_frame,
 )
-from whence.langs.python.provenance.runtime.iteration import listed, note_window, part_out_of_sight
-from whence.langs.python.provenance.runtime.native_tagging import twin
-from whence.langs.python.provenance.runtime.out_of_sight_calls import reread
+from whence.langs.python.provenance.runtime.iteration import (
+    list_with_tags,
+    note_live_view,
+    opaque_part_tag,
+)
+from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.out_of_sight_calls import resynchronise
 from whence.langs.python.provenance.runtime.run_state import RUN, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     Shadow,
-    adopt,
-    attributes_of,
-    dict_of,
-    everything,
-    held,
-    hide,
-    hides,
-    key_of,
-    of_parts,
-    of_sequence,
-    part_of,
+    absorb,
+    deep_tags,
+    instance_dict,
+    is_opaque,
+    key_identity,
+    note_held,
+    part_tag,
+    shadow_existing,
     shadow_for,
+    shadow_from_candidates,
     shadow_of,
-    space_of,
+    shadow_of_dict,
+    shadow_sequence,
+    stored_attributes,
     synchronise,
 )
 from whence.langs.python.provenance.runtime.tagged_operations import (
-    aimed,
-    compared,
     delete_global,
     item_tags,
     load_global,
-    natively,
+    note_change_target,
     note_failure,
-    shape_of,
-    simply,
+    operate_on_scalars,
+    outcome_tag,
+    run_out_of_sight,
+    shape_after_comparisons,
+    shape_tag,
     store_global,
-    told,
 )
 from whence.langs.python.provenance.runtime.template_strings import all_values
 from whence.langs.python.provenance.runtime.type_inspection import (
     SEQUENCES,
-    Kinds,
-    found_in,
-    order_of,
-    size,
-    space_of_class,
+    IdentitySet,
+    class_attribute,
+    class_namespace,
+    mro_of,
+    stored_length,
 )
 from whence.langs.python.provenance.tags import (
     BOUND,
@@ -84,12 +88,12 @@ from whence.langs.python.provenance.tags import (
 )
 
 _NONE = object()
-_HELD_BY = Kinds(MemberDescriptorType, GetSetDescriptorType)
-_PLACES = Kinds(int, slice)
+_HELD_BY = IdentitySet(MemberDescriptorType, GetSetDescriptorType)
+_PLACES = IdentitySet(int, slice)
 _FLAGS = type.__dict__["__flags__"].__get__
 _IMMUTABLE = 1 << 8
 """The flag of classes that get no further attributes: those of the interpreter."""
-_PLAIN = Kinds(list, tuple, dict, set, frozenset, deque)
+_PLAIN = IdentitySet(list, tuple, dict, set, frozenset, deque)
 
 # --- attributes ----------------------------------------------------------------------------------
 
@@ -98,7 +102,7 @@ _ANNOTATED = (type, FunctionType)
 """What works its annotations out when it is first asked for them (3.14)."""
 
 
-@twin
+@with_native
 def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     """`owner.name`."""
     thing, tag = owner
@@ -108,7 +112,7 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
         except AttributeError as error:
             note_failure(Operation(site, control, (owner,)), error)
             raise
-    value, operation = natively(site, control, (owner,), getattr, thing, name)
+    value, operation = run_out_of_sight(site, control, (owner,), getattr, thing, name)
     if type(value) is GeneratorType:
         RUN.note_maker(value, control[4])
     return value, read_attribute(operation, owner, name, value)
@@ -119,18 +123,18 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> 
     site, control = operation.site, operation.control
     thing, tag = owner
     if operation.callbacks:
-        made = told(operation, value, (tag,))
+        made = outcome_tag(operation, value, (tag,))
         # What was worked out is kept there.
         annotates = name == "__annotations__" and issubclass(type(thing), _ANNOTATED)
-        if annotates or attributes_of(thing).get(name, _NONE) is value:
+        if annotates or stored_attributes(thing).get(name, _NONE) is value:
             store_attribute(site, control, (value, made), owner, name)
-        elif hides(thing):
-            hide(thing, site, control, operation.callbacks)
+        elif is_opaque(thing):
+            absorb(thing, site, control, operation.callbacks)
         return made
     if issubclass(type(value), _METHODS) and not issubclass(type(thing), ModuleType):
         fixed = "" if type(thing) in _PLAIN else name
         return (BOUND, site, control, fixed, tag)
-    note_window(value, (owner,))
+    note_live_view(value, (owner,))
     found = read_elsewhere(site, control, owner, name)
     return found if found is not None else _attribute_tag(site, control, owner, name, value)
 
@@ -152,25 +156,25 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
             needs = (tag,) if shadow.shape is None else (tag, shadow.shape)
             source = shadow.attributes[name]
             return (LOAD, site, control, source, RUN.time, id(thing), name, *needs)
-    space = space_of(thing)
+    space = shadow_of_dict(thing)
     if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
         return (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
     if issubclass(type(thing), ModuleType):
         module = RUN.namespaces.get(id(thing.__dict__), -1)
         return load_global(site, control, module, name, value)[1]
-    if issubclass(type(thing), tuple) and name in found_in(type(thing), "_fields", ()):
-        index = found_in(type(thing), "_fields").index(name)
+    if issubclass(type(thing), tuple) and name in class_attribute(type(thing), "_fields", ()):
+        index = class_attribute(type(thing), "_fields").index(name)
         return item_tag(site, control, owner, index, (), value)
     is_class = issubclass(type(thing), type)
     if not is_class and _own_attribute(thing, name) is value:
-        return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
+        return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
     # What stands nearer could have had it instead, and had not.
-    lacking = [] if is_class else [lacks(site, control, owner, name)]
-    for kind in order_of(thing if is_class else type(thing)):
-        space = space_of_class(kind)
+    lacking = [] if is_class else [missing_attribute(site, control, owner, name)]
+    for kind in mro_of(thing if is_class else type(thing)):
+        space = class_namespace(kind)
         if name not in space:
             if not _FLAGS(kind) & _IMMUTABLE:
-                lacking.append(lacks(site, control, (kind, None), name))
+                lacking.append(missing_attribute(site, control, (kind, None), name))
             continue
         found = RUN.shadows.get(id(kind))
         if found is not None and found.attribute_values.get(name, _NONE) is value:
@@ -181,12 +185,12 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
             part = found.shape if found is not None else None
             source = (PART, site, control, part, ("attribute", name))
         return (LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking)
-    return part_of(site, control, owner, ("attribute", name), value, (shape_of(thing),))
+    return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
 
 
 def _own_attribute(thing: Any, name: str) -> Any:
     """What an object's dictionary has under a name."""
-    found = dict_of(thing)
+    found = instance_dict(thing)
     return found.get(name, _NONE) if type(found) is dict else _NONE
 
 
@@ -199,39 +203,41 @@ def _described(
     if name == "values" and issubclass(type(owner[0]), TEMPLATES):
         return all_values(site, control, owner, value)
     if type(descriptor) in _HELD_BY:
-        return part_of(site, control, owner, ("attribute", name), value, tuple(needs))
-    made = (OP, site, control, *everything((owner,)), *needs)
+        return part_tag(site, control, owner, ("attribute", name), value, tuple(needs))
+    made = (OP, site, control, *deep_tags((owner,)), *needs)
     return Candidates(site, control, (owner,), made).tag(value)
 
 
-def named(site: int, control: Control, owner: Pair, name: Pair) -> None:
+def named_attribute(site: int, control: Control, owner: Pair, name: Pair) -> None:
     """Note that which attribute was set was worked out: it could have been another one."""
     if name[1] is not None and name[1][0] != CONST:
         shadow = shadow_for(owner[0])
         shadow.shape = (OP, site, control, shadow.shape, name[1])
 
 
-def lacks(site: int, control: Control, owner: Pair, name: str) -> Tag:
+def missing_attribute(site: int, control: Control, owner: Pair, name: str) -> Tag:
     """The tag of having found no attribute of that name in an object: it could have been set."""
     thing, tag = owner
-    RUN.kept[id(thing)] = thing
-    return (LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_of(thing))
+    RUN.kept_alive[id(thing)] = thing
+    return (LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_tag(thing))
 
 
-@twin
+@with_native
 def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
     """`owner.name = given`."""
-    _, operation = natively(site, control, (owner, given), setattr, owner[0], name, given[0])
-    wrote_attribute(operation, given, owner, name)
+    _, operation = run_out_of_sight(
+        site, control, (owner, given), setattr, owner[0], name, given[0]
+    )
+    attribute_written(operation, given, owner, name)
 
 
-def wrote_attribute(operation: Operation, given: Pair, owner: Pair, name: str) -> None:
+def attribute_written(operation: Operation, given: Pair, owner: Pair, name: str) -> None:
     """After an attribute was set."""
     site, control = operation.site, operation.control
     thing = owner[0]
-    aimed(control, owner[1])
-    if hides(thing):
-        hide(thing, site, control, (given, *operation.callbacks))
+    note_change_target(control, owner[1])
+    if is_opaque(thing):
+        absorb(thing, site, control, (given, *operation.callbacks))
     if operation.callbacks:
         return  # a setter of the program's own, which has done what it does
     store_attribute(site, control, given, owner, name)
@@ -243,7 +249,7 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     RUN.time += 1
     if type(thing) is CellType:
         set_cell(site, control, given, owner)
-        held(thing, given[0])
+        note_held(thing, given[0])
         return
     module = _module_of(thing)
     if module is not None:
@@ -252,10 +258,10 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
     if issubclass(type(thing), ModuleType):
         shadow = RUN.modules[-id(thing)] = shadow_for(thing)
     else:
-        shadow = shadow_of(thing) or of_parts(site, control, owner)
+        shadow = shadow_of(thing) or shadow_existing(site, control, owner)
     shadow.attributes[name] = (STORE, site, control, given[1], RUN.time, owner[1])
     shadow.attribute_values[name] = given[0]
-    held(thing, given[0])
+    note_held(thing, given[0])
 
 
 def _module_of(thing: Any) -> int | None:
@@ -265,8 +271,8 @@ def _module_of(thing: Any) -> int | None:
 
 def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> None:
     """`del owner.name`."""
-    natively(site, control, (owner,), delattr, owner[0], name)
-    aimed(control, owner[1])
+    run_out_of_sight(site, control, (owner,), delattr, owner[0], name)
+    note_change_target(control, owner[1])
     RUN.time += 1
     module = _module_of(owner[0])
     if module is not None:
@@ -281,16 +287,18 @@ def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> Non
 # --- items ---------------------------------------------------------------------------------------
 
 
-@twin
+@with_native
 def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     """`owner[key]`."""
     thing, place = owner[0], key[0]
     if type(place) is int and type(thing) in SEQUENCES:  # no code of the program runs
-        value, _ = simply(operator.getitem, site, control, owner, key)
+        value, _ = operate_on_scalars(operator.getitem, site, control, owner, key)
         return value, item_tag(site, control, owner, place, (key[1],), value)
     if type(thing) in SCALARS and type(key[0]) in _PLACES:
-        return simply(operator.getitem, site, control, owner, key)
-    value, operation = natively(site, control, (owner, key), operator.getitem, thing, key[0])
+        return operate_on_scalars(operator.getitem, site, control, owner, key)
+    value, operation = run_out_of_sight(
+        site, control, (owner, key), operator.getitem, thing, key[0]
+    )
     return read_item(operation, owner, key, value)
 
 
@@ -299,7 +307,7 @@ def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
     site, control = operation.site, operation.control
     thing = owner[0]
     if operation.callbacks and not issubclass(type(thing), dict):
-        return value, told(operation, value, (owner[1], key[1]))
+        return value, outcome_tag(operation, value, (owner[1], key[1]))
     if issubclass(type(thing), (list, tuple, deque)):
         if type(key[0]) is int or type(key[0]) is bool:
             return value, item_tag(site, control, owner, int(key[0]), (key[1],), value)
@@ -308,7 +316,7 @@ def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
         return value, value_tag(operation, owner, key, value)
     if type(thing) in SCALARS:
         return value, (OP, site, control, owner[1], key[1])
-    return value, part_out_of_sight(operation, value, owner, ("item", key[0]))
+    return value, opaque_part_tag(operation, value, owner, ("item", key[0]))
 
 
 def item_tag(
@@ -317,15 +325,15 @@ def item_tag(
     """The tag of an item of a sequence."""
     thing, tag = owner
     if index < 0:
-        index += size(thing)
+        index += stored_length(thing)
     shadow = RUN.shadows.get(id(thing))
     if shadow is None or type(shadow.items) is not list:
-        return part_of(site, control, owner, ("item", index), value, needs)
+        return part_tag(site, control, owner, ("item", index), value, needs)
     if index >= len(shadow.values) or shadow.values[index] is not value:
         synchronise(thing, site, control)
         shadow = shadow_for(thing)
         if index >= len(shadow.values):
-            return part_of(site, control, owner, ("item", index), value, needs)
+            return part_tag(site, control, owner, ("item", index), value, needs)
     return (LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, *needs,
             shadow.shape)  # fmt: skip
 
@@ -342,11 +350,11 @@ def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value
         picked = tags[key[0]]
     except (TypeError, ValueError):
         picked = []
-    shape = (OP, site, control, shape_of(thing), owner[1], key[1])
+    shape = (OP, site, control, shape_tag(thing), owner[1], key[1])
     if len(picked) == len(value):
-        of_sequence(value, picked, shape)
+        shadow_sequence(value, picked, shape)
     else:
-        adopt(value, Candidates(site, control, (owner, key)))
+        shadow_from_candidates(value, Candidates(site, control, (owner, key)))
     return value, (NEW, site, control, None, owner[1], key[1])
 
 
@@ -357,20 +365,20 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
     shadow = RUN.shadows.get(id(thing))
     if shadow is None or shadow.values is None:
         if operation.callbacks:
-            return told(operation, value, (tag, key[1]))
-        return part_of(site, control, owner, ("item", key[0]), value, (key[1],))
-    known = key_of(key[0])
+            return outcome_tag(operation, value, (tag, key[1]))
+        return part_tag(site, control, owner, ("item", key[0]), value, (key[1],))
+    known = key_identity(key[0])
     if shadow.values.get(known, _NONE) is not value:
         known = _entry_with(shadow, value) if known not in shadow.values else known
         if known is None or shadow.values[known] is not value:
-            made = told(operation, value, (tag, key[1], shadow.shape))
-            if size(thing) == len(shadow.values) + 1 and type(thing) is not dict:
+            made = outcome_tag(operation, value, (tag, key[1], shadow.shape))
+            if stored_length(thing) == len(shadow.values) + 1 and type(thing) is not dict:
                 # made for the key that was missing
                 note_entry(site, control, owner, key, (value, made))
                 return made
             told_it = (owner, key, *operation.callbacks) if operation.callbacks else ()
             synchronise(thing, site, control, told_it)
-            shadow, known = shadow_for(thing), key_of(key[0])
+            shadow, known = shadow_for(thing), key_identity(key[0])
             if shadow.values is None or shadow.values.get(known, _NONE) is not value:
                 return made
     compared = tuple(each for _, each in operation.callbacks)
@@ -389,11 +397,11 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
     thing = owner[0]
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
-        shadow = of_parts(site, control, owner)
-    known = key_of(key[0])
+        shadow = shadow_existing(site, control, owner)
+    known = key_identity(key[0])
     RUN.time += 1
     assert shadow.values is not None
-    if known not in shadow.values and len(shadow.values) == size(thing):
+    if known not in shadow.values and len(shadow.values) == stored_length(thing):
         same = [each for each in shadow.values if type(each) is tuple]
         if len(same) == 1:  # an equal key of a type of the program's own
             known = same[0]
@@ -407,8 +415,8 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
         shadow.shape = (OP, site, control, shadow.shape, key[1])
     shadow.items[known] = (STORE, site, control, given[1], RUN.time, owner[1], key[1])
     shadow.values[known] = given[0]
-    held(thing, given[0])
-    held(thing, key[0])
+    note_held(thing, given[0])
+    note_held(thing, key[0])
 
 
 def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
@@ -416,14 +424,14 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     thing = owner[0]
     if issubclass(type(thing), list) and type(key[0]) is slice:
         _set_slice(site, control, given, owner, key)
-        aimed(control, owner[1])
+        note_change_target(control, owner[1])
         return
-    _, operation = natively(
+    _, operation = run_out_of_sight(
         site, control, (owner, key, given), operator.setitem, thing, key[0], given[0]
     )
-    aimed(control, owner[1])
-    if hides(thing):
-        hide(thing, site, control, (key, given, *operation.callbacks))
+    note_change_target(control, owner[1])
+    if is_opaque(thing):
+        absorb(thing, site, control, (key, given, *operation.callbacks))
     if operation.callbacks:
         if not issubclass(type(thing), (dict, list, deque)):
             return
@@ -431,14 +439,14 @@ def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -
     if issubclass(type(thing), dict):
         note_entry(site, control, owner, key, given)
         shadow = shadow_for(thing)
-        shadow.shape = compared(operation, shadow.shape)
+        shadow.shape = shape_after_comparisons(operation, shadow.shape)
         module = RUN.namespaces.get(id(thing))
         if module is not None and type(key[0]) is str:
             store_global(site, control, module, key[0], given)
     elif issubclass(type(thing), (list, deque)):
         _set_place(site, control, given, owner, key)
     elif not set_in_frame(site, control, given, owner, key[0]):
-        reread(operation)
+        resynchronise(operation)
 
 
 def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
@@ -452,28 +460,30 @@ def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
     shadow.shape = (OP, site, control, shadow.shape, key[1])
     shadow.items[key[0]] = (STORE, site, control, given[1], RUN.time, owner[1], key[1])
     shadow.values[key[0]] = given[0]
-    held(thing, given[0])
+    note_held(thing, given[0])
 
 
 def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
     thing = owner[0]
     bounds = (key[0].start, key[0].stop, key[0].step)
     if not all(each is None or type(each) is int for each in bounds):
-        natively(site, control, (owner, key, given), operator.setitem, thing, key[0], given[0])
+        run_out_of_sight(
+            site, control, (owner, key, given), operator.setitem, thing, key[0], given[0]
+        )
         RUN.time += 1
         synchronise(thing, site, control, (owner, key, given))
         return
-    pairs = list(listed(site, control, given))
+    pairs = list(list_with_tags(site, control, given))
     shadow = sequence_shadow(site, control, owner)
-    natively(site, control, (owner, key, given), operator.setitem, thing, key[0],
+    run_out_of_sight(site, control, (owner, key, given), operator.setitem, thing, key[0],
              [each for each, _ in pairs])  # fmt: skip
     RUN.time += 1
     tags = [(STORE, site, control, tag, RUN.time, owner[1], key[1]) for _, tag in pairs]
     shadow.items[key[0]] = tags
     shadow.values[key[0]] = [each for each, _ in pairs]
-    shadow.shape = (OP, site, control, shadow.shape, key[1], given[1], shape_of(given[0]))
+    shadow.shape = (OP, site, control, shadow.shape, key[1], given[1], shape_tag(given[0]))
     for value, _ in pairs:
-        held(thing, value)
+        note_held(thing, value)
 
 
 def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = False) -> Shadow:
@@ -484,8 +494,8 @@ def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = F
     thing = owner[0]
     shadow = shadow_of(thing)
     if shadow is None or type(shadow.items) is not list:
-        return of_parts(site, control, owner)
-    if check or len(shadow.items) != size(thing):
+        return shadow_existing(site, control, owner)
+    if check or len(shadow.items) != stored_length(thing):
         synchronise(thing, site, control)
     return shadow_for(thing)
 
@@ -494,17 +504,17 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
     """`del owner[key]`."""
     thing = owner[0]
     shadow = shadow_of(thing)
-    _, operation = natively(site, control, (owner, key), operator.delitem, thing, key[0])
-    aimed(control, owner[1])
-    if hides(thing):
-        hide(thing, site, control, (key, *operation.callbacks))
+    _, operation = run_out_of_sight(site, control, (owner, key), operator.delitem, thing, key[0])
+    note_change_target(control, owner[1])
+    if is_opaque(thing):
+        absorb(thing, site, control, (key, *operation.callbacks))
     RUN.time += 1
     module = RUN.namespaces.get(id(thing))
     if module is not None:
         delete_global(site, control, module, key[0])
     if shadow is None or shadow.items is None:
         return
-    known = key[0] if type(shadow.items) is list else key_of(key[0])
+    known = key[0] if type(shadow.items) is list else key_identity(key[0])
     if type(known) in _PLACES or type(shadow.items) is dict:
         try:
             del shadow.items[known], shadow.values[known]
@@ -512,8 +522,8 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
                 shadow.keys.pop(known, None)
         except (KeyError, IndexError):
             pass
-    if len(shadow.values) != size(thing):
+    if len(shadow.values) != stored_length(thing):
         synchronise(thing, site, control, (owner, key))
         shadow = shadow_for(thing)
     shape = (OP, site, control, shadow.shape, key[1], owner[1])
-    shadow.shape = compared(operation, shape)
+    shadow.shape = shape_after_comparisons(operation, shape)

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from whence.langs.python.provenance.runtime import attributes_and_items, tagged_operations
-from whence.langs.python.provenance.runtime.call_protocol import call_here
+from whence.langs.python.provenance.runtime.call_protocol import call_with_tags
 from whence.langs.python.provenance.runtime.displays import (
     make_dict,
     make_list,
@@ -15,37 +15,37 @@ from whence.langs.python.provenance.runtime.displays import (
     make_tuple,
 )
 from whence.langs.python.provenance.runtime.iteration import (
+    IteratorSource,
     SequenceSource,
-    Source,
     all_pairs,
     entry_pairs,
+    iterate_pairs,
     iterator_of,
     next_pair,
-    pairs_of,
-    tupled,
+    tuple_tag,
 )
 from whence.langs.python.provenance.runtime.model_lookup import Arguments, Keywords, models
-from whence.langs.python.provenance.runtime.out_of_sight_calls import outside_tag
-from whence.langs.python.provenance.runtime.run_state import HERE, RUN
+from whence.langs.python.provenance.runtime.out_of_sight_calls import out_of_sight_tag
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD
 from whence.langs.python.provenance.runtime.shadow_memory import (
-    elements,
-    everything,
-    is_plain,
-    of_set,
+    deep_tags,
+    is_plain_key,
+    set_elements,
+    shadow_set,
     synchronise,
 )
 from whence.langs.python.provenance.runtime.tagged_operations import (
-    compared,
-    natively,
-    shape_of,
-    told,
+    outcome_tag,
+    run_out_of_sight,
+    shape_after_comparisons,
+    shape_tag,
 )
 from whence.langs.python.provenance.runtime.type_inspection import (
     SEQUENCES,
-    Kinds,
-    can_be_gone_through,
-    found_in,
-    has,
+    IdentitySet,
+    class_attribute,
+    has_special_method,
+    is_iterable,
 )
 from whence.langs.python.provenance.tags import (
     BOUND,
@@ -66,7 +66,7 @@ _HASHED = (dict, set, frozenset)
 
 
 def _shape(site: int, control: Control, given: Pair) -> Tag:
-    return (OP, site, control, given[1], shape_of(given[0]))
+    return (OP, site, control, given[1], shape_tag(given[0]))
 
 
 def copies_unseen(given: Arguments) -> bool:
@@ -81,9 +81,9 @@ def copies_unseen(given: Arguments) -> bool:
     kind = type(thing)
     is_hashed = issubclass(kind, _HASHED)
     asked = (*_ASKED, "__iter__") if is_hashed else _ASKED
-    if kind is reversed or any(type(found_in(kind, each)) is FunctionType for each in asked):
+    if kind is reversed or any(type(class_attribute(kind, each)) is FunctionType for each in asked):
         return False
-    return not is_hashed or all(is_plain(each) for each in elements(thing))
+    return not is_hashed or all(is_plain_key(each) for each in set_elements(thing))
 
 
 @models(list)
@@ -119,12 +119,14 @@ def _frozenset(site: int, control: Control, _: Pair, given: Arguments, named: Ke
     if named or len(given) != 1 or type(given[0][0]) is frozenset or not copies_unseen(given):
         return NotImplemented
     pairs = all_pairs(site, control, given[0])
-    made, operation = natively(site, control, tuple(pairs), frozenset, [each for each, _ in pairs])
+    made, operation = run_out_of_sight(
+        site, control, tuple(pairs), frozenset, [each for each, _ in pairs]
+    )
     RUN.time += 1
     needs = tuple(tag for _, tag in pairs)
     entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]
     shape = (OP, site, control, *needs, _shape(site, control, given[0]))
-    of_set(made, entries, compared(operation, shape))
+    shadow_set(made, entries, shape_after_comparisons(operation, shape))
     synchronise(made, site, control, pairs)
     return made, (NEW, site, control, None)
 
@@ -149,14 +151,14 @@ def dict_entries(
         if hasattr(source[0], "keys"):
             entries += entry_pairs(site, control, source)
         else:
-            for number, each in enumerate(pairs_of(site, control, source)):
+            for number, each in enumerate(iterate_pairs(site, control, source)):
                 entries.append(_entry(site, control, each, number))
     constant: Tag = (CONST, site, control)
     return entries + [((name, constant), value) for name, value in named.items()]
 
 
 def _entry(site: int, control: Control, given: Pair, number: int) -> tuple[Pair, Pair]:
-    parts = all_pairs(site, control, given) if can_be_gone_through(given[0]) else None
+    parts = all_pairs(site, control, given) if is_iterable(given[0]) else None
     if parts is None:
         raise TypeError(
             f"cannot convert dictionary update sequence element #{number} to a sequence"
@@ -185,13 +187,13 @@ def sorted_order(
     backwards = named.get("reverse", (False, None))
     keys = pairs
     if key[0] is not None:
-        keys = [call_here(site, control, key, (each,), {}) for each in pairs]
+        keys = [call_with_tags(site, control, key, (each,), {}) for each in pairs]
     values = [each for each, _ in keys]
-    order, operation = natively(
+    order, operation = run_out_of_sight(
         site, control, tuple(keys),
         lambda: sorted(range(len(values)), key=values.__getitem__, reverse=backwards[0]),
     )  # fmt: skip
-    needs = (*everything(keys), owner[1], shape_of(owner[0]), backwards[1])
+    needs = (*deep_tags(keys), owner[1], shape_tag(owner[0]), backwards[1])
     callbacks = tuple(tag for _, tag in operation.callbacks)
     return order, (OP, site, control, *needs, *callbacks)
 
@@ -233,13 +235,13 @@ class _Called:
     def __call__(self, *values: Any) -> Any:
         tags = [each.tag for each in self.recorders]
         given = tuple(zip(values, tags, strict=True))
-        value, self.tag = call_here(*self._where, self._function, given, {})
-        if HERE.operation is not None:
-            HERE.operation.callbacks.append((value, self.tag))
+        value, self.tag = call_with_tags(*self._where, self._function, given, {})
+        if THREAD.operation is not None:
+            THREAD.operation.callbacks.append((value, self.tag))
         return value
 
 
-class _Together(Source):
+class _Together(IteratorSource):
     """Of `zip` and `enumerate`: tuples of what the recorders gave."""
 
     def __init__(self, iterator: Any, recorders: list[_Recorder], needs: Tag, numbered: bool):
@@ -252,10 +254,10 @@ class _Together(Source):
         tags = tuple(each.tag for each in self._recorders)
         if self._numbered:
             tags = ((OP, site, control, self._needs, *tags), *tags)
-        return tupled(site, control, value, tags)
+        return tuple_tag(site, control, value, tags)
 
 
-class _Mapped(Source):
+class _Mapped(IteratorSource):
     """Of `map`: what the function returned."""
 
     def __init__(self, iterator: Any, called: _Called):
@@ -266,7 +268,7 @@ class _Mapped(Source):
         return (SEL, site, control, self._called.tag)
 
 
-class _Filtered(Source):
+class _Filtered(IteratorSource):
     """Of `filter`: what was given; the tests so far are what it was told."""
 
     is_told = True
@@ -287,7 +289,7 @@ def _zip(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     strict = named.get("strict", (False, None))
     made = zip(*recorders, strict=strict[0])
     _Together(made, recorders, None, numbered=False)
-    return made, (NEW, site, control, None, *everything(given))
+    return made, (NEW, site, control, None, *deep_tags(given))
 
 
 @models(enumerate)
@@ -298,7 +300,7 @@ def _enumerate(site: int, control: Control, _: Pair, given: Arguments, named: Ke
     recorder = _Recorder(site, control, given[0])
     made = enumerate(recorder, start[0])
     _Together(made, [recorder], start[1], numbered=True)
-    return made, (NEW, site, control, None, given[0][1], shape_of(given[0][0]), start[1])
+    return made, (NEW, site, control, None, given[0][1], shape_tag(given[0][0]), start[1])
 
 
 @models(map)
@@ -338,19 +340,24 @@ def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Key
         return NotImplemented
     made = reversed(given[0][0])
     SequenceSource(made, given[0], backwards=True)
-    return made, (NEW, site, control, None, given[0][1], shape_of(given[0][0]))
+    return made, (NEW, site, control, None, given[0][1], shape_tag(given[0][0]))
 
 
 @models(next)
 def _next(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if not given or len(given) > 2 or named or not has(type(given[0][0]), "__next__"):
+    if (
+        not given
+        or len(given) > 2
+        or named
+        or not has_special_method(type(given[0][0]), "__next__")
+    ):
         return NotImplemented
     try:
         value, tag = next_pair(site, control, given[0], given[0])
     except StopIteration:
         if len(given) == 1:
             raise
-        needs = (given[0][1], shape_of(given[0][0]))
+        needs = (given[0][1], shape_tag(given[0][0]))
         return given[1][0], (SEL, site, control, given[1][1], *needs)
     return value, (SEL, site, control, tag, given[0][1])
 
@@ -368,20 +375,20 @@ def _extreme(function: Callable[..., Any]) -> None:
         pairs = list(given) if len(given) > 1 else all_pairs(site, control, given[0])
         if not pairs:
             if "default" not in named:
-                return call_here(site, control, (_raising(function), None), (given[0],), {})
+                return call_with_tags(site, control, (_raising(function), None), (given[0],), {})
             chosen = named["default"]
-            return chosen[0], (SEL, site, control, chosen[1], *everything(given))
+            return chosen[0], (SEL, site, control, chosen[1], *deep_tags(given))
         key = named.get("key", (None, None))
         keys = pairs
         if key[0] is not None:
-            keys = [call_here(site, control, key, (each,), {}) for each in pairs]
+            keys = [call_with_tags(site, control, key, (each,), {}) for each in pairs]
         values = [each for each, _ in keys]
-        place, operation = natively(
+        place, operation = run_out_of_sight(
             site, control, tuple(keys),
             lambda: function(range(len(values)), key=values.__getitem__),
         )  # fmt: skip
-        needs = (*everything(keys), *(tag for _, tag in operation.callbacks))
-        needs = (*needs, given[0][1], shape_of(given[0][0]))
+        needs = (*deep_tags(keys), *(tag for _, tag in operation.callbacks))
+        needs = (*needs, given[0][1], shape_tag(given[0][0]))
         return pairs[place][0], (SEL, site, control, pairs[place][1], *needs)
 
 
@@ -399,14 +406,14 @@ def _sum(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
         return NotImplemented
     pairs = all_pairs(site, control, given[0])
     start = given[1:] if len(given) > 1 else tuple(named.values())
-    value, operation = natively(
+    value, operation = run_out_of_sight(
         site, control, (*pairs, *start), sum, [each for each, _ in pairs],
         *(each for each, _ in start),
     )  # fmt: skip
-    needs = (*everything((*pairs, *start)), given[0][1], shape_of(given[0][0]))
+    needs = (*deep_tags((*pairs, *start)), given[0][1], shape_tag(given[0][0]))
     if not operation.callbacks and type(value) is not list:
         return value, (OP, site, control, *needs)
-    return value, outside_tag(operation, value)
+    return value, out_of_sight_tag(operation, value)
 
 
 def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
@@ -414,16 +421,16 @@ def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
     def _model(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
         if len(given) != 1 or named:
             return NotImplemented
-        seen: list[Tag] = [given[0][1], shape_of(given[0][0])]
+        seen: list[Tag] = [given[0][1], shape_tag(given[0][0])]
         answer = not stops_when
-        for each in pairs_of(site, control, given[0]):
+        for each in iterate_pairs(site, control, given[0]):
             decided = tagged_operations.test(site, control, each)
             seen.append(decided[3])
             if decided[5] is stops_when:
                 answer = stops_when
                 break
         else:
-            seen.append(shape_of(given[0][0]))
+            seen.append(shape_tag(given[0][0]))
         tag = (OP, site, control, *seen)
         tagged_operations.note_stop(given[0][0], tag)
         return answer, tag
@@ -433,7 +440,7 @@ _quantifier(any, stops_when=True)
 _quantifier(all, stops_when=False)
 
 
-_COUNTED = Kinds(list, tuple, dict, set, str, bytes, range)
+_COUNTED = IdentitySet(list, tuple, dict, set, str, bytes, range)
 
 
 @models(len)
@@ -441,9 +448,9 @@ def _len(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     if len(given) != 1 or named:
         return NotImplemented
     if type(given[0][0]) in _COUNTED:
-        return len(given[0][0]), (OP, site, control, given[0][1], shape_of(given[0][0]))
-    value, operation = natively(site, control, given, len, given[0][0])
-    return value, told(operation, value, (given[0][1], shape_of(given[0][0])))
+        return len(given[0][0]), (OP, site, control, given[0][1], shape_tag(given[0][0]))
+    value, operation = run_out_of_sight(site, control, given, len, given[0][0])
+    return value, outcome_tag(operation, value, (given[0][1], shape_tag(given[0][0])))
 
 
 # --- attributes and types ------------------------------------------------------------------------
@@ -458,8 +465,8 @@ def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
     except AttributeError as error:
         if len(given) == 2:
             raise
-        absent = attributes_and_items.lacks(site, control, given[0], given[1][0])
-        needs = (given[0][1], given[1][1], shape_of(error), absent)
+        absent = attributes_and_items.missing_attribute(site, control, given[0], given[1][0])
+        needs = (given[0][1], given[1][1], shape_tag(error), absent)
         return given[2][0], (SEL, site, control, given[2][1], *needs)
     if tag is not None and tag[0] == BOUND:
         return value, tag
@@ -471,7 +478,7 @@ def _setattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
     if len(given) != 3 or named or type(given[1][0]) is not str:
         return NotImplemented
     attributes_and_items.set_attribute(site, control, given[2], given[0], given[1][0])
-    attributes_and_items.named(site, control, given[0], given[1])
+    attributes_and_items.named_attribute(site, control, given[0], given[1])
     return None, (CONST, site, control)
 
 
@@ -480,7 +487,7 @@ def _delattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
     if len(given) != 2 or named or type(given[1][0]) is not str:
         return NotImplemented
     attributes_and_items.delete_attribute(site, control, given[0], given[1][0])
-    attributes_and_items.named(site, control, given[0], given[1])
+    attributes_and_items.named_attribute(site, control, given[0], given[1])
     return None, (CONST, site, control)
 
 
@@ -489,8 +496,10 @@ def _of_kind(function: Callable[..., Any]) -> None:
     def _model(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
         if named:
             return NotImplemented
-        value, operation = natively(site, control, given, function, *(each for each, _ in given))
-        return value, told(operation, value, tuple(tag for _, tag in given))
+        value, operation = run_out_of_sight(
+            site, control, given, function, *(each for each, _ in given)
+        )
+        return value, outcome_tag(operation, value, tuple(tag for _, tag in given))
 
 
 for _function in (isinstance, issubclass, id, callable):
@@ -501,6 +510,8 @@ for _function in (isinstance, issubclass, id, callable):
 def _hasattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
     if len(given) != 2 or named or type(given[1][0]) is not str:
         return NotImplemented
-    value, operation = natively(site, control, given, hasattr, given[0][0], given[1][0])
-    read = attributes_and_items.lacks(site, control, given[0], given[1][0])  # or deleted
-    return value, told(operation, value, (given[1][1], read))
+    value, operation = run_out_of_sight(site, control, given, hasattr, given[0][0], given[1][0])
+    read = attributes_and_items.missing_attribute(
+        site, control, given[0], given[1][0]
+    )  # or deleted
+    return value, outcome_tag(operation, value, (given[1][1], read))

@@ -25,39 +25,39 @@ from types import (
 from typing import Any, ClassVar
 
 from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES
-from whence.langs.python.provenance.runtime.displays import SpreadNames, starred
+from whence.langs.python.provenance.runtime.displays import StarredKeywords, star_shapes
 from whence.langs.python.provenance.runtime.instance_creation import prepare_instance
 from whence.langs.python.provenance.runtime.model_lookup import model_for
-from whence.langs.python.provenance.runtime.native_tagging import twin
+from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.out_of_sight_calls import (
-    Prepared,
-    counts,
-    prepare_outside,
+    PreparedCall,
+    count_operands,
+    prepare_out_of_sight,
 )
 from whence.langs.python.provenance.runtime.run_state import (
-    HERE,
     RUN,
+    THREAD,
     Operation,
-    Pending,
+    PendingCall,
+    entry_for_frame,
     frame_of,
-    known_by,
 )
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
-    everything,
-    hides,
-    of_mapping,
-    of_sequence,
-    scan,
+    deep_tags,
+    is_opaque,
+    scan_existing_objects,
     shadow_for,
+    shadow_mapping,
     shadow_of,
+    shadow_sequence,
 )
 from whence.langs.python.provenance.runtime.tagged_operations import (
     note_failure,
-    note_unexplained,
-    shape_of,
+    note_unexplained_error,
+    shape_tag,
 )
-from whence.langs.python.provenance.runtime.text_pieces import kept
+from whence.langs.python.provenance.runtime.text_pieces import kept_text_tag
 from whence.langs.python.provenance.runtime.type_inspection import name_of
 from whence.langs.python.provenance.tags import (
     AMBIG,
@@ -76,12 +76,12 @@ from whence.langs.python.provenance.tags import (
     Activation,
     Control,
     FunctionInfo,
+    GeneratorRun,
     Pair,
-    Run,
     Tag,
 )
 
-CODES: dict[int, CodeType] = {}
+REWRITTEN_CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
 
 DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag], tuple[Any, ...]]] = {}
@@ -94,7 +94,7 @@ _NO_TAGS: dict[str, Tag] = {}
 
 def is_rewritten(function: Any) -> bool:
     """Whether a function carries tags."""
-    return type(function) is FunctionType and id(function.__code__) in CODES
+    return type(function) is FunctionType and id(function.__code__) in REWRITTEN_CODES
 
 
 # --- definitions ---------------------------------------------------------------------------------
@@ -106,13 +106,13 @@ class _Definition:
     def __init__(self, number: int):
         self.number = number
         self.tags: list[Tag] = []
-        HERE.defining.append(self)
+        THREAD.defining.append(self)
 
     def __call__(self, function: Any) -> Any:
-        while HERE.defining and HERE.defining.pop() is not self:
+        while THREAD.defining and THREAD.defining.pop() is not self:
             pass
         code = function.__code__
-        CODES[id(code)] = code
+        REWRITTEN_CODES[id(code)] = code
         info = FUNCTIONS[self.number]
         info.namespace = function.__globals__
         RUN.note_namespace(info.namespace, info.module)
@@ -141,7 +141,7 @@ class _DefinedAgain:
         self.number = number
 
     def __call__(self, function: Any) -> Any:
-        is_known = id(function.__code__) in CODES
+        is_known = id(function.__code__) in REWRITTEN_CODES
         if is_known and FUNCTIONS[self.number].namespace is function.__globals__:
             return function
         return _Definition(self.number)(function)
@@ -155,15 +155,15 @@ def _defaults_of(function: Any) -> tuple[Any, ...]:
     return (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
 
 
-def define(number: int) -> _Definition | _DefinedAgain:
+def define_function(number: int) -> _Definition | _DefinedAgain:
     """The innermost decorator of every function."""
     return _AGAIN.get(number) or _Definition(number)
 
 
-def default(given: Pair) -> Any:
+def note_default(given: Pair) -> Any:
     """A default of the function that is being defined."""
-    if HERE.defining:
-        HERE.defining[-1].tags.append(given[1])
+    if THREAD.defining:
+        THREAD.defining[-1].tags.append(given[1])
     return given[0]
 
 
@@ -172,7 +172,7 @@ def define_lambda(site: int, control: Control, function: Any) -> Pair:
     return function, (NEW, site, control, None)
 
 
-def defined(site: int, control: Control) -> Tag:
+def function_tag(site: int, control: Control) -> Tag:
     """The tag of a function that was just defined."""
     return (NEW, site, control, None)
 
@@ -180,15 +180,15 @@ def defined(site: int, control: Control) -> Tag:
 # --- a call, from the caller ---------------------------------------------------------------------
 
 
-@twin
-def prepare(
+@with_native
+def prepare_call(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair],
-) -> Prepared | Pending | Modelled:  # fmt: skip
+) -> PreparedCall | PendingCall | ModelledCall:  # fmt: skip
     """All that is needed to make a call from the program's own frame."""
     function, tag = called
-    stars = starred(arguments, keywords)
-    if type(function) is FunctionType and id(function.__code__) in CODES:
+    stars = star_shapes(arguments, keywords)
+    if type(function) is FunctionType and id(function.__code__) in REWRITTEN_CODES:
         return _prepare_function(site, control, called, function, arguments, keywords, stars)
     if type(function) is MethodType and is_rewritten(function.__func__):
         receiver = (function.__self__, receiver_tag(tag))
@@ -203,21 +203,21 @@ def prepare(
         return _prepare_simple(site, control, called, arguments, stars)
     model = model_for(function)
     if model is not None:
-        before = HERE.operation
+        before = THREAD.operation
         receiver_pair = (getattr(function, "__self__", None), receiver_tag(tag) if tag else None)
         made = model(site, control, receiver_pair, arguments, keywords)
         if made is not NotImplemented:
-            return Modelled(_under_stars(site, control, made, stars) if stars else made, before)
+            return ModelledCall(_under_stars(site, control, made, stars) if stars else made, before)
     if issubclass(type(function), type):
         return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
     receiver_operand: tuple[Pair, ...] = ()
     if issubclass(type(function), _BOUND) and function.__self__ is not None:
         receiver_operand = ((function.__self__, receiver_tag(tag)),)
     behind = function.__func__ if type(function) is MethodType else function
-    if hides(behind) or not callable(function):  # it may remember: `functools.cache`
+    if is_opaque(behind) or not callable(function):  # it may remember: `functools.cache`
         receiver_operand = (*receiver_operand, (behind, None if behind is not function else tag))
-    operands = (*receiver_operand, *arguments, *counts(stars))
-    return prepare_outside(site, control, called, arguments, keywords, operands)
+    operands = (*receiver_operand, *arguments, *count_operands(stars))
+    return prepare_out_of_sight(site, control, called, arguments, keywords, operands)
 
 
 def _under_stars(site: int, control: Control, made: Pair, stars: tuple[Tag, ...]) -> Pair:
@@ -249,27 +249,27 @@ def _is_simple(function: Any, arguments: tuple[Pair, ...], named: dict[str, Pair
 
 def _prepare_simple(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...], stars: tuple[Tag, ...]
-) -> Prepared:
+) -> PreparedCall:
     function, tag = called
     needs = (receiver_tag(tag), *(each for _, each in arguments), *stars)
-    prepared = Prepared(
-        function, [each for each, _ in arguments], {}, _finish_simple, HERE.operation
+    prepared = PreparedCall(
+        function, [each for each, _ in arguments], {}, _finish_simple, THREAD.operation
     )
     prepared.tag = (OP, site, control, *needs)
     # Should it fail, this is what the exception is known by.
     prepared.operation = Operation(site, control, ((function.__self__, needs[0]), *arguments))
-    HERE.operation, HERE.pending = prepared.operation, None
+    THREAD.operation, THREAD.pending = prepared.operation, None
     return prepared
 
 
-def _finish_simple(prepared: Prepared, value: Any) -> Pair:
+def _finish_simple(prepared: PreparedCall, value: Any) -> Pair:
     owner, tag = prepared.function.__self__, prepared.tag
     if type(owner) is str and type(value) is str and tag is not None:
-        tag = kept(tag, prepared.function.__name__, owner, value)
+        tag = kept_text_tag(tag, prepared.function.__name__, owner, value)
     return value, tag
 
 
-class Modelled:
+class ModelledCall:
     """A call that a model has made: the program's own frame only takes what came of it."""
 
     __slots__ = ("arguments", "before")
@@ -298,20 +298,20 @@ def receiver_tag(tag: Tag) -> Tag:
 def _prepare_function(
     site: int, control: Control, called: Pair, function: Any, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair], stars: tuple[Tag, ...],
-) -> Pending:  # fmt: skip
+) -> PendingCall:  # fmt: skip
     values = [each for each, _ in arguments]
     tags = [tag for _, tag in arguments]
     named = {name: tag for name, (_, tag) in keywords.items()} if keywords else _NO_TAGS
-    pending = Pending(function, called[1], site, control, tags, values, named)
+    pending = PendingCall(function, called[1], site, control, tags, values, named)
     pending.starred = stars
     if keywords:
         pending.keywords = {name: value for name, (value, _) in keywords.items()}
-    pending.before = HERE.operation
-    HERE.pending = pending
+    pending.before = THREAD.operation
+    THREAD.pending = pending
     return pending
 
 
-def finish_function(pending: Pending, value: Any) -> Pair:
+def finish_function(pending: PendingCall, value: Any) -> Pair:
     site, control = pending.site, pending.control
     activation = pending.activation
     if activation is not None:
@@ -321,7 +321,7 @@ def finish_function(pending: Pending, value: Any) -> Pair:
     if not issubclass(type(value), _STEPPED):
         return value, (RET, site, control, None, None, *needs)
     RUN.made[id(pending.code)] += 1
-    run = pending.run = Run(RUN.made[id(pending.code)])
+    run = pending.run = GeneratorRun(RUN.made[id(pending.code)])
     RUN.promised.append((control[4], pending.code, run))
     RUN.note_run(value, run)
     frame = frame_of(value)
@@ -330,42 +330,42 @@ def finish_function(pending: Pending, value: Any) -> Pair:
     return value, (NEW, site, control, run, *needs)
 
 
-@twin
-def result(prepared: Prepared | Pending | Modelled, value: Any) -> Pair:
+@with_native
+def finish_call(prepared: PreparedCall | PendingCall | ModelledCall, value: Any) -> Pair:
     """What a call gave, with its tag."""
-    HERE.operation, HERE.pending = prepared.before, None
-    if type(prepared) is Pending:
+    THREAD.operation, THREAD.pending = prepared.before, None
+    if type(prepared) is PendingCall:
         return finish_function(prepared, value)
-    if type(prepared) is Modelled:
+    if type(prepared) is ModelledCall:
         return value  # type: ignore[no-any-return]
-    assert type(prepared) is Prepared
+    assert type(prepared) is PreparedCall
     return prepared.finish(prepared, value)
 
 
-def call_here(
+def call_with_tags(
     site: int, control: Control, called: Pair, arguments: Iterable[Pair],
     keywords: dict[str, Pair],
 ) -> Pair:  # fmt: skip
     """A call where no variable may be bound, and by models: from here."""
-    prepared = prepare(site, control, called, tuple(arguments), keywords)
+    prepared = prepare_call(site, control, called, tuple(arguments), keywords)
     before = prepared.before
     try:
         value = prepared.function(*prepared.arguments, **prepared.keywords)
     except BaseException as error:
-        if HERE.operation is not before and HERE.operation is not None:
-            note_failure(HERE.operation, error)
-        HERE.operation, HERE.pending = before, None
+        if THREAD.operation is not before and THREAD.operation is not None:
+            note_failure(THREAD.operation, error)
+        THREAD.operation, THREAD.pending = before, None
         raise
-    return result(prepared, value)
+    return finish_call(prepared, value)
 
 
-def keywords(
+def collect_keywords(
     site: int, control: Control, entries: Iterable[tuple[str | None, Pair]]
 ) -> dict[str, Pair]:
     """`name=value, **more` of a call."""
     from whence.langs.python.provenance.runtime.iteration import spread_entries
 
-    made = SpreadNames()
+    made = StarredKeywords()
     shapes: list[Tag] = []
     for name, given in entries:
         if name is not None:
@@ -373,7 +373,7 @@ def keywords(
         else:
             refusal = f"argument after ** must be a mapping, not {name_of(type(given[0]))}"
             more = spread_entries(site, control, given, refusal)
-            shapes += (given[1], shape_of(given[0]))
+            shapes += (given[1], shape_tag(given[0]))
         for (key, _), value in more:
             if key in made:
                 raise TypeError(f"got multiple values for keyword argument {key!r}")
@@ -385,19 +385,19 @@ def keywords(
 # --- a call, from the callee ---------------------------------------------------------------------
 
 
-@twin
-def enter(
+@with_native
+def enter_function(
     number: int, values: tuple[Any, ...], of_lambda: FrameType | None = None
 ) -> tuple[Any, ...]:
     """The beginning of a function: its activation, control, and the tags of its arguments."""
     info = FUNCTIONS[number]
     frame = of_lambda or sys._getframe(1)
-    here = HERE
+    here = THREAD
     pending, here.pending = here.pending, None
     operation, here.operation = here.operation, None
     is_direct = False
     if info.is_stepped:
-        pending = known_by(frame, RUN.starting.pop(id(frame), None))
+        pending = entry_for_frame(frame, RUN.starting.pop(id(frame), None))
     elif pending is not None and _is_this(pending, frame, values):
         is_direct = True
     else:
@@ -406,7 +406,7 @@ def enter(
         parent = pending.control[4]  # whoever made it
     else:
         asked = RUN.maker_of(frame) if info.is_stepped else None
-        parent = asked or RUN.frames.get(id(frame.f_back)) or nearest(frame)
+        parent = asked or RUN.frames.get(id(frame.f_back)) or nearest_activation(frame)
     RUN.number += 1
     RUN.time += 1
     activation = Activation(RUN.number, info, parent)
@@ -415,7 +415,7 @@ def enter(
     activation.start = RUN.time
     activation.values = values
     if info.global_names or info.free_names:
-        activation.roots = roots(info, frame)
+        activation.roots = reachable_roots(info, frame)
     activation.operation = None if is_direct else operation
     if pending is not None:
         pending.activation = activation
@@ -428,12 +428,12 @@ def enter(
     elif operation is not None and operation.activation is parent:
         activation.guarded = True
         control = (FRAME, operation.site, operation.control, None, activation)
-        tags = identified(operation, control, values)
+        tags = identify_arguments(operation, control, values)
     else:
-        control = (FRAME, 0, parent.control, RUN.passed, activation)
+        control = (FRAME, 0, parent.control, RUN.passed_out_of_sight, activation)
         activation.guarded = activation.number > 1
         if activation.number == 1:
-            scan((*values, *activation.roots, *info.fixed))
+            scan_existing_objects((*values, *activation.roots, *info.fixed))
         tags = [(INPUT, 0, control, name) for name in _names(info)]
     activation.control = control
     activation.arguments = tuple(tags)
@@ -442,14 +442,16 @@ def enter(
     return (activation, control, *tags)
 
 
-@twin
-def identified(operation: Operation, control: Control, values: tuple[Any, ...]) -> list[Tag]:
+@with_native
+def identify_arguments(
+    operation: Operation, control: Control, values: tuple[Any, ...]
+) -> list[Tag]:
     """The tags of arguments that code out of sight passes on: what it was given and told."""
     known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
     return [(ARG, operation.site, control, known.tag(each)) for each in values]
 
 
-def _is_this(pending: Pending, frame: FrameType, values: tuple[Any, ...]) -> bool:
+def _is_this(pending: PendingCall, frame: FrameType, values: tuple[Any, ...]) -> bool:
     """Whether a pending call is the one that begins: of this code, with these values."""
     if pending.code is not frame.f_code:
         return False
@@ -460,7 +462,7 @@ def _is_this(pending: Pending, frame: FrameType, values: tuple[Any, ...]) -> boo
 
 def _expected(
     operation: Operation | None, frame: FrameType, values: tuple[Any, ...]
-) -> Pending | None:
+) -> PendingCall | None:
     """How an instance's `__new__` or `__init__` is called by the making of it."""
     if operation is None or operation.expected is None:
         return None
@@ -475,7 +477,7 @@ def _expected(
     return found if same or len(values) < len(found.values) else None
 
 
-def nearest(frame: FrameType) -> Activation:
+def nearest_activation(frame: FrameType) -> Activation:
     """The call that a call came from: the nearest on the interpreter's stack, or the one that
     started the thread. Of a generator expression it is the one in which that stands."""
     outer = frame.f_back
@@ -492,7 +494,7 @@ def _names(info: FunctionInfo) -> list[str]:
     return names + ["*"] * info.has_rest + ["**"] * info.has_named_rest
 
 
-def roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
+def reachable_roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
     """What a function reaches without being given it."""
     found = [frame.f_globals.get(name) for name in info.global_names]
     if info.free_names:
@@ -501,16 +503,16 @@ def roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _changed_defaults(pending: Pending) -> Tag:
+def _changed_defaults(pending: PendingCall) -> Tag:
     function = pending.defined
     places = (function, function.__defaults__, function.__kwdefaults__)
-    needs = everything((each, None) for each in places)
-    return (LOST, pending.site, pending.control, *needs, RUN.passed)
+    needs = deep_tags((each, None) for each in places)
+    return (LOST, pending.site, pending.control, *needs, RUN.passed_out_of_sight)
 
 
-@twin
+@with_native
 def bind_arguments(
-    info: FunctionInfo, pending: Pending, values: tuple[Any, ...], control: Control
+    info: FunctionInfo, pending: PendingCall, values: tuple[Any, ...], control: Control
 ) -> list[Tag]:
     """The tags of the arguments of a call, as the language binds them to parameters."""
     site, given, named = pending.site, pending.tags, pending.keyword_tags
@@ -545,7 +547,7 @@ def bind_arguments(
     if info.has_rest:
         more: list[Tag] = [(ARG, site, control, tag) for tag in given[count:]]
         if len(more) == len(values[rest]) and more:
-            of_sequence(values[rest], more, (OP, site, control, *stars) if stars else None)
+            shadow_sequence(values[rest], more, (OP, site, control, *stars) if stars else None)
         tags.append((NEW, site, control, None, *stars))
         rest += 1
     if info.has_named_rest:
@@ -553,56 +555,56 @@ def bind_arguments(
             (key, value, None, (ARG, site, control, named.get(key)))
             for key, value in values[rest].items()
         ]
-        of_mapping(values[rest], entries, (OP, site, control, *stars) if stars else None)
+        shadow_mapping(values[rest], entries, (OP, site, control, *stars) if stars else None)
         tags.append((NEW, site, control, None, *stars))
     return tags
 
 
-@twin
-def returned(activation: Activation, control: Control, site: int, given: Pair) -> Any:
+@with_native
+def return_value(activation: Activation, control: Control, site: int, given: Pair) -> Any:
     """Note what a function returns, and give it."""
     activation.result = (RET, site, control, given[1], activation)
     activation.value = given[0]
     return given[0]
 
 
-def failed(activation: Activation, control: Control, error: BaseException) -> None:
+def raise_from(activation: Activation, control: Control, error: BaseException) -> None:
     """Note that a function ends with an exception."""
-    note_current(activation, control, error)
+    note_current_error(activation, control, error)
     activation.result = None
     activation.failure = (RET, 0, control, shadow_for(error).shape, activation)
 
 
-def note_current(activation: Activation, control: Control, error: BaseException) -> None:
+def note_current_error(activation: Activation, control: Control, error: BaseException) -> None:
     """If an operation of this call has just failed, that is where the exception comes from."""
-    operation = HERE.operation
+    operation = THREAD.operation
     if operation is not None and operation.activation is activation:
         note_failure(operation, error)
     else:
-        note_unexplained(control, error)
-    HERE.pending = None
+        note_unexplained_error(control, error)
+    THREAD.pending = None
 
 
-@twin
-def leave(activation: Activation) -> None:
+@with_native
+def leave_function(activation: Activation) -> None:
     """The end of a function."""
     run = RUN
     run.time += 1
     activation.end = run.time
     run.frames.pop(id(sys._getframe(1)), None)
-    left(activation)
+    end_activation(activation)
 
 
-def left(activation: Activation) -> None:
+def end_activation(activation: Activation) -> None:
     """Back to whatever called."""
-    operation = HERE.operation = activation.operation
+    operation = THREAD.operation = activation.operation
     if operation is not None:
         if activation.result is not None:
             operation.callbacks.append((activation.value, activation.result))
         elif activation.failure is not None:  # `hasattr` and others go on without it
             operation.callbacks.append((FAILED, activation.failure))
     elif activation.control[1] == 0:
-        RUN.loose = (OP, 0, None, activation.result, activation.failure, RUN.loose)
+        RUN.stray_results = (OP, 0, None, activation.result, activation.failure, RUN.stray_results)
     if RUN.on_leave is not None:
         RUN.on_leave(activation)
 
@@ -610,17 +612,17 @@ def left(activation: Activation) -> None:
 def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[..., Pair]) -> Any:
     """The body of a lambda expression."""
     frame = sys._getframe(1)
-    activation, control, *tags = enter(number, values, frame)
+    activation, control, *tags = enter_function(number, values, frame)
     try:
-        return returned(activation, control, site, body(control, *tags))
+        return return_value(activation, control, site, body(control, *tags))
     except BaseException as error:
-        failed(activation, control, error)
+        raise_from(activation, control, error)
         raise
     finally:
         RUN.time += 1
         activation.end = RUN.time
         RUN.frames.pop(id(frame), None)
-        left(activation)
+        end_activation(activation)
 
 
 # --- modules -------------------------------------------------------------------------------------

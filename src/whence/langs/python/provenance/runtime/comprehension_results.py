@@ -10,23 +10,23 @@ from whence.langs.python.provenance.runtime.displays import (
     make_dict,
     make_list,
     make_set,
-    shadowed_dict,
+    shadow_new_dict,
 )
 from whence.langs.python.provenance.runtime.iteration import (
     entry_pairs,
     is_plain_dict,
     spread_entries,
 )
-from whence.langs.python.provenance.runtime.run_state import HERE, RUN
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD
 from whence.langs.python.provenance.runtime.tagged_operations import (
-    compared,
-    holds,
-    natively,
-    shape_of,
+    run_out_of_sight,
+    shape_after_comparisons,
+    shape_tag,
     test_and_note,
+    test_outcome,
 )
 from whence.langs.python.provenance.runtime.type_inspection import name_of
-from whence.langs.python.provenance.tags import NEW, OP, SEL, Control, Pair, Run, Tag
+from whence.langs.python.provenance.tags import NEW, OP, SEL, Control, GeneratorRun, Pair, Tag
 
 
 def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | None, Pair]]) -> Pair:
@@ -37,15 +37,15 @@ def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | Non
     for key, value in entries:
         if key is None:
             flat += _spread_into(site, control, made, value, starred)
-            starred += (value[1], shape_of(value[0]))
+            starred += (value[1], shape_tag(value[0]))
         else:
-            _, operation = natively(
+            _, operation = run_out_of_sight(
                 site, control, (key, value), operator.setitem, made, key[0], value[0]
             )
             flat.append((key, value))
-            starred.append(compared(operation, None))
+            starred.append(shape_after_comparisons(operation, None))
     shape = (OP, site, control, *starred, *(key[1] for key, _ in flat))
-    return shadowed_dict(site, control, made, flat, shape)
+    return shadow_new_dict(site, control, made, flat, shape)
 
 
 def _spread_into(
@@ -56,23 +56,23 @@ def _spread_into(
     refusal = f"'{name_of(type(more))}' object is not a mapping"
     if not is_plain_dict(more):
         return spread_entries(site, control, given, refusal, made)
-    _, operation = natively(site, control, (given,), made.update, more)
-    shapes.append(compared(operation, None))
+    _, operation = run_out_of_sight(site, control, (given,), made.update, more)
+    shapes.append(shape_after_comparisons(operation, None))
     return entry_pairs(site, control, given)
 
 
-def keep(site: int, control: Control, given: Pair) -> Control:
+def test_condition(site: int, control: Control, given: Pair) -> Control:
     """A condition of a comprehension; one that does not hold leaves something out."""
     decided = (*test_and_note(site, control, given), control[6])
-    if not holds(decided) and control[6] is not None:
+    if not test_outcome(decided) and control[6] is not None:
         RUN.note_dropped(control[6], decided)
     return decided
 
 
-def kept(site: int, control: Control, given: Pair) -> tuple[Control, ...]:
+def condition_rounds(site: int, control: Control, given: Pair) -> tuple[Control, ...]:
     """The same where no variable may be bound: once or not at all."""
-    decided = keep(site, control, given)
-    return (decided,) if holds(decided) else ()
+    decided = test_condition(site, control, given)
+    return (decided,) if test_outcome(decided) else ()
 
 
 Made = list[tuple[Any, Control]]
@@ -80,7 +80,7 @@ Made = list[tuple[Any, Control]]
 
 def _shape(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Tag:
     rounds = {id(each): each for _, each in made}
-    needs = (source[1], shape_of(source[0]), *rounds.values(), *dropped)
+    needs = (source[1], shape_tag(source[0]), *rounds.values(), *dropped)
     return (OP, site, control, *needs)
 
 
@@ -90,19 +90,25 @@ def _under(site: int, control: Control, given: Pair, round_: Control) -> Pair:
     return given[0], (SEL, site, round_, given[1])
 
 
-def list_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Pair:
+def list_comprehension(
+    site: int, control: Control, dropped: list[Tag], source: Pair, made: Made
+) -> Pair:
     """`[… for … in …]`."""
     shape = _shape(site, control, dropped, source, made)
     return make_list(site, control, [_under(site, control, *one) for one in made], shape)
 
 
-def set_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Pair:
+def set_comprehension(
+    site: int, control: Control, dropped: list[Tag], source: Pair, made: Made
+) -> Pair:
     """`{… for … in …}`."""
     shape = _shape(site, control, dropped, source, made)
     return make_set(site, control, [_under(site, control, *one) for one in made], shape)
 
 
-def dict_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Pair:
+def dict_comprehension(
+    site: int, control: Control, dropped: list[Tag], source: Pair, made: Made
+) -> Pair:
     """`{…: … for … in …}`."""
     shape = _shape(site, control, dropped, source, made)
     entries = [(key, _under(site, control, value, round_)) for (key, value), round_ in made]
@@ -110,29 +116,34 @@ def dict_of(site: int, control: Control, dropped: list[Tag], source: Pair, made:
     return make_dict(site, control, entries, (OP, site, control, shape, *keys))
 
 
-def generator_of(site: int, control: Control, dropped: list[Tag], source: Pair, made: Any) -> Pair:
+def generator_expression(
+    site: int, control: Control, dropped: list[Tag], source: Pair, made: Any
+) -> Pair:
     """`(… for … in …)`: the generator itself."""
-    run = Run()
+    run = GeneratorRun()
     run.dropped = dropped
     RUN.note_run(made, run)
     RUN.note_expression(made, control[4])
-    return made, (NEW, site, control, None, source[1], shape_of(source[0]))
+    return made, (NEW, site, control, None, source[1], shape_tag(source[0]))
 
 
-def out_of(site: int, control: Control, given: Pair) -> Any:
+def yield_from_expression(site: int, control: Control, given: Pair) -> Any:
     """What a generator expression gives out."""
     value, tag = given
-    if HERE.operation is not None:
-        HERE.operation.callbacks.append((value, (SEL, site, control, tag)))
+    if THREAD.operation is not None:
+        THREAD.operation.callbacks.append((value, (SEL, site, control, tag)))
     return value
 
 
 _MAKERS: dict[str, Callable[..., Pair]] = {
-    "list_of": list_of, "set_of": set_of, "dict_of": dict_of, "generator_of": generator_of,
-}  # fmt: skip
+    "list_comprehension": list_comprehension,
+    "set_comprehension": set_comprehension,
+    "dict_comprehension": dict_comprehension,
+    "generator_expression": generator_expression,
+}
 
 
-def comprehended(
+def comprehension_here(
     maker: str, site: int, control: Control, source: Pair,
     make: Callable[[list[Tag], Pair], Any],
 ) -> Pair:  # fmt: skip

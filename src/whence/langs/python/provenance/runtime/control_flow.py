@@ -7,16 +7,20 @@ from types import TracebackType
 from typing import Any
 
 from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES
-from whence.langs.python.provenance.runtime.call_protocol import call_here, note_current
-from whence.langs.python.provenance.runtime.run_state import HERE, RUN, Operation
+from whence.langs.python.provenance.runtime.call_protocol import call_with_tags, note_current_error
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
-    everything,
+    deep_tags,
     shadow_for,
     shadow_of,
 )
-from whence.langs.python.provenance.runtime.tagged_operations import visible
-from whence.langs.python.provenance.runtime.type_inspection import found_in, has, qualname_of
+from whence.langs.python.provenance.runtime.tagged_operations import tags_in_frame
+from whence.langs.python.provenance.runtime.type_inspection import (
+    class_attribute,
+    has_special_method,
+    qualname_of,
+)
 from whence.langs.python.provenance.tags import (
     BOUND,
     CTL,
@@ -26,36 +30,36 @@ from whence.langs.python.provenance.tags import (
     SEL,
     Activation,
     Control,
+    GeneratorRun,
     Pair,
-    Run,
     Tag,
 )
 
 
-def now() -> int:
+def current_time() -> int:
     """The time of the shadow run."""
     return RUN.time
 
 
-def here(activation: Activation) -> None:
+def back_in_call(activation: Activation) -> None:
     """Control is back in a call, perhaps because of an exception."""
     error = sys.exc_info()[1]
     if error is not None:
-        note_current(activation, activation.control, error)
-        HERE.operation = None
+        note_current_error(activation, activation.control, error)
+        THREAD.operation = None
 
 
-def caught(activation: Activation, site: int, control: Control) -> Control:
+def enter_handler(activation: Activation, site: int, control: Control) -> Control:
     """The control of a handler: it depends on the exception."""
     error = sys.exc_info()[1]
     assert error is not None
-    note_current(activation, control, error)
-    HERE.operation = None
+    note_current_error(activation, control, error)
+    THREAD.operation = None
     why = shadow_for(error).shape
-    if RUN.loose is not None:  # what `except` names may have been worked out
-        why = (OP, site, control, why, RUN.loose)
+    if RUN.stray_results is not None:  # what `except` names may have been worked out
+        why = (OP, site, control, why, RUN.stray_results)
     decided = (CTL, site, control, why, control[4], True)
-    decided[4].decided(RUN.time, decided)
+    decided[4].note_decision(RUN.time, decided)
     return decided
 
 
@@ -66,7 +70,7 @@ def exception_tag(site: int, control: Control) -> Tag:
     return (SEL, site, control, shadow.shape if shadow is not None else None)
 
 
-def tried(site: int, control: Control, handled: Control | None, started: int) -> Control:
+def after_try(site: int, control: Control, handled: Control | None, started: int) -> Control:
     """After `try`: what could have been assigned depends on how it went."""
     if handled is not None:
         return handled
@@ -79,11 +83,11 @@ def tried(site: int, control: Control, handled: Control | None, started: int) ->
     return (CTL, site, control, why, control[4], False)
 
 
-def raising(site: int, control: Control, given: Pair) -> Any:
+def raise_value(site: int, control: Control, given: Pair) -> Any:
     """What `raise` raises."""
     value, tag = given
     if issubclass(type(value), type) and issubclass(value, BaseException):
-        value, tag = call_here(site, control, given, (), {})
+        value, tag = call_with_tags(site, control, given, (), {})
     if issubclass(type(value), BaseException):
         shadow = shadow_for(value)
         shadow.shape = (EXC, site, control, tag, tag)
@@ -104,30 +108,32 @@ class _Managed:
         self._exit = self._method(manager, kind, "__exit__", "__exit__")
 
     def _method(self, manager: Pair, kind: type, name: str, last: str) -> Pair:
-        found = found_in(kind, name)
+        found = class_attribute(kind, name)
         if found is None:
             raise TypeError(_not_a_manager(kind, name, last)) from None
-        bound = found.__get__(manager[0], kind) if has(type(found), "__get__") else found
+        bound = (
+            found.__get__(manager[0], kind) if has_special_method(type(found), "__get__") else found
+        )
         return bound, (BOUND, *self._where, name, manager[1])
 
     def __enter__(self) -> Pair:
-        return call_here(*self._where, self._enter, (), {})
+        return call_with_tags(*self._where, self._enter, (), {})
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
     ) -> Any:  # fmt: skip
         if error is not None:
-            note_current(self._activation, self._where[1], error)
-            HERE.operation = None
+            note_current_error(self._activation, self._where[1], error)
+            THREAD.operation = None
         shadow = shadow_of(error) if error is not None else None
         tag = shadow.shape if shadow is not None else None
         arguments = ((kind, tag), (error, tag), (traceback, tag))
-        value, why = call_here(*self._where, self._exit, arguments, {})
+        value, why = call_with_tags(*self._where, self._exit, arguments, {})
         if error is not None:  # whether what follows is run
             needs = (OP, *self._where, why, tag)
             decided = (CTL, *self._where, needs, self._activation, True)
-            self._activation.decided(RUN.time, decided)
+            self._activation.note_decision(RUN.time, decided)
         return value
 
 
@@ -140,7 +146,7 @@ def _not_a_manager(kind: type, missing: str, last: str) -> str:
     return f"'{name}' object does not support the context manager protocol"
 
 
-def managed(activation: Activation, site: int, control: Control, manager: Pair) -> Any:
+def context_manager(activation: Activation, site: int, control: Control, manager: Pair) -> Any:
     """What `with` is given."""
     return _Managed(activation, site, control, manager)
 
@@ -156,7 +162,7 @@ class _ManagedAsync(_Managed):
         self._exit = self._method(manager, kind, "__aexit__", "__aexit__")
 
     async def __aenter__(self) -> Pair:
-        given = call_here(*self._where, self._enter, (), {})
+        given = call_with_tags(*self._where, self._enter, (), {})
         return await given[0], given[1]
 
     async def __aexit__(
@@ -164,10 +170,12 @@ class _ManagedAsync(_Managed):
         traceback: TracebackType | None,
     ) -> Any:  # fmt: skip
         arguments = ((kind, None), (error, None), (traceback, None))
-        return await call_here(*self._where, self._exit, arguments, {})[0]
+        return await call_with_tags(*self._where, self._exit, arguments, {})[0]
 
 
-def managed_async(activation: Activation, site: int, control: Control, manager: Pair) -> Any:
+def async_context_manager(
+    activation: Activation, site: int, control: Control, manager: Pair
+) -> Any:
     """What `async with` is given."""
     return _ManagedAsync(activation, site, control, manager)
 
@@ -175,27 +183,27 @@ def managed_async(activation: Activation, site: int, control: Control, manager: 
 # --- match ---------------------------------------------------------------------------------------
 
 
-def test_subject(site: int, control: Control, subject: Pair) -> Control:
+def match_subject(site: int, control: Control, subject: Pair) -> Control:
     """The control of what depends on which pattern a value has."""
-    operation = HERE.operation = Operation(site, control, (subject,))
-    run = Run()
+    operation = THREAD.operation = Operation(site, control, (subject,))
+    run = GeneratorRun()
     run.told = operation.callbacks  # by the program's own code that patterns are going to call
-    why = (OP, site, control, *everything((subject,)), (NEW, site, control, run))
+    why = (OP, site, control, *deep_tags((subject,)), (NEW, site, control, run))
     decided = (CTL, site, control, why, control[4], True)
-    decided[4].decided(RUN.time, decided)
+    decided[4].note_decision(RUN.time, decided)
     return decided
 
 
-def captured(site: int, control: Control, value: Any, subject: Pair) -> Tag:
+def capture_tag(site: int, control: Control, value: Any, subject: Pair) -> Tag:
     """The tag of what a pattern took out of a value."""
-    operation = HERE.operation
+    operation = THREAD.operation
     told = operation.callbacks if operation is not None and operation.site == site else ()
     return Candidates(site, control, (subject, *told)).tag(value)
 
 
-def matched() -> None:
+def end_match() -> None:
     """After the patterns: no code of the program is called for them any more."""
-    HERE.operation = None
+    THREAD.operation = None
 
 
 # --- classes and names ---------------------------------------------------------------------------
@@ -204,26 +212,26 @@ def matched() -> None:
 _NOTHING = object()
 
 
-def open_class(site: int, control: Control) -> Any:
+def begin_class(site: int, control: Control) -> Any:
     """Before the statements of a class: what they call feeds the class."""
     # Of what its statements read nothing is known: should they fail, all of it had a say.
-    seen = tuple((_NOTHING, each) for each in visible(sys._getframe(1)))
-    operation, before = Operation(site, control, seen), HERE.operation
-    HERE.operation = operation
+    seen = tuple((_NOTHING, each) for each in tags_in_frame(sys._getframe(1)))
+    operation, before = Operation(site, control, seen), THREAD.operation
+    THREAD.operation = operation
     return operation, before
 
 
-def made_class(opened: Any, made: Any) -> Tag:
+def end_class(opened: Any, made: Any) -> Tag:
     """After them: the tag of the class."""
     operation, before = opened
-    HERE.operation = before
-    needs = everything(operation.callbacks)
+    THREAD.operation = before
+    needs = deep_tags(operation.callbacks)
     tag = (NEW, operation.site, operation.control, None, *needs)
     shadow_for(made).shape = tag  # `__init_subclass__` may have set attributes
     return tag
 
 
-def own_names(names: Any) -> Any:
+def program_names(names: Any) -> Any:
     """What `locals()` and `dir()` tell, without the rewriter's own variables."""
     if isinstance(names, list):
         return [each for each in names if not each.startswith(RUNTIME_NAMES)]

@@ -7,16 +7,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from whence.langs.python.provenance.runtime import text_pieces
-from whence.langs.python.provenance.runtime.native_tagging import twin
+from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_memory import (
-    everything,
-    of_mapping,
-    of_sequence,
-    of_set,
+    deep_tags,
+    shadow_mapping,
+    shadow_sequence,
+    shadow_set,
     synchronise,
 )
-from whence.langs.python.provenance.runtime.tagged_operations import compared, natively, told
+from whence.langs.python.provenance.runtime.tagged_operations import (
+    outcome_tag,
+    run_out_of_sight,
+    shape_after_comparisons,
+)
 from whence.langs.python.provenance.tags import (
     CONST,
     NEW,
@@ -29,38 +33,38 @@ from whence.langs.python.provenance.tags import (
 )
 
 
-class Spread(tuple[Pair, ...]):
+class StarredArguments(tuple[Pair, ...]):
     """Pairs of which some came out of something starred; `shape`: of how many there are."""
 
     shape: Tag
 
 
-class SpreadNames(dict[str, Pair]):
+class StarredKeywords(dict[str, Pair]):
     """The same of arguments by name."""
 
     shape: Tag
 
 
-def starred(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[Tag, ...]:
+def star_shapes(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[Tag, ...]:
     """How many arguments there are depends on these."""
     found: tuple[Tag, ...] = ()
-    if type(arguments) is Spread:
+    if type(arguments) is StarredArguments:
         found = (arguments.shape,)
-    return (*found, keywords.shape) if type(keywords) is SpreadNames else found
+    return (*found, keywords.shape) if type(keywords) is StarredKeywords else found
 
 
-@twin
+@with_native
 def make_list(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
     """`[…]`."""
-    shape = pairs.shape if type(pairs) is Spread else shape
+    shape = pairs.shape if type(pairs) is StarredArguments else shape
     pairs = tuple(pairs)
     return _sequence(site, control, [each for each, _ in pairs], pairs, shape)
 
 
-@twin
+@with_native
 def make_tuple(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
     """`(…)`."""
-    shape = pairs.shape if type(pairs) is Spread else shape
+    shape = pairs.shape if type(pairs) is StarredArguments else shape
     pairs = tuple(pairs)
     made = tuple([each for each, _ in pairs])
     if not made:
@@ -72,21 +76,21 @@ def _sequence(site: int, control: Control, made: Any, pairs: tuple[Pair, ...], s
     RUN.time += 1
     now = RUN.time
     tags: list[Tag] = [(STORE, site, control, tag, now) for _, tag in pairs]
-    of_sequence(made, tags, shape)
+    shadow_sequence(made, tags, shape)
     return made, (NEW, site, control, None)
 
 
 def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
     """`{…}`, of values."""
-    starred = (pairs.shape,) if type(pairs) is Spread else ()
+    starred = (pairs.shape,) if type(pairs) is StarredArguments else ()
     pairs = tuple(pairs)
-    made, operation = natively(site, control, pairs, set, [each for each, _ in pairs])
+    made, operation = run_out_of_sight(site, control, pairs, set, [each for each, _ in pairs])
     RUN.time += 1
     if shape is None:
         shape = (OP, site, control, *starred, *(tag for _, tag in pairs))
-    shape = compared(operation, shape)
+    shape = shape_after_comparisons(operation, shape)
     entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]
-    of_set(made, [each for each in reversed(entries) if _is_the_one(made, each[0])], shape)
+    shadow_set(made, [each for each in reversed(entries) if _is_the_one(made, each[0])], shape)
     synchronise(made, site, control, pairs)
     return made, (NEW, site, control, None)
 
@@ -104,21 +108,21 @@ def make_dict(
     if shape is None:
         shape = (OP, site, control, *(key[1] for key, _ in entries))
     for key, value in entries:
-        _, operation = natively(
+        _, operation = run_out_of_sight(
             site, control, (key, value), operator.setitem, made, key[0], value[0]
         )
-        shape = compared(operation, shape)
-    return shadowed_dict(site, control, made, entries, shape)
+        shape = shape_after_comparisons(operation, shape)
+    return shadow_new_dict(site, control, made, entries, shape)
 
 
-def shadowed_dict(
+def shadow_new_dict(
     site: int, control: Control, made: dict[Any, Any], entries: Iterable[tuple[Pair, Pair]],
     shape: Tag,
 ) -> Pair:  # fmt: skip
     """A dict that was just made of keys and values."""
     entries = tuple(entries)
     RUN.time += 1
-    of_mapping(made, [
+    shadow_mapping(made, [
         (key[0], value[0], key[1], (STORE, site, control, value[1], RUN.time, key[1]))
         for key, value in entries
     ], shape)  # fmt: skip
@@ -129,7 +133,9 @@ def shadowed_dict(
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
 
 
-def formatted(site: int, control: Control, given: Pair, conversion: int, how: Pair | None) -> Pair:
+def format_value(
+    site: int, control: Control, given: Pair, conversion: int, how: Pair | None
+) -> Pair:
     """`{given!r:how}` in a text."""
     form = how[0] if how is not None else ""
 
@@ -139,20 +145,20 @@ def formatted(site: int, control: Control, given: Pair, conversion: int, how: Pa
             value = _CONVERSIONS[conversion](value)
         return format(value, form)
 
-    text, operation = natively(site, control, (given,), make)
-    needs = everything((given,) if how is None else (given, how))
+    text, operation = run_out_of_sight(site, control, (given,), make)
+    needs = deep_tags((given,) if how is None else (given, how))
     if type(given[0]) in SCALARS and not operation.callbacks:
-        return text, text_pieces.of_value(
+        return text, text_pieces.formatted_tag(
             site, control, given, text, () if how is None else (how[1],)
         )
-    return text, told(operation, text, needs)
+    return text, outcome_tag(operation, text, needs)
 
 
-def joined(site: int, control: Control, parts: Iterable[Pair]) -> Pair:
+def join_pieces(site: int, control: Control, parts: Iterable[Pair]) -> Pair:
     """A text with values in it; what stands between them has no tag yet."""
     parts = [(each, tag or (CONST, site, control)) for each, tag in parts]
     text = "".join([each for each, _ in parts])
-    return text, text_pieces.made_of(site, control, parts)
+    return text, text_pieces.concatenation_tag(site, control, parts)
 
 
 def make_slice(site: int, control: Control, *bounds: Pair | None) -> Pair:

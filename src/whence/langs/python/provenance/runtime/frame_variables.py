@@ -11,9 +11,9 @@ import sys
 from types import CellType, FrameType, FunctionType
 from typing import Any
 
-from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES, shadow
+from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES, shadow_name
 from whence.langs.python.provenance.runtime.run_state import RUN
-from whence.langs.python.provenance.runtime.tagged_operations import visible
+from whence.langs.python.provenance.runtime.tagged_operations import tags_in_frame
 from whence.langs.python.provenance.tags import LOAD, LOST, OP, STORE, Control, Pair, Tag
 
 
@@ -51,8 +51,8 @@ def _look_for(cell: CellType) -> CellType | None:
                 continue
             cells = dict(zip(function.__code__.co_freevars, closure, strict=True))
             for name, each in cells.items():
-                if each is cell and shadow(name) in cells:
-                    found: CellType = cells[shadow(name)]
+                if each is cell and shadow_name(name) in cells:
+                    found: CellType = cells[shadow_name(name)]
                     return found
     return None
 
@@ -62,7 +62,7 @@ def read_elsewhere(site: int, control: Control, owner: Pair, name: str) -> Tag:
     None if it is neither."""
     thing, tag = owner
     if type(thing) is FrameType and name == "f_locals":
-        return (OP, site, control, tag, *visible(thing))
+        return (OP, site, control, tag, *tags_in_frame(thing))
     if type(thing) is not CellType or name != "cell_contents":
         return None
     beside = _cell_of_tag(thing)
@@ -80,14 +80,14 @@ def set_cell(site: int, control: Control, given: Pair, owner: Pair) -> None:
 def set_in_frame(site: int, control: Control, given: Pair, owner: Pair, key: Any) -> bool:
     """Note what a variable was set to by its frame, if that is what was done."""
     thing = owner[0]
-    if type(thing) is not PROXY or type(key) is not str or shadow(key) not in thing:
+    if type(thing) is not PROXY or type(key) is not str or shadow_name(key) not in thing:
         return False
-    thing[shadow(key)] = (STORE, site, control, given[1], RUN.time, owner[1])
+    thing[shadow_name(key)] = (STORE, site, control, given[1], RUN.time, owner[1])
     return True
 
 
 def changed_in_frame(site: int, control: Control, thing: Any) -> None:
     """Code out of sight was given all variables of a frame, and may have set any of them."""
     if type(thing) is PROXY:
-        for name in [each for each in thing if each.startswith(shadow(""))]:
-            thing[name] = (LOST, site, control, thing[name], RUN.passed)
+        for name in [each for each in thing if each.startswith(shadow_name(""))]:
+            thing[name] = (LOST, site, control, thing[name], RUN.passed_out_of_sight)

@@ -7,14 +7,19 @@ from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
 from whence.langs.python.provenance.runtime.iteration import (
+    iterate_pairs,
     iterator_of,
     loop_end,
-    pairs_of,
-    stepped,
+    step_iterator,
 )
-from whence.langs.python.provenance.runtime.run_state import HERE, RUN
-from whence.langs.python.provenance.runtime.shadow_memory import Candidates, everything
-from whence.langs.python.provenance.runtime.type_inspection import SEQUENCES, Kinds, found_in, has
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD
+from whence.langs.python.provenance.runtime.shadow_memory import Candidates, deep_tags
+from whence.langs.python.provenance.runtime.type_inspection import (
+    SEQUENCES,
+    IdentitySet,
+    class_attribute,
+    has_special_method,
+)
 from whence.langs.python.provenance.tags import (
     ARG,
     CONST,
@@ -26,28 +31,28 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 
-_STEPPED = Kinds(GeneratorType, CoroutineType, AsyncGeneratorType)
+_STEPPED = IdentitySet(GeneratorType, CoroutineType, AsyncGeneratorType)
 
 
-def out(activation: Activation, site: int, control: Control, given: Pair) -> Any:
+def yield_value(activation: Activation, site: int, control: Control, given: Pair) -> Any:
     """What a generator yields."""
     value, tag = given
     made = (RET, site, control, tag, activation)
-    activation.gave(value, made)
+    activation.note_yield(value, made)
     RUN.time += 1
     if RUN.on_out is not None:
         RUN.on_out(activation)
-    operation = HERE.operation = activation.operation
+    operation = THREAD.operation = activation.operation
     if operation is not None:
         operation.callbacks.append((value, made))
     elif activation.control[1] == 0:  # something out of sight has it
-        RUN.loose = (OP, 0, None, made, RUN.loose)
+        RUN.stray_results = (OP, 0, None, made, RUN.stray_results)
     return value
 
 
-def resumed(activation: Activation, site: int, control: Control, sent: Any) -> Pair:
+def resume_with(activation: Activation, site: int, control: Control, sent: Any) -> Pair:
     """What a generator is sent when it goes on."""
-    activation.operation, HERE.operation = HERE.operation, None
+    activation.operation, THREAD.operation = THREAD.operation, None
     tag, activation.sent = activation.sent, None
     if sent is None and tag is None:
         return sent, (CONST, site, control)
@@ -70,9 +75,9 @@ class _Delegate:
 
     def __next__(self) -> Any:
         given = next(self._pairs)
-        if self._activation.operation is not HERE.operation:
-            self._activation.operation = HERE.operation
-        return out(self._activation, *self._where, given)
+        if self._activation.operation is not THREAD.operation:
+            self._activation.operation = THREAD.operation
+        return yield_value(self._activation, *self._where, given)
 
 
 class _Begun:
@@ -89,21 +94,23 @@ class _Begun:
 
 def delegate(activation: Activation, site: int, control: Control, given: Pair) -> Any:
     """What `yield from` really goes over."""
-    HERE.operation = activation.operation
+    THREAD.operation = activation.operation
     if type(given[0]) in _STEPPED:
         return given[0]
     if type(given[0]) in SEQUENCES:
-        return _Delegate(activation, pairs_of(site, control, given), site, control)
+        return _Delegate(activation, iterate_pairs(site, control, given), site, control)
     iterator = iterator_of(site, control, given)
     kind = type(iterator[0])
-    if has(kind, "send") or type(found_in(kind, "__next__")) is FunctionType:
+    if has_special_method(kind, "send") or type(class_attribute(kind, "__next__")) is FunctionType:
         return _Begun(iterator[0])  # code of the program, which tells what it gives
-    return _Delegate(activation, stepped(site, control, iterator, given), site, control)
+    return _Delegate(activation, step_iterator(site, control, iterator, given), site, control)
 
 
-def delegated(activation: Activation, site: int, control: Control, given: Pair, value: Any) -> Pair:
+def end_delegation(
+    activation: Activation, site: int, control: Control, given: Pair, value: Any
+) -> Pair:
     """What `yield from` gives in the end."""
-    activation.operation, HERE.operation = HERE.operation, None
+    activation.operation, THREAD.operation = THREAD.operation, None
     loop_end(site, control, given, changes=True)  # that there is no more was decided
     return value, _run_tag(site, control, given, value)
 
@@ -112,18 +119,18 @@ def _run_tag(site: int, control: Control, given: Pair, value: Any) -> Tag:
     run = RUN.run_of(given[0]) if type(given[0]) in _STEPPED else None
     if run is not None and run.activation is not None:
         return (RET, site, control, run.activation.result, run.activation, given[1])
-    if value is None and RUN.loose is None:
+    if value is None and RUN.stray_results is None:
         return (CONST, site, control)
-    made = (OP, site, control, *everything((given,)), RUN.loose)
+    made = (OP, site, control, *deep_tags((given,)), RUN.stray_results)
     return Candidates(site, control, (given,), made).tag(value)
 
 
-def waiting(given: Pair) -> Any:
+def awaitable(given: Pair) -> Any:
     """What is awaited."""
     return given[0]
 
 
-def awaited(site: int, control: Control, given: Pair, value: Any) -> Pair:
+def await_result(site: int, control: Control, given: Pair, value: Any) -> Pair:
     """What came of it."""
-    HERE.operation, HERE.pending = None, None
+    THREAD.operation, THREAD.pending = None, None
     return value, _run_tag(site, control, given, value)

@@ -12,22 +12,22 @@ from types import FunctionType
 from typing import Any
 
 from whence.langs.python.provenance.runtime.out_of_sight_calls import (
-    Prepared,
-    counts,
+    PreparedCall,
+    count_operands,
     note_passed,
-    outside_tag,
-    reread,
+    out_of_sight_tag,
+    resynchronise,
 )
-from whence.langs.python.provenance.runtime.run_state import HERE, RUN, Operation, Pending
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation, PendingCall
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
-    attributes_of,
-    held,
-    of_sequence,
+    note_held,
     shadow_for,
     shadow_of,
+    shadow_sequence,
+    stored_attributes,
 )
-from whence.langs.python.provenance.runtime.type_inspection import found_in, size
+from whence.langs.python.provenance.runtime.type_inspection import class_attribute, stored_length
 from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag
 
 _ANY = object()
@@ -37,22 +37,26 @@ _MAKES = type.__dict__["__call__"]
 def prepare_instance(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair], stars: tuple[Tag, ...], is_rewritten: Callable[[Any], bool],
-) -> Prepared:  # fmt: skip
+) -> PreparedCall:  # fmt: skip
     """A call of a class."""
     kind, tag = called
     made: Tag = (NEW, site, control, None, tag)
     values = [each for each, _ in arguments]
-    prepared = Prepared(
-        kind, values, {name: each for name, (each, _) in keywords.items()}, _finish, HERE.operation
+    prepared = PreparedCall(
+        kind,
+        values,
+        {name: each for name, (each, _) in keywords.items()},
+        _finish,
+        THREAD.operation,
     )
     prepared.called, prepared.tag = called, made
-    operation = Operation(site, control, (*arguments, *keywords.values(), *counts(stars)))
-    if found_in(type(kind), "__call__") is _MAKES:
+    operation = Operation(site, control, (*arguments, *keywords.values(), *count_operands(stars)))
+    if class_attribute(type(kind), "__call__") is _MAKES:
         operation.expected = {}
         for name, first in (("__new__", tag), ("__init__", made)):
             function = _found(kind, name)
             if is_rewritten(function):
-                pending = operation.expected[id(function.__code__)] = Pending(
+                pending = operation.expected[id(function.__code__)] = PendingCall(
                     function, tag, site, control, [first, *(each for _, each in arguments)],
                     [_ANY, *values], {key: each for key, (_, each) in keywords.items()},
                 )  # fmt: skip
@@ -60,17 +64,17 @@ def prepare_instance(
     note_passed(operation)
     prepared.in_sight = bool(operation.expected)
     prepared.operation = operation
-    HERE.operation, HERE.pending = operation, None
+    THREAD.operation, THREAD.pending = operation, None
     return prepared
 
 
 def _found(kind: Any, name: str) -> Any:
     """The function that a class has under a name, without binding it."""
-    found = found_in(kind, name)
+    found = class_attribute(kind, name)
     return found.__func__ if type(found) is staticmethod else found
 
 
-def _finish(prepared: Prepared, value: Any) -> Pair:
+def _finish(prepared: PreparedCall, value: Any) -> Pair:
     operation = prepared.operation
     assert operation is not None
     kind = prepared.called[0]
@@ -78,10 +82,10 @@ def _finish(prepared: Prepared, value: Any) -> Pair:
     expected = operation.expected or {}
     ran = type(init) is FunctionType and id(init.__code__) not in expected
     if type(value) is not kind or operation.expected is None or not (ran and prepared.in_sight):
-        tag = outside_tag(operation, value, prepared.called[1])
+        tag = out_of_sight_tag(operation, value, prepared.called[1])
         if type(value) is kind and kind not in SCALARS:
             _by_signature(prepared, operation, value, init, _found(kind, "__new__"))
-        reread(operation)
+        resynchronise(operation)
         return value, tag
     for given, tag in reversed(operation.callbacks):
         if given is value:  # what a `__new__` of the program's own returned
@@ -92,18 +96,18 @@ def _finish(prepared: Prepared, value: Any) -> Pair:
 
 
 def _by_signature(
-    prepared: Prepared, operation: Operation, value: Any, init: Any, new: Any
+    prepared: PreparedCall, operation: Operation, value: Any, init: Any, new: Any
 ) -> None:
     """What became of each argument, by the names of the parameters."""
     given = _named(prepared, operation, init, new)
     if issubclass(type(value), BaseException):
         _arguments_of(operation, prepared, value)
-    fields = found_in(type(value), "_fields")
+    fields = class_attribute(type(value), "_fields")
     RUN.time += 1
     if (
         issubclass(type(value), tuple)
         and issubclass(type(fields), tuple)
-        and len(fields) == size(value)
+        and len(fields) == stored_length(value)
     ):
         shadow = shadow_of(value)
         if shadow is not None and type(shadow.items) is list:
@@ -112,7 +116,7 @@ def _by_signature(
                     shadow.items[number] = _stored(operation, given[name][1])
         return
     known = Candidates(operation.site, operation.control, operation.operands)
-    for name, part in attributes_of(value).items():
+    for name, part in stored_attributes(value).items():
         shadow = shadow_for(value)
         if name in given and given[name][0] is part:
             tag = given[name][1]
@@ -122,14 +126,14 @@ def _by_signature(
             tag = known.tag(part)
         shadow.attributes[name] = _stored(operation, tag)
         shadow.attribute_values[name] = part
-        held(value, part)
+        note_held(value, part)
 
 
 def _stored(operation: Operation, tag: Tag) -> Tag:
     return (STORE, operation.site, operation.control, tag, RUN.time)
 
 
-def _named(prepared: Prepared, operation: Operation, init: Any, new: Any) -> dict[str, Pair]:
+def _named(prepared: PreparedCall, operation: Operation, init: Any, new: Any) -> dict[str, Pair]:
     """The arguments by the parameters' names."""
     function = init if type(init) is FunctionType else new
     count = len(prepared.arguments)
@@ -141,13 +145,13 @@ def _named(prepared: Prepared, operation: Operation, init: Any, new: Any) -> dic
     return given
 
 
-def _arguments_of(operation: Operation, prepared: Prepared, value: BaseException) -> None:
+def _arguments_of(operation: Operation, prepared: PreparedCall, value: BaseException) -> None:
     """An exception's `args`."""
     args = value.args
     given = operation.operands[: len(prepared.arguments)]
     shadow = shadow_for(value)
     RUN.time += 1
     if len(args) == len(given) and all(a is b for a, (b, _) in zip(args, given, strict=True)):
-        of_sequence(args, [_stored(operation, tag) for _, tag in given], None)
+        shadow_sequence(args, [_stored(operation, tag) for _, tag in given], None)
     shadow.attributes["args"] = _stored(operation, prepared.tag)
     shadow.attribute_values["args"] = args

@@ -15,37 +15,37 @@ from operator import length_hint
 from types import FunctionType, GeneratorType, MappingProxyType
 from typing import Any
 
-from whence.langs.python.provenance.runtime.displays import Spread, make_list
-from whence.langs.python.provenance.runtime.native_tagging import twin
-from whence.langs.python.provenance.runtime.run_state import HERE, RUN, Operation
+from whence.langs.python.provenance.runtime.displays import StarredArguments, make_list
+from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
-    everything,
-    hides,
-    key_of,
+    deep_tags,
+    is_opaque,
+    key_identity,
     new_shadow,
-    note_behind,
-    of_sequence,
-    part_of,
+    note_may_hold,
+    part_tag,
     shadow_for,
     shadow_of,
+    shadow_sequence,
     synchronise,
 )
 from whence.langs.python.provenance.runtime.tagged_operations import (
-    natively,
     note_failure,
     note_stop,
-    shape_of,
-    told,
+    outcome_tag,
+    run_out_of_sight,
+    shape_tag,
 )
 from whence.langs.python.provenance.runtime.type_inspection import (
     SEQUENCES,
-    Kinds,
-    can_be_gone_through,
-    found_in,
-    has,
+    IdentitySet,
+    class_attribute,
+    has_special_method,
+    is_iterable,
     name_of,
-    size,
+    stored_length,
 )
 from whence.langs.python.provenance.tags import (
     CTL,
@@ -64,7 +64,7 @@ from whence.langs.python.provenance.tags import (
 
 _NONE = object()
 _SIZES = ("__len__", "__length_hint__")
-_PLACES = Kinds(list.__iter__, tuple.__iter__)
+_PLACES = IdentitySet(list.__iter__, tuple.__iter__)
 
 
 class _ByPlace:
@@ -75,13 +75,13 @@ class _ByPlace:
 
 _BY_PLACE = type(iter(_ByPlace()))
 """The iterator over such a thing, which asks that for its length."""
-_COUNTED = Kinds(list, tuple, dict)
-_KEYS = Kinds(dict.__iter__, set.__iter__, frozenset.__iter__)
+_COUNTED = IdentitySet(list, tuple, dict)
+_KEYS = IdentitySet(dict.__iter__, set.__iter__, frozenset.__iter__)
 Steps = tuple[int, int, tuple[Any, ...]]
 Step = tuple[str, Any]
 
 
-class Source:
+class IteratorSource:
     """Knows the tag of what an iterator gave last."""
 
     __slots__ = ("behind", "is_aimed", "iterator", "told")
@@ -105,7 +105,7 @@ class Source:
         raise NotImplementedError
 
 
-SOURCES: dict[int, Callable[[Any, Pair], Source]] = {}
+SOURCES: dict[int, Callable[[Any, Pair], IteratorSource]] = {}
 """For iterators over things of these types, by their addresses; others register here."""
 
 
@@ -115,7 +115,7 @@ def source_of(iterator: Any) -> Any:
     return found[1] if found is not None and found[0] is iterator else None
 
 
-class SequenceSource(Source):
+class SequenceSource(IteratorSource):
     """Of an iterator over a list or tuple, from either end."""
 
     __slots__ = ("is_backwards", "owner")
@@ -127,11 +127,11 @@ class SequenceSource(Source):
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
         left = length_hint(self.iterator)
-        index = left if self.is_backwards else size(self.owner[0]) - left - 1
-        return place_tag(site, control, self.owner, index, value)
+        index = left if self.is_backwards else stored_length(self.owner[0]) - left - 1
+        return sequence_item_tag(site, control, self.owner, index, value)
 
 
-class KeySource(Source):
+class KeySource(IteratorSource):
     """Of an iterator over a dict or a set."""
 
     def __init__(self, iterator: Any, owner: Pair):
@@ -142,7 +142,7 @@ class KeySource(Source):
         return key_tag(site, control, self._owner, value)
 
 
-class ViewSource(Source):
+class ViewSource(IteratorSource):
     """Of an iterator over the values or entries of a dict."""
 
     def __init__(self, iterator: Any, owner: Pair, kind: str, keys: Iterator[Any]):
@@ -157,12 +157,12 @@ class ViewSource(Source):
             key, part = value
             tags = key_tag(site, control, self._owner, key)
             entry = entry_tag(site, control, self._owner, key, part)
-            return tupled(site, control, value, (tags, entry))
+            return tuple_tag(site, control, value, (tags, entry))
         key = next(self._keys, _NONE)
         return entry_tag(site, control, self._owner, key, value)
 
 
-class View:
+class DictView:
     """What a view of a dict is of."""
 
     def __init__(self, owner: Pair, kind: str):
@@ -171,7 +171,7 @@ class View:
         self.kind = kind
 
 
-class Window:
+class LiveView:
     """What an object shows that has nothing of its own: as that is now, not as it was."""
 
     def __init__(self, thing: Any, behind: tuple[Pair, ...]):
@@ -181,31 +181,31 @@ class Window:
 
 _MAPPINGS: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
 _VIEWS = [view for each in _MAPPINGS for view in (each.keys(), each.values(), each.items())]
-_WINDOWS = Kinds(
+_WINDOWS = IdentitySet(
     MappingProxyType, memoryview, *map(type, _VIEWS)
 )  # fmt: skip
 
 
-def note_window(thing: Any, behind: tuple[Pair, ...]) -> None:
+def note_live_view(thing: Any, behind: tuple[Pair, ...]) -> None:
     """Note what an object is a window to, if it is one."""
     if type(thing) in _WINDOWS and source_of(thing) is None:
-        Window(thing, tuple(each for each in behind if each[0] is not thing))
+        LiveView(thing, tuple(each for each in behind if each[0] is not thing))
 
 
-def tupled(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Tag:
+def tuple_tag(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Tag:
     """The tag of a tuple that an iterator made of values with these tags."""
     RUN.time += 1
-    of_sequence(value, [(STORE, site, control, tag, RUN.time) for tag in tags], None)
+    shadow_sequence(value, [(STORE, site, control, tag, RUN.time) for tag in tags], None)
     return (NEW, site, control, None)
 
 
-@twin
-def place_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> Tag:
+@with_native
+def sequence_item_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> Tag:
     """The tag of an item of a sequence."""
     thing, tag = owner
     shadow = RUN.shadows.get(id(thing))
     if shadow is None or type(shadow.items) is not list:
-        return part_of(site, control, owner, ("item", index), value)
+        return part_tag(site, control, owner, ("item", index), value)
     if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
         synchronise(thing, site, control)
         shadow = shadow_for(thing)
@@ -219,8 +219,8 @@ def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
     thing, tag = owner
     shadow = shadow_of(thing)
     if shadow is None or type(shadow.items) is not dict:
-        return part_of(site, control, owner, ("key", key), key)
-    known = key_of(key)
+        return part_tag(site, control, owner, ("key", key), key)
+    known = key_identity(key)
     tags = shadow.keys if issubclass(type(thing), dict) else shadow.items
     return (LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape)
 
@@ -230,13 +230,13 @@ def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) ->
     thing, tag = owner
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
-        return part_of(site, control, owner, ("item", key), value)
-    known = key_of(key)
+        return part_tag(site, control, owner, ("item", key), value)
+    known = key_identity(key)
     if shadow.values.get(known, _NONE) is not value:
         synchronise(thing, site, control)
         shadow = shadow_for(thing)
     if shadow.values is None or shadow.values.get(known, _NONE) is not value:
-        return part_of(site, control, owner, ("item", key), value)
+        return part_tag(site, control, owner, ("item", key), value)
     return (LOAD, site, control, shadow.items[known], RUN.time, id(thing), key, tag, shadow.shape,
             shadow.keys.get(known))  # fmt: skip
 
@@ -244,36 +244,36 @@ def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) ->
 def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
     """`iter(owner)`, which from then on is known by its source."""
     thing, tag = owner
-    iterator, operation = natively(site, control, (owner,), iter, thing)
+    iterator, operation = run_out_of_sight(site, control, (owner,), iter, thing)
     if type(iterator) is GeneratorType and iterator is not thing:
         RUN.note_maker(iterator, control[4])
-    made: Tag = (NEW, site, control, None, tag, shape_of(thing))
+    made: Tag = (NEW, site, control, None, tag, shape_tag(thing))
     if operation.callbacks:
-        return iterator, told(operation, iterator, (tag,))
+        return iterator, outcome_tag(operation, iterator, (tag,))
     if iterator is thing or source_of(iterator) is not None:
         return iterator, tag
     view = source_of(thing)
     kind = type(thing)
-    if isinstance(view, View):
+    if isinstance(view, DictView):
         if view.kind == "keys":
             KeySource(iterator, view.owner)
         else:
             ViewSource(iterator, view.owner, view.kind, dict.__iter__(view.owner[0]))
-    elif issubclass(kind, (list, tuple)) and found_in(kind, "__iter__") in _PLACES:
+    elif issubclass(kind, (list, tuple)) and class_attribute(kind, "__iter__") in _PLACES:
         SequenceSource(iterator, owner)
-    elif issubclass(kind, (dict, set, frozenset)) and found_in(kind, "__iter__") in _KEYS:
+    elif issubclass(kind, (dict, set, frozenset)) and class_attribute(kind, "__iter__") in _KEYS:
         KeySource(iterator, owner)
     elif id(kind) in SOURCES:
         SOURCES[id(kind)](iterator, owner)
     return iterator, made
 
 
-@twin
+@with_native
 def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
     """What an iterator over `owner` gives next; `StopIteration` as always."""
     thing = iterator[0]
     operation = Operation(site, control, (iterator, owner))
-    before, HERE.operation, HERE.pending = HERE.operation, operation, None
+    before, THREAD.operation, THREAD.pending = THREAD.operation, operation, None
     try:
         value = next(thing)
     except StopIteration as error:
@@ -283,24 +283,26 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
         note_failure(operation, error)
         raise
     finally:
-        HERE.operation = before
-    tag = given_tag(operation, thing, value, owner)
-    return value, tag if thing is not owner[0] else advanced(operation, thing, tag)
+        THREAD.operation = before
+    tag = yielded_tag(operation, thing, value, owner)
+    return value, tag if thing is not owner[0] else advance_tag(operation, thing, tag)
 
 
-def _note_going(operation: Operation, source: Source, *ended: Tag) -> None:
+def _note_going(operation: Operation, source: IteratorSource, *ended: Tag) -> None:
     """Of an iterator that makes others go on, or calls functions, note what decides how far: what
     these do on their way they might have done more often, or less. Once, and when it has ended."""
     if len(source.behind) < 2 or (source.is_aimed and not ended):
         return
     source.is_aimed = True
-    if any(has(type(each), "__next__") or callable(each) for each, _ in source.behind):
+    if any(
+        has_special_method(type(each), "__next__") or callable(each) for each, _ in source.behind
+    ):
         tags = (tag for _, tag in (*operation.operands, *source.behind))
         note_stop(source.iterator, (OP, operation.site, operation.control, *tags, *ended))
 
 
-@twin
-def advanced(operation: Operation, iterator: Any, tag: Tag) -> Tag:
+@with_native
+def advance_tag(operation: Operation, iterator: Any, tag: Tag) -> Tag:
     """The tag of what an iterator gave that others may have: who made it go on decides what."""
     site, control = operation.site, operation.control
     run = RUN.run_of(iterator)
@@ -322,9 +324,9 @@ def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterati
     shadow = shadow_of(error)
     source = source_of(iterator)
     heard = None
-    if not isinstance(source, Source) or source.is_told:
+    if not isinstance(source, IteratorSource) or source.is_told:
         heard = _heard(operation, iterator)
-    if isinstance(source, Source):
+    if isinstance(source, IteratorSource):
         _note_going(operation, source, heard)
     if shadow is not None and heard is not None:
         shadow.shape = (OP, operation.site, operation.control, shadow.shape, heard)
@@ -332,7 +334,7 @@ def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterati
         shadow = new_shadow(error)
         shadow.shape = heard  # what goes over this iterator ends with the same exception
     if shadow is not None:
-        RUN.ends[id(thing)] = (thing, shadow.shape)
+        RUN.iteration_ends[id(thing)] = (thing, shadow.shape)
 
 
 GROUP = type(next(groupby([0]))[1])
@@ -342,34 +344,34 @@ def _heard(operation: Operation, iterator: Any) -> Tag:
     """What the program's own code told an iterator up to now; a group of `groupby` goes by it."""
     if type(iterator) is GROUP:
         iterator = next(each for each in gc.get_referents(iterator) if type(each) is groupby)
-    before = RUN.heard.get(id(iterator))
+    before = RUN.callback_history.get(id(iterator))
     earlier = before[1] if before is not None else None
     if not operation.callbacks:
         return earlier
     now = tuple(tag for _, tag in operation.callbacks)
     tag = (OP, operation.site, operation.control, *now, earlier)
-    RUN.heard[id(iterator)] = (iterator, tag)
+    RUN.callback_history[id(iterator)] = (iterator, tag)
     return tag
 
 
-def given_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> Tag:
+def yielded_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> Tag:
     """The tag of what an iterator has just given."""
     site, control = operation.site, operation.control
     source = source_of(iterator)
-    if isinstance(source, Source):
+    if isinstance(source, IteratorSource):
         _note_going(operation, source)
         if not source.is_told:
             return source.tag(site, control, value)
         source.told = operation.callbacks
         tag = source.tag(site, control, value)
     elif operation.callbacks:
-        tag = told(operation, value, (owner[1],))
+        tag = outcome_tag(operation, value, (owner[1],))
         if _is_expression(iterator):
             return tag
     elif type(owner[0]) in SCALARS:
         return (OP, site, control, owner[1])
     else:
-        tag = part_out_of_sight(operation, value, owner, ("next", ""))
+        tag = opaque_part_tag(operation, value, owner, ("next", ""))
     heard = _heard(operation, iterator)
     return tag if heard is None else (SEL, site, control, tag, heard)
 
@@ -381,26 +383,26 @@ def _is_expression(iterator: Any) -> bool:
     return run is not None and run.activation is None
 
 
-def part_out_of_sight(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
+def opaque_part_tag(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
     """The tag of what an object gave of which only its own tag is known."""
     site, control = operation.site, operation.control
-    made = (OP, site, control, *everything(operation.operands), RUN.loose)
+    made = (OP, site, control, *deep_tags(operation.operands), RUN.stray_results)
     candidates = Candidates(site, control, operation.operands, made)
-    if hides(value) and hides(owner[0]):  # a change of the part is one of the whole
-        note_behind(value, owner[0])
+    if is_opaque(value) and is_opaque(owner[0]):  # a change of the part is one of the whole
+        note_may_hold(value, owner[0])
     tag = candidates.tag(value)
     if tag is None or tag[0] != OP:
         return tag
-    note_window(value, operation.operands)
-    return part_of(site, control, owner, step, value, (tag,))
+    note_live_view(value, operation.operands)
+    return part_tag(site, control, owner, step, value, (tag,))
 
 
-@twin
-def pairs_of(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
+@with_native
+def iterate_pairs(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
     """All that an iterable gives, one by one; it is asked for an iterator at once."""
     if type(owner[0]) in SEQUENCES:
         return _places(site, control, owner)
-    return stepped(site, control, iterator_of(site, control, owner), owner)
+    return step_iterator(site, control, iterator_of(site, control, owner), owner)
 
 
 def _places(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
@@ -408,18 +410,18 @@ def _places(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
     index = 0
     while index < len(thing):
         value = thing[index]
-        yield value, place_tag(site, control, owner, index, value)
+        yield value, sequence_item_tag(site, control, owner, index, value)
         index += 1
 
 
 def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
     """All that an iterable gives."""
-    return list(pairs_of(site, control, owner))
+    return list(iterate_pairs(site, control, owner))
 
 
 def is_plain_dict(thing: Any) -> bool:
     """Whether all that it holds is read past its methods wherever it is read as a whole."""
-    return issubclass(type(thing), dict) and found_in(type(thing), "__iter__") in _KEYS
+    return issubclass(type(thing), dict) and class_attribute(type(thing), "__iter__") in _KEYS
 
 
 def entry_pairs(
@@ -433,8 +435,8 @@ def entry_pairs(
              (value, entry_tag(site, control, owner, key, value)))
             for key, value in list(dict.items(thing))
         ]  # fmt: skip
-    read, operation = natively(site, control, (owner,), _entries, thing, into)
-    made = told(operation, None, everything((owner,)))
+    read, operation = run_out_of_sight(site, control, (owner,), _entries, thing, into)
+    made = outcome_tag(operation, None, deep_tags((owner,)))
     return [((key, made), (value, made)) for key, value in read]
 
 
@@ -462,16 +464,16 @@ def spread_entries(
 # --- loops ---------------------------------------------------------------------------------------
 
 
-@twin
-def each(
+@with_native
+def iterate(
     site: int, control: Control, owner: Pair, dropped: list[Tag] | None
 ) -> Iterator[tuple[Pair, Control]]:
     """What a loop goes over, each with the control of its round."""
-    return _rounds(site, control, owner, pairs_of(site, control, owner), dropped)
+    return _rounds(site, control, owner, iterate_pairs(site, control, owner), dropped)
 
 
-@twin
-def stepped(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
+@with_native
+def step_iterator(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
     """All that an iterator over `owner` still gives."""
     while True:
         try:
@@ -488,16 +490,16 @@ def _rounds(
     has_places = issubclass(type(thing), (list, tuple, dict, set, frozenset, deque))
     rest = () if dropped is None else (dropped,)
     for given in pairs:
-        why = shape_of(thing) if has_places else given[1]
+        why = shape_tag(thing) if has_places else given[1]
         needs = (OP, site, control, tag, why)
         yield given, (CTL, site, control, needs, control[4], True, *rest)
-    ended = RUN.ends.get(id(thing))
+    ended = RUN.iteration_ends.get(id(thing))
     if dropped is not None and ended is not None:
         RUN.note_dropped(dropped, ended[1])
 
 
-@twin
-def nested(inner: Control, outer: Control) -> Control:
+@with_native
+def nest_control(inner: Control, outer: Control) -> Control:
     """A round of a loop that depends on how the rounds before went."""
     return (*inner[:2], outer, *inner[3:])
 
@@ -507,10 +509,10 @@ def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control
     thing, tag = owner
     run = RUN.run_of(thing) if type(thing) is GeneratorType else None
     ended = run.activation.result if run is not None and run.activation is not None else None
-    needs = (tag, shape_of(thing), ended)
+    needs = (tag, shape_tag(thing), ended)
     made = (CTL, site, control, (OP, site, control, *needs), control[4], False)
     if changes:
-        made[4].decided(RUN.time, made)
+        made[4].note_decision(RUN.time, made)
     return made
 
 
@@ -521,7 +523,7 @@ class _EachAwaited:
         self._where = site, control
         self._owner = owner
         self._dropped = dropped
-        self._iterator, _ = natively(site, control, (owner,), aiter, owner[0])
+        self._iterator, _ = run_out_of_sight(site, control, (owner,), aiter, owner[0])
 
     def __aiter__(self) -> AsyncIterator[tuple[Pair, Control]]:
         return self
@@ -533,15 +535,15 @@ class _EachAwaited:
         run = RUN.run_of(iterator)
         value = await anext(iterator)
         tag: Tag
-        if run is not None and run.activation is not None and run.activation.outs:
-            tag = (RET, site, control, run.activation.outs[-1][1], run.activation)
+        if run is not None and run.activation is not None and run.activation.yielded:
+            tag = (RET, site, control, run.activation.yielded[-1][1], run.activation)
         else:
-            tag = told(operation, value, (self._owner[1],))
+            tag = outcome_tag(operation, value, (self._owner[1],))
         why = (OP, site, control, self._owner[1], tag)
         return (value, tag), (CTL, site, control, why, control[4], True, self._dropped)
 
 
-def each_awaited(site: int, control: Control, owner: Pair, dropped: Any) -> _EachAwaited:
+def iterate_async(site: int, control: Control, owner: Pair, dropped: Any) -> _EachAwaited:
     """What `async for` goes over, each with the control of its round."""
     return _EachAwaited(site, control, owner, dropped)
 
@@ -549,41 +551,43 @@ def each_awaited(site: int, control: Control, owner: Pair, dropped: Any) -> _Eac
 # --- unpacking -----------------------------------------------------------------------------------
 
 
-def spread(site: int, control: Control, owner: Pair, asks_length: bool = True) -> Spread:
+def spread_starred(
+    site: int, control: Control, owner: Pair, asks_length: bool = True
+) -> StarredArguments:
     """`*owner` in a display or a call, which asks a class of the program's own for its length."""
     kind = type(owner[0])
-    is_own = any(type(found_in(kind, each)) is FunctionType for each in _SIZES)
+    is_own = any(type(class_attribute(kind, each)) is FunctionType for each in _SIZES)
     if asks_length and is_own:
         iterator = iterator_of(site, control, owner)
-        natively(site, control, (owner,), length_hint, owner[0])
-        pairs = stepped(site, control, iterator, owner)
+        run_out_of_sight(site, control, (owner,), length_hint, owner[0])
+        pairs = step_iterator(site, control, iterator, owner)
     else:
-        pairs = pairs_of(site, control, owner)
-    made = Spread(pairs)
-    made.shape = (OP, site, control, owner[1], shape_of(owner[0]))
+        pairs = iterate_pairs(site, control, owner)
+    made = StarredArguments(pairs)
+    made.shape = (OP, site, control, owner[1], shape_tag(owner[0]))
     return made
 
 
-def spread_out(site: int, control: Control, elements: tuple[Any, ...]) -> Spread:
+def spread_elements(site: int, control: Control, elements: tuple[Any, ...]) -> StarredArguments:
     """The elements of a display or a call of which some were starred."""
     pairs: list[Pair] = []
     shapes: list[Tag] = []
     for each in elements:
-        if type(each) is Spread:
+        if type(each) is StarredArguments:
             pairs += each
             shapes.append(each.shape)
         else:
             pairs.append(each)
-    made = Spread(pairs)
+    made = StarredArguments(pairs)
     made.shape = (OP, site, control, *shapes)
     return made
 
 
-@twin
+@with_native
 def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:
     """`a, *b, c = owner`."""
     thing = owner[0]
-    if not can_be_gone_through(thing):
+    if not is_iterable(thing):
         raise _failed(
             site, control, owner,
             TypeError(f"cannot unpack non-iterable {name_of(type(thing))} object"),
@@ -591,8 +595,8 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
     pairs: list[Pair] = []
     needed = count if starred < 0 else count - 1
     given_out = (
-        pairs_of(site, control, owner) if starred < 0
-        else listed(site, control, owner, starred)
+        iterate_pairs(site, control, owner) if starred < 0
+        else list_with_tags(site, control, owner, starred)
     )  # fmt: skip
     for given in given_out:
         pairs.append(given)
@@ -606,29 +610,29 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
         return pairs
     end = len(pairs) - (count - 1 - starred)
     rest = make_list(site, control, pairs[starred:end], (OP, site, control, owner[1],
-                     shape_of(thing)))  # fmt: skip
+                     shape_tag(thing)))  # fmt: skip
     return [*pairs[:starred], rest, *pairs[end:]]
 
 
-def listed(site: int, control: Control, owner: Pair, before: int = 0) -> Iterator[Pair]:
+def list_with_tags(site: int, control: Control, owner: Pair, before: int = 0) -> Iterator[Pair]:
     """All that an iterable gives, where a list is made of its iterator, or of what that gives after
     the first ones: one of the program's own is asked for an iterator and for its length then."""
     if type(owner[0]) is list or type(owner[0]) is tuple:
-        return pairs_of(site, control, owner)
+        return iterate_pairs(site, control, owner)
     return _listed(site, control, owner, iterator_of(site, control, owner), before)
 
 
 def _listed(
     site: int, control: Control, owner: Pair, iterator: Pair, before: int
 ) -> Iterator[Pair]:
-    pairs = stepped(site, control, iterator, owner)
-    is_own = type(found_in(type(iterator[0]), "__next__")) is FunctionType
+    pairs = step_iterator(site, control, iterator, owner)
+    is_own = type(class_attribute(type(iterator[0]), "__next__")) is FunctionType
     if is_own or type(iterator[0]) is _BY_PLACE:
         yield from islice(pairs, before)
     if is_own:
-        pairs = iter(spread(site, control, iterator))
+        pairs = iter(spread_starred(site, control, iterator))
     elif type(iterator[0]) is _BY_PLACE:
-        natively(site, control, (owner,), length_hint, iterator[0])
+        run_out_of_sight(site, control, (owner,), length_hint, iterator[0])
     yield from pairs
 
 
@@ -639,7 +643,7 @@ def _too_many(count: int, thing: Any) -> str:
 
 
 def _failed(site: int, control: Control, owner: Pair, error: BaseException) -> BaseException:
-    new_shadow(error).shape = (EXC, site, control, None, owner[1], shape_of(owner[0]))
+    new_shadow(error).shape = (EXC, site, control, None, owner[1], shape_tag(owner[0]))
     return error
 
 

@@ -16,36 +16,36 @@ from whence.langs.python.provenance.runtime.builtin_models import (
 )
 from whence.langs.python.provenance.runtime.displays import make_dict, make_list
 from whence.langs.python.provenance.runtime.iteration import (
-    View,
-    advanced,
-    given_tag,
-    listed,
-    spread,
+    DictView,
+    advance_tag,
+    list_with_tags,
+    spread_starred,
+    yielded_tag,
 )
 from whence.langs.python.provenance.runtime.model_lookup import Arguments, Keywords, models_method
-from whence.langs.python.provenance.runtime.native_tagging import twin
+from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
-    held,
-    hide,
-    hides,
-    is_plain,
-    key_of,
-    of_parts,
+    absorb,
+    is_opaque,
+    is_plain_key,
+    key_identity,
+    note_held,
+    shadow_existing,
     shadow_for,
     shadow_of,
     synchronise,
 )
 from whence.langs.python.provenance.runtime.tagged_operations import (
-    aimed,
-    compared,
-    natively,
-    shape_of,
-    told,
+    note_change_target,
+    outcome_tag,
+    run_out_of_sight,
+    shape_after_comparisons,
+    shape_tag,
 )
-from whence.langs.python.provenance.runtime.text_pieces import made_of
-from whence.langs.python.provenance.runtime.type_inspection import can_be_gone_through, size
+from whence.langs.python.provenance.runtime.text_pieces import concatenation_tag
+from whence.langs.python.provenance.runtime.type_inspection import is_iterable, stored_length
 from whence.langs.python.provenance.tags import (
     CONST,
     LOAD,
@@ -69,34 +69,34 @@ def _nothing(site: int, control: Control) -> Pair:
 def _reshape(site: int, control: Control, owner: Pair, *needs: Tag) -> None:
     shadow = shadow_for(owner[0])
     shadow.shape = (OP, site, control, shadow.shape, owner[1], *needs)
-    aimed(control, owner[1])
+    note_change_target(control, owner[1])
 
 
 def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
     """`owner.extend(given)`, `owner += given`."""
     thing = owner[0]
-    pairs = spread(site, control, given)
+    pairs = spread_starred(site, control, given)
     shadow = sequence_shadow(site, control, owner)
     list.extend(thing, [each for each, _ in pairs])
     RUN.time += 1
     for value, tag in pairs:
         shadow.values.append(value)
         shadow.items.append((STORE, site, control, tag, RUN.time, owner[1]))
-        held(thing, value)
-    _reshape(site, control, owner, given[1], shape_of(given[0]))
+        note_held(thing, value)
+    _reshape(site, control, owner, given[1], shape_tag(given[0]))
 
 
-@twin
+@with_native
 def augment(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
     """`left += right` and so on, without the assignment."""
     if type(left[0]) is list and name == "Add":
         list_extend(site, control, left, right)
         return left
-    made = tagged_operations.binary_with(
+    made = tagged_operations.apply_binary(
         tagged_operations.AUGMENTED[name], site, control, left, right
     )
-    if made[0] is left[0] and hides(made[0]):
-        hide(made[0], site, control, (right,))
+    if made[0] is left[0] and is_opaque(made[0]):
+        absorb(made[0], site, control, (right,))
     return made
 
 
@@ -111,7 +111,7 @@ def _append(site: int, control: Control, owner: Pair, given: Arguments, named: K
     RUN.time += 1
     shadow.values.append(given[0][0])
     shadow.items.append((STORE, site, control, given[0][1], RUN.time, owner[1]))
-    held(thing, given[0][0])
+    note_held(thing, given[0][0])
     _reshape(site, control, owner)
     return _nothing(site, control)
 
@@ -135,7 +135,7 @@ def _insert(site: int, control: Control, owner: Pair, given: Arguments, named: K
     shadow.values.insert(place, value)
     needs = (owner[1], given[0][1])
     shadow.items.insert(place, (STORE, site, control, given[1][1], RUN.time, *needs))
-    held(owner[0], value)
+    note_held(owner[0], value)
     _reshape(site, control, owner, given[0][1])
     return _nothing(site, control)
 
@@ -147,14 +147,14 @@ def _pop(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     thing = owner[0]
     shadow = sequence_shadow(site, control, owner)
     place = given[0][0] if given else -1
-    value, _ = natively(site, control, (owner, *given), list.pop, thing, place)
+    value, _ = run_out_of_sight(site, control, (owner, *given), list.pop, thing, place)
     RUN.time += 1
     known, tag = shadow.values.pop(place), shadow.items.pop(place)
     if known is not value:
         synchronise(thing, site, control, (owner,))
         tag = Candidates(site, control, (owner,)).tag(value)
     needs = (owner[1], shadow.shape, *(each for _, each in given))
-    index = place if place >= 0 else size(thing) + 1 + place
+    index = place if place >= 0 else stored_length(thing) + 1 + place
     _reshape(site, control, owner, *(each for _, each in given))
     return value, (LOAD, site, control, tag, RUN.time, id(thing), index, *needs)
 
@@ -188,14 +188,14 @@ def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     tags = tagged_operations.item_tags(site, control, owner)
     pairs = list(zip(shadow.values, tags, strict=True))
     order, shape = sorted_order(site, control, pairs, owner, named)
-    if size(thing) != len(pairs):
+    if stored_length(thing) != len(pairs):
         raise ValueError("list modified during sort")
     RUN.time += 1
     thing[:] = [pairs[each][0] for each in order]
     shadow.values = list(thing)
     shadow.items = [(STORE, site, control, pairs[each][1], RUN.time, owner[1]) for each in order]
     shadow.shape = shape
-    aimed(control, owner[1])
+    note_change_target(control, owner[1])
     return _nothing(site, control)
 
 
@@ -205,7 +205,7 @@ def _copy(site: int, control: Control, owner: Pair, given: Arguments, named: Key
         return NotImplemented
     tags = tagged_operations.item_tags(site, control, owner)
     pairs = list(zip(list.__iter__(owner[0]), tags, strict=False))
-    shape = (OP, site, control, owner[1], shape_of(owner[0]))
+    shape = (OP, site, control, owner[1], shape_tag(owner[0]))
     return make_list(site, control, pairs, shape)
 
 
@@ -216,7 +216,7 @@ def _pop_end(name: str, place: int) -> None:
             return NotImplemented
         thing = owner[0]
         shadow = sequence_shadow(site, control, owner)
-        value, _ = natively(site, control, (owner,), getattr(deque, name), thing)
+        value, _ = run_out_of_sight(site, control, (owner,), getattr(deque, name), thing)
         RUN.time += 1
         known, tag = shadow.values.pop(place), shadow.items.pop(place)
         if known is not value:
@@ -237,9 +237,11 @@ _pop_end("popleft", 0)
 def _entry(site: int, control: Control, owner: Pair, key: Pair) -> tuple[bool, Any, Tag]:
     """Whether a dict has a key, its value, and the tag of that."""
     missing = object()
-    value, operation = natively(site, control, (owner, key), dict.get, owner[0], key[0], missing)
+    value, operation = run_out_of_sight(
+        site, control, (owner, key), dict.get, owner[0], key[0], missing
+    )
     if value is missing:
-        return False, None, told(operation, None, (owner[1], key[1], shape_of(owner[0])))
+        return False, None, outcome_tag(operation, None, (owner[1], key[1], shape_tag(owner[0])))
     return True, value, attributes_and_items.value_tag(operation, owner, key, value)
 
 
@@ -263,14 +265,14 @@ def _pop_entry(site: int, control: Control, owner: Pair, given: Arguments, named
         if len(given) == 1:
             return NotImplemented
         return given[1][0], (SEL, site, control, given[1][1], tag)
-    natively(site, control, (owner, given[0]), dict.pop, owner[0], given[0][0])
+    run_out_of_sight(site, control, (owner, given[0]), dict.pop, owner[0], given[0][0])
     _forget(site, control, owner, given[0])
     return value, tag
 
 
 def _is_plain_dict(owner: Pair, key: Pair) -> bool:
     """Whether looking for a key twice would not be noticed."""
-    return type(owner[0]) is dict and is_plain(key[0])
+    return type(owner[0]) is dict and is_plain_key(key[0])
 
 
 def _forget(site: int, control: Control, owner: Pair, key: Pair) -> None:
@@ -278,11 +280,11 @@ def _forget(site: int, control: Control, owner: Pair, key: Pair) -> None:
     RUN.time += 1
     if shadow is None or shadow.values is None:
         return
-    known = key_of(key[0])
+    known = key_identity(key[0])
     if known in shadow.values:
         del shadow.values[known], shadow.items[known]
         shadow.keys.pop(known, None)
-    if len(shadow.values) != size(owner[0]):
+    if len(shadow.values) != stored_length(owner[0]):
         synchronise(owner[0], site, control, (owner, key))
     _reshape(site, control, owner, key[1])
 
@@ -295,7 +297,9 @@ def _setdefault(site: int, control: Control, owner: Pair, given: Arguments, name
     if found:
         return value, tag
     other = given[1] if len(given) > 1 else _nothing(site, control)
-    natively(site, control, (owner, *given), dict.setdefault, owner[0], given[0][0], other[0])
+    run_out_of_sight(
+        site, control, (owner, *given), dict.setdefault, owner[0], given[0][0], other[0]
+    )
     note_entry(site, control, owner, given[0], other)
     return other[0], (SEL, site, control, other[1], tag)
 
@@ -307,7 +311,7 @@ def _update(site: int, control: Control, owner: Pair, given: Arguments, named: K
     for key, value in dict_entries(site, control, given, named):
         attributes_and_items.set_item(site, control, value, owner, key)
     if given and shadow_of(owner[0]) is not None:
-        _reshape(site, control, owner, given[0][1], shape_of(given[0][0]))
+        _reshape(site, control, owner, given[0][1], shape_tag(given[0][0]))
     return _nothing(site, control)
 
 
@@ -331,7 +335,7 @@ def _copy_dict(site: int, control: Control, owner: Pair, given: Arguments, named
     if given or named or type(owner[0]) is not dict or not copies_unseen((owner,)):
         return NotImplemented
     entries = dict_entries(site, control, (owner,), {})
-    return make_dict(site, control, entries, (OP, site, control, owner[1], shape_of(owner[0])))
+    return make_dict(site, control, entries, (OP, site, control, owner[1], shape_tag(owner[0])))
 
 
 def _view(kind: str) -> None:
@@ -340,8 +344,8 @@ def _view(kind: str) -> None:
         if given or named or type(owner[0]) is not dict:
             return NotImplemented
         made = getattr(dict, kind)(owner[0])
-        RUN.sources[id(made)] = (made, View(owner, kind))
-        return made, (NEW, site, control, None, owner[1], shape_of(owner[0]))
+        RUN.sources[id(made)] = (made, DictView(owner, kind))
+        return made, (NEW, site, control, None, owner[1], shape_tag(owner[0]))
 
 
 for _kind in ("keys", "values", "items"):
@@ -356,18 +360,18 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     if len(given) != 1 or named:
         return NotImplemented
     thing = owner[0]
-    before = size(thing)
-    _, operation = natively(site, control, (owner, given[0]), set.add, thing, given[0][0])
+    before = stored_length(thing)
+    _, operation = run_out_of_sight(site, control, (owner, given[0]), set.add, thing, given[0][0])
     RUN.time += 1
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
-        shadow = of_parts(site, control, owner)
-    if size(thing) > before:
-        known = key_of(given[0][0])
+        shadow = shadow_existing(site, control, owner)
+    if stored_length(thing) > before:
+        known = key_identity(given[0][0])
         shadow.values[known] = given[0][0]
         shadow.items[known] = (STORE, site, control, given[0][1], RUN.time, owner[1])
-        held(thing, given[0][0])
-    _reshape(site, control, owner, given[0][1], compared(operation, None))
+        note_held(thing, given[0][0])
+    _reshape(site, control, owner, given[0][1], shape_after_comparisons(operation, None))
     return _nothing(site, control)
 
 
@@ -376,12 +380,16 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
 
 @models_method(str, "join")
 def _join(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named or not can_be_gone_through(given[0][0]):
+    if len(given) != 1 or named or not is_iterable(given[0][0]):
         return NotImplemented
-    pairs = list(listed(site, control, given[0]))
-    text, _ = natively(site, control, (owner, *pairs), owner[0].join, [each for each, _ in pairs])
+    pairs = list(list_with_tags(site, control, given[0]))
+    text, _ = run_out_of_sight(
+        site, control, (owner, *pairs), owner[0].join, [each for each, _ in pairs]
+    )
     parts = [part for each in pairs for part in (owner, each)][1:]
-    return text, made_of(site, control, parts, (owner[1], given[0][1], shape_of(given[0][0])))
+    return text, concatenation_tag(
+        site, control, parts, (owner[1], given[0][1], shape_tag(given[0][0]))
+    )
 
 
 # --- generators ----------------------------------------------------------------------------------
@@ -396,5 +404,5 @@ def _send(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     if run is not None and run.activation is not None and given:
         run.activation.sent = given[0][1]
     sent = given[0][0] if given else None
-    value, operation = natively(site, control, (owner, *given), generator.send, sent)
-    return value, advanced(operation, generator, given_tag(operation, generator, value, owner))
+    value, operation = run_out_of_sight(site, control, (owner, *given), generator.send, sent)
+    return value, advance_tag(operation, generator, yielded_tag(operation, generator, value, owner))

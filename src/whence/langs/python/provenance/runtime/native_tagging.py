@@ -18,30 +18,30 @@ except ImportError:  # whence was installed without a compiler
 else:
     HAS_NATIVE = True
 
-PURE = "WHENCE_TAGGING"
+IMPLEMENTATION_VARIABLE = "WHENCE_TAGGING"
 """The environment variable that says `python` where the twins in C are not to be used."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def twin(function: F) -> F:
+def with_native(function: F) -> F:
     """The twin in C of a function, if there is one; else the function itself."""
-    return _tagging.twin_of(function) if HAS_NATIVE else function  # type: ignore[return-value]
+    return _tagging.native_of(function) if HAS_NATIVE else function  # type: ignore[return-value]
 
 
-def operator(name: str, function: F) -> F:
+def native_operator(name: str, function: F) -> F:
     """The same for an operator."""
     return _tagging.operator(name, function) if HAS_NATIVE else function  # type: ignore[return-value]
 
 
-def bind(names: dict[str, Any]) -> None:
+def bind_native(names: dict[str, Any]) -> None:
     """Tell the twins in C what they are about; from then on they work."""
     if HAS_NATIVE:
         _tagging.bind(names)
-        use_native(os.environ.get(PURE) != "python")
+        use_native(os.environ.get(IMPLEMENTATION_VARIABLE) != "python")
 
 
-def tags_in_c() -> int:
+def native_tag_count() -> int:
     """How many tags there are that were made in C; all others are tuples."""
     return _tagging.tag_count() if HAS_NATIVE else 0
 

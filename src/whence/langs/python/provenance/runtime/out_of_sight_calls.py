@@ -17,33 +17,33 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from whence.langs.python.provenance.runtime.frame_variables import changed_in_frame
-from whence.langs.python.provenance.runtime.iteration import Source, note_window
-from whence.langs.python.provenance.runtime.native_tagging import twin
-from whence.langs.python.provenance.runtime.run_state import HERE, RUN, Operation
+from whence.langs.python.provenance.runtime.iteration import IteratorSource, note_live_view
+from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     Shadow,
-    adopt,
-    everything,
-    held,
-    held_out_of_sight,
-    hide,
-    hides,
-    is_container,
-    note_behind,
-    of_parts,
+    absorb,
+    deep_tags,
+    has_parts,
+    is_opaque,
+    note_held,
+    note_may_hold,
+    note_referents,
+    shadow_existing,
+    shadow_from_candidates,
     shadow_of,
     synchronise,
 )
-from whence.langs.python.provenance.runtime.tagged_operations import aimed
-from whence.langs.python.provenance.runtime.text_pieces import printed
-from whence.langs.python.provenance.runtime.type_inspection import Kinds, has
+from whence.langs.python.provenance.runtime.tagged_operations import note_change_target
+from whence.langs.python.provenance.runtime.text_pieces import printed_text
+from whence.langs.python.provenance.runtime.type_inspection import IdentitySet, has_special_method
 from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, Pair, Tag
 
-Finish = Callable[["Prepared", Any], Pair]
+Finish = Callable[["PreparedCall", Any], Pair]
 
 _CONTAINERS = (list, dict, set, deque)
-_METHODS = Kinds(BuiltinFunctionType, MethodType)
+_METHODS = IdentitySet(BuiltinFunctionType, MethodType)
 _WORLD = frozenset({"posix", "nt", "_locale", "_signal", "decimal"})
 """Modules in C whose functions leave something in the world, where it may be found again, or give
 what all that they do goes by."""
@@ -73,7 +73,7 @@ _CHANGING = frozenset({
 it as it is, or in another order."""
 
 
-class Prepared:
+class PreparedCall:
     """A call that is about to be made: with which values, and what to do with its result."""
 
     __slots__ = (
@@ -96,14 +96,14 @@ class Prepared:
         self.in_sight = False
 
 
-def prepare_outside(
+def prepare_out_of_sight(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair], operands: tuple[Pair, ...],
-) -> Prepared:  # fmt: skip
+) -> PreparedCall:  # fmt: skip
     """A call of what is out of sight."""
-    prepared = Prepared(
+    prepared = PreparedCall(
         called[0], [each for each, _ in arguments],
-        {name: each for name, (each, _) in keywords.items()}, finish_outside, HERE.operation,
+        {name: each for name, (each, _) in keywords.items()}, finish_out_of_sight, THREAD.operation,
     )  # fmt: skip
     prepared.called = called
     prepared.operation = Operation(site, control, (*operands, *keywords.values()))
@@ -112,15 +112,15 @@ def prepare_outside(
     elif called[0] is print:
         if sys.stdout is not RUN.stdout and "file" not in keywords:
             prepared.operation.operands += ((sys.stdout, None),)
-        prepared.operation.text = printed(site, control, arguments, keywords)
+        prepared.operation.text = printed_text(site, control, arguments, keywords)
     note_passed(prepared.operation)
     if type(called[0]) is MethodType:
         RUN.note_start(called[0], control[4])
-    HERE.operation, HERE.pending = prepared.operation, None
+    THREAD.operation, THREAD.pending = prepared.operation, None
     return prepared
 
 
-def counts(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
+def count_operands(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
     """How many arguments there are, as operands that nothing else is identical to."""
     return tuple((_COUNT, each) for each in stars)
 
@@ -128,21 +128,27 @@ def counts(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
 def note_passed(operation: Operation) -> None:
     """Code out of sight may call the program later, from nowhere, with what it was given."""
     tags = [tag for _, tag in operation.operands]
-    RUN.passed = (OP, operation.site, operation.control, *tags, RUN.passed)
+    RUN.passed_out_of_sight = (
+        OP,
+        operation.site,
+        operation.control,
+        *tags,
+        RUN.passed_out_of_sight,
+    )
 
 
-def finish_outside(prepared: Prepared, value: Any) -> Pair:
+def finish_out_of_sight(prepared: PreparedCall, value: Any) -> Pair:
     """The tag of what it gave; what it was given is read anew."""
     operation = prepared.operation
     assert operation is not None
     selects = id(prepared.called[0]) in _SELECTING
-    tag = outside_tag(operation, value, prepared.called[1], selects)
-    reread(operation, selects)
+    tag = out_of_sight_tag(operation, value, prepared.called[1], selects)
+    resynchronise(operation, selects)
     function = prepared.called[0]
     if type(function) in _METHODS and function.__name__ in _CHANGING:
         _reshape(operation)
     if _may_remember(function, operation):
-        RUN.has_hidden = True
+        RUN.has_absorbed = True
     if RUN.on_outside is not None:
         RUN.on_outside(operation)
     return value, tag
@@ -158,46 +164,51 @@ def _may_remember(function: Any, operation: Operation) -> bool:
     return type(function) is BuiltinFunctionType and function.__module__ in _WORLD
 
 
-@twin
-def outside_tag(operation: Operation, value: Any, callee: Tag = None, selects: bool = False) -> Tag:
+@with_native
+def out_of_sight_tag(
+    operation: Operation, value: Any, callee: Tag = None, selects: bool = False
+) -> Tag:
     """The tag of what something out of sight gave."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
-    needs = (*everything(operands), *(each for each in (callee, RUN.loose) if each is not None))
+    needs = (
+        *deep_tags(operands),
+        *(each for each in (callee, RUN.stray_results) if each is not None),
+    )
     made = (OP, site, control, *needs)
-    RUN.passed = (OP, site, control, made, RUN.passed)
-    if selects or is_container(value):
-        return given_outside(operation, value, made, selects)
+    RUN.passed_out_of_sight = (OP, site, control, made, RUN.passed_out_of_sight)
+    if selects or has_parts(value):
+        return out_of_sight_result(operation, value, made, selects)
     return made
 
 
-def given_outside(operation: Operation, value: Any, made: Tag, selects: bool) -> Tag:
+def out_of_sight_result(operation: Operation, value: Any, made: Tag, selects: bool) -> Tag:
     """The same of what may be one of the operands, or something that they hold."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
     candidates = Candidates(site, control, operands, made)
-    if not is_container(value):
+    if not has_parts(value):
         return candidates.tag(value, selects=selects)
-    if hides(value):
+    if is_opaque(value):
         for each, _ in operands:
-            held(value, each)
-            if each is not value and hides(each):
-                note_behind(value, each)
+            note_held(value, each)
+            if each is not value and is_opaque(each):
+                note_may_hold(value, each)
     tag = candidates.tag(value)
     if tag is not None and tag[0] == OP:
         tag = (NEW, site, control, None, made)
-        held_out_of_sight(value)
-        note_window(value, operands)
+        note_referents(value)
+        note_live_view(value, operands)
         if (
             shadow_of(value) is None
-            and not adopt(value, candidates)
-            and has(type(value), "__next__")
+            and not shadow_from_candidates(value, candidates)
+            and has_special_method(type(value), "__next__")
         ):
             OpaqueSource(value, operands)
     return tag
 
 
-class OpaqueSource(Source):
+class OpaqueSource(IteratorSource):
     """Of an iterator that something out of sight made: what it gives comes from its operands."""
 
     is_told = True
@@ -207,29 +218,29 @@ class OpaqueSource(Source):
 
     def tag(self, site: int, control: Control, value: Any) -> Tag:
         operands = (*self.behind, *self.told)
-        made = (OP, site, control, *everything(operands), RUN.loose)
+        made = (OP, site, control, *deep_tags(operands), RUN.stray_results)
         candidates = Candidates(site, control, operands, made)
-        if is_container(value) and shadow_of(value) is None:
-            adopt(value, candidates)
+        if has_parts(value) and shadow_of(value) is None:
+            shadow_from_candidates(value, candidates)
         return candidates.tag(value)
 
 
-@twin
-def reread(operation: Operation, selects: bool = False) -> None:
+@with_native
+def resynchronise(operation: Operation, selects: bool = False) -> None:
     """Read anew what an operation may have changed: its operands and what they hold."""
     operands = (*operation.operands, *operation.callbacks)
     for value, tag in operation.operands:
         if type(value) in SCALARS:
             continue
-        aimed(operation.control, tag)
-        if hides(value):
-            hide(value, operation.site, operation.control, operands)
+        note_change_target(operation.control, tag)
+        if is_opaque(value):
+            absorb(value, operation.site, operation.control, operands)
         synchronise(value, operation.site, operation.control, operands, selects)
         changed_in_frame(operation.site, operation.control, value)
-        held_out_of_sight(value)
+        note_referents(value)
         shadow = shadow_of(value)
         if shadow is not None:
-            _reread_parts(shadow, operation, operands, 2 if hides(value) else 0)
+            _reread_parts(shadow, operation, operands, 2 if is_opaque(value) else 0)
 
 
 def _reshape(operation: Operation) -> None:
@@ -238,8 +249,8 @@ def _reshape(operation: Operation) -> None:
     owner = operation.operands[0] if operation.operands else (None, None)
     if not issubclass(type(owner[0]), _CONTAINERS):
         return
-    shadow = shadow_of(owner[0]) or of_parts(site, control, owner)
-    needs = everything((*operation.operands[1:], *operation.callbacks))
+    shadow = shadow_of(owner[0]) or shadow_existing(site, control, owner)
+    needs = deep_tags((*operation.operands[1:], *operation.callbacks))
     shadow.shape = (OP, site, control, shadow.shape, owner[1], *needs)
 
 

@@ -15,13 +15,13 @@ from collections.abc import Callable
 from types import CellType, CodeType, FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from whence.langs.python.provenance.runtime.type_inspection import has
+from whence.langs.python.provenance.runtime.type_inspection import has_special_method
 from whence.langs.python.provenance.tags import (
     FRAME,
     Activation,
     Control,
+    GeneratorRun,
     Pair,
-    Run,
     Tag,
 )
 
@@ -43,13 +43,13 @@ class Operation:
         self.operands = operands
         self.callbacks: list[Pair] = []
         self.activation: Activation = control[4]
-        self.expected: dict[int, Pending] | None = None
+        self.expected: dict[int, PendingCall] | None = None
         """Of making an instance: how its `__new__` and `__init__` are called, by their code."""
         self.text: Text | None = None
         """Of printing: what it writes."""
 
 
-class Pending:
+class PendingCall:
     """A call of a rewritten function that is about to begin.
 
     `function`, `arguments` and `keywords` are what the program's own frame calls, and with what;
@@ -79,14 +79,14 @@ class Pending:
         self.starred: tuple[Tag, ...] = ()
         """How many arguments there are depends on these: some came out of something starred."""
         self.activation: Activation | None = None
-        self.run: Run | None = None
+        self.run: GeneratorRun | None = None
 
 
 class ThreadState(threading.local):
     """What a thread is about to do, or just did."""
 
     def __init__(self) -> None:
-        self.pending: Pending | None = None
+        self.pending: PendingCall | None = None
         self.operation: Operation | None = None
         self.defining: list[Any] = []
 
@@ -94,12 +94,12 @@ class ThreadState(threading.local):
 def frame_of(value: Any) -> FrameType | None:
     """The frame of a generator or coroutine that has not ended."""
     for name in ("gi_frame", "cr_frame", "ag_frame"):
-        if has(type(value), name):
+        if has_special_method(type(value), name):
             return getattr(value, name)  # type: ignore[no-any-return]
     return None
 
 
-def known_by(frame: FrameType, known: tuple[Any, Known] | None) -> Known | None:
+def entry_for_frame(frame: FrameType, known: tuple[Any, Known] | None) -> Known | None:
     """What is known of a generator or coroutine by its frame: None if that is another's by now."""
     if known is None:
         return None
@@ -111,11 +111,12 @@ class ShadowRun:
     """All that a run has left: the tags of what objects hold, and the calls."""
 
     __slots__ = (
-        "_named", "activations", "behind", "cells", "dropping", "ends", "expressions", "frames",
-        "has_hidden", "heard", "held", "hiding", "holders", "is_scanned", "kept", "loose", "lost",
-        "made", "makers", "modules", "namespaces", "number", "on_enter", "on_leave", "on_out",
-        "on_outside", "passed", "promised", "root", "runs", "shadows", "slots", "sources",
-        "starting", "stdout", "suspended", "threads", "time",
+        "_named", "activations", "behind", "callback_history", "cells", "dropping", "expressions",
+        "frames", "has_absorbed", "held_addresses", "holder_addresses", "is_scanned",
+        "iteration_ends", "kept_alive", "lost", "made", "makers", "modules", "namespaces", "number",
+        "on_enter", "on_leave", "on_out", "on_outside", "opaque_types", "passed_out_of_sight",
+        "promised", "root", "runs", "shadows", "slots", "sources", "starting", "stdout",
+        "stray_results", "suspended", "threads", "time",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -147,26 +148,26 @@ class ShadowRun:
         self.lost = 0
         """How often an object held something else than its shadow said."""
         self.shadows: dict[int, Shadow] = {}
-        self.holders, self.held = array("Q"), array("Q")
+        self.holder_addresses, self.held_addresses = array("Q"), array("Q")
         """The addresses of objects that came to hold another, and of what each came to hold."""
         self.frames: dict[int, Activation] = {}
         self.expressions: dict[int, tuple[Any, Activation]] = {}
         """Generator expressions, by their frame, with the calls in which they stand."""
-        self.starting: dict[int, tuple[Any, Pending]] = {}
+        self.starting: dict[int, tuple[Any, PendingCall]] = {}
         """Generators and coroutines that have not begun, by their frame."""
         self.makers: dict[int, tuple[Any, Activation]] = {}
         """Generators that a property or an `__iter__` made, by their frame, with who asked it."""
         self.made: Counter[int] = Counter()
         """How many generators and coroutines were made, by the address of their code."""
-        self.promised: list[tuple[Activation, CodeType, Run]] = []
+        self.promised: list[tuple[Activation, CodeType, GeneratorRun]] = []
         """The same, each with who made it: some never begin."""
-        self.runs: dict[int, tuple[Any, Run]] = {}
+        self.runs: dict[int, tuple[Any, GeneratorRun]] = {}
         """Generators and coroutines, by their address."""
         self.sources: dict[int, tuple[Any, Any]] = {}
         """Iterators and views, with what they are of."""
-        self.heard: dict[int, tuple[Any, Tag]] = {}
+        self.callback_history: dict[int, tuple[Any, Tag]] = {}
         """Iterators, with what the program's own code told them so far."""
-        self.ends: dict[int, tuple[Any, Tag]] = {}
+        self.iteration_ends: dict[int, tuple[Any, Tag]] = {}
         """What was gone through to an end that the program itself decided, with that decision."""
         self.threads: dict[int, tuple[Any, Activation]] = {}
         """Threads, by their address, with the calls that started them."""
@@ -176,24 +177,24 @@ class ShadowRun:
         """Where `print` writes to unless the program says something else."""
         self.dropping = []
         """The tests of comprehensions that left something out: each is among the tests itself."""
-        self.has_hidden = False
+        self.has_absorbed = False
         """Whether something was left with an object whose insides cannot be seen."""
-        self.hiding: dict[int, tuple[type, bool, bool]] = {}
+        self.opaque_types: dict[int, tuple[type, bool, bool]] = {}
         """Types, with whether what their instances hold may be out of sight, and whether they are
         the program's own."""
         self.slots: dict[int, tuple[tuple[type, ...], Any]] = {}
         """The order of the bases of a type, by its address, with the slots that they have."""
         self.behind: dict[int, tuple[Any, dict[int, Any]]] = {}
         """Objects that hide what they hold, with others of that kind which they were given."""
-        self.kept: dict[int, Any] = {}
+        self.kept_alive: dict[int, Any] = {}
         """Objects without a shadow that were read: kept too, for the sake of their address."""
         self.cells: dict[int, tuple[CellType, CellType | None]] = {}
         """Closure cells that the program had in its hands, with those of their tags."""
         self.is_scanned = True
         """Whether all that the shadowed call was given could be looked at."""
-        self.passed: Tag = None
+        self.passed_out_of_sight: Tag = None
         """What code out of sight was given so far: it may hand it to others later."""
-        self.loose: Tag = None
+        self.stray_results: Tag = None
         """What calls returned that came out of nowhere, in other threads: whoever has it."""
         self.on_enter: Callable[[Activation], None] | None = None
         self.on_leave: Callable[[Activation], None] | None = None
@@ -223,7 +224,7 @@ class ShadowRun:
 
     def maker_of(self, frame: Any) -> Activation | None:
         """Who asked for the generator that just begins."""
-        return known_by(frame, self.makers.pop(id(frame), None))
+        return entry_for_frame(frame, self.makers.pop(id(frame), None))
 
     def note_expression(self, generator: Any, activation: Activation) -> None:
         """Remember the call in which a generator expression stands: what it calls, that calls."""
@@ -233,7 +234,7 @@ class ShadowRun:
 
     def expression_of(self, frame: Any) -> Activation | None:
         """The call in which the generator expression that runs in a frame stands."""
-        return known_by(frame, self.expressions.get(id(frame)))
+        return entry_for_frame(frame, self.expressions.get(id(frame)))
 
     def note_dropped(self, tests: list[Tag], test: Tag) -> None:
         """Note a test of a comprehension that left something out, or ended it."""
@@ -241,17 +242,17 @@ class ShadowRun:
             self.dropping.append(tests)
         tests.append(test)
 
-    def note_run(self, thing: Any, run: Run) -> None:
+    def note_run(self, thing: Any, run: GeneratorRun) -> None:
         """Remember whose a generator or coroutine is, for as long as it lives."""
         address = id(thing)
         runs = self.runs
         runs[address] = (weakref.ref(thing, lambda _: runs.pop(address, None)), run)
 
-    def run_of(self, thing: Any) -> Run | None:
+    def run_of(self, thing: Any) -> GeneratorRun | None:
         """The run of a generator or coroutine."""
         found = self.runs.get(id(thing))
         return found[1] if found is not None and found[0]() is thing else None
 
 
 RUN = ShadowRun()
-HERE = ThreadState()
+THREAD = ThreadState()

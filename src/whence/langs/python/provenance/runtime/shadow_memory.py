@@ -28,14 +28,14 @@ from types import (
 from typing import Any
 
 from whence.langs.python.objects.template_types import TEMPLATES
-from whence.langs.python.provenance.runtime.native_tagging import twin
+from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.type_inspection import (
-    Kinds,
-    found_in,
-    order_of,
-    size,
-    space_of_class,
+    IdentitySet,
+    class_attribute,
+    class_namespace,
+    mro_of,
+    stored_length,
 )
 from whence.langs.python.provenance.tags import (
     AMBIG,
@@ -56,11 +56,11 @@ _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
 _CONTAINERS = (*_SEQUENCES, dict, *_SETS)
 _SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
-_READ_THROUGH = Kinds(
+_READ_THROUGH = IdentitySet(
     *_CONTAINERS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
     AsyncGeneratorType, slice, *TEMPLATES,
 )  # fmt: skip
-_DISPLAYED = Kinds(list, tuple, dict)
+_DISPLAYED = IdentitySet(list, tuple, dict)
 _BY_IDENTITY = object()
 _MODULE = type.__dict__["__module__"].__get__
 _TELLING = (*_CONTAINERS, *_SHARED)
@@ -126,62 +126,62 @@ def shadow_for(thing: Any) -> Shadow:
     return RUN.shadows.get(id(thing)) or new_shadow(thing)
 
 
-def key_of(key: Any) -> Any:
+def key_identity(key: Any) -> Any:
     """What a key is known by: itself if comparing it runs no code of the program."""
-    return key if is_plain(key) else (_BY_IDENTITY, id(key))
+    return key if is_plain_key(key) else (_BY_IDENTITY, id(key))
 
 
-def is_plain(key: Any) -> bool:
+def is_plain_key(key: Any) -> bool:
     """Whether comparing a key, or taking its hash, runs no code of the program."""
     kind = type(key)
-    return kind in SCALARS or (kind is tuple and all(is_plain(each) for each in key))
+    return kind in SCALARS or (kind is tuple and all(is_plain_key(each) for each in key))
 
 
-def is_container(value: Any) -> bool:
+def has_parts(value: Any) -> bool:
     """Whether a value can have parts."""
     return type(value) not in SCALARS
 
 
-@twin
-def hides(thing: Any) -> bool:
+@with_native
+def is_opaque(thing: Any) -> bool:
     """Whether code out of sight may keep things in an object where they cannot be read."""
     kind = type(thing)
     if kind in SCALARS:
         return False
-    known = RUN.hiding.get(id(kind))
+    known = RUN.opaque_types.get(id(kind))
     if known is None:
-        known = RUN.hiding[id(kind)] = (kind, _hides(kind), is_own(kind))
+        known = RUN.opaque_types[id(kind)] = (kind, _hides(kind), is_program_class(kind))
     return known[1]
 
 
 def _hides(kind: type) -> bool:
-    order = order_of(kind)
+    order = mro_of(kind)
     if any(each in _READ_THROUGH for each in order):
         return False
-    return not all(is_own(each) for each in order[:-1])
+    return not all(is_program_class(each) for each in order[:-1])
 
 
-def is_own(kind: type) -> bool:
+def is_program_class(kind: type) -> bool:
     """Whether a class is one of the program's: its instances are what their attributes say."""
-    module = sys.modules.get(space_of_class(kind).get("__module__", ""))
+    module = sys.modules.get(class_namespace(kind).get("__module__", ""))
     return module is not None and id(module.__dict__) in RUN.namespaces
 
 
-@twin
-def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> None:
+@with_native
+def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> None:
     """Note that an object may have kept any of these operands, or something made of them.
 
     So may any other object of that kind that it was given: a writer writes to its file.
     """
-    RUN.has_hidden = True
+    RUN.has_absorbed = True
     operands = tuple(operands)
-    given = (OP, site, control, *everything(operands))
+    given = (OP, site, control, *deep_tags(operands))
     for each, _ in operands:
         if each is thing:
             continue
-        held(thing, each)
-        if hides(each):
-            note_behind(thing, each)
+        note_held(thing, each)
+        if is_opaque(each):
+            note_may_hold(thing, each)
     reached = {id(thing): thing}
     pending = [thing]
     while pending:
@@ -194,34 +194,34 @@ def hide(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> N
                 pending.append(other)
 
 
-def note_behind(thing: Any, other: Any) -> None:
+def note_may_hold(thing: Any, other: Any) -> None:
     """Note that an object that hides what it holds may hold another one."""
     RUN.behind.setdefault(id(thing), (thing, {}))[1][id(other)] = other
 
 
-@twin
-def held(holder: Any, value: Any) -> None:
+@with_native
+def note_held(holder: Any, value: Any) -> None:
     """Note that an object came to hold another: what reaches the one reaches the other."""
     if type(value) not in SCALARS:
-        RUN.holders.append(id(holder))
-        RUN.held.append(id(value))
+        RUN.holder_addresses.append(id(holder))
+        RUN.held_addresses.append(id(value))
 
 
-@twin
-def part_of(
+@with_native
+def part_tag(
     site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
     needs: tuple[Tag, ...] = (),
 ) -> Tag:  # fmt: skip
     """The tag of a part, read just now, of an object of which only its own tag is known."""
     thing, tag = owner
-    held(thing, value)
-    RUN.kept[id(thing)] = thing
+    note_held(thing, value)
+    RUN.kept_alive[id(thing)] = thing
     part = (PART, site, control, tag, step)
     return (LOAD, site, control, part, RUN.time, id(thing), step[1], tag, *needs)
 
 
-@twin
-def held_out_of_sight(thing: Any) -> None:
+@with_native
+def note_referents(thing: Any) -> None:
     """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
 
     What has items or attributes tells itself what it holds, when that is stored.
@@ -232,17 +232,17 @@ def held_out_of_sight(thing: Any) -> None:
     if shadow is not None and shadow.attributes:
         return
     for each in gc.get_referents(thing):
-        held(thing, each)
+        note_held(thing, each)
         if type(each) in _DISPLAYED and id(each) not in RUN.shadows:
             for inner in gc.get_referents(each):
-                held(each, inner)
+                note_held(each, inner)
 
 
 _MOST = 200_000
 
 
-@twin
-def scan(roots: Iterable[Any]) -> None:
+@with_native
+def scan_existing_objects(roots: Iterable[Any]) -> None:
     """Note what holds what among objects that were there before anything was shadowed."""
     pending = [each for each in roots if type(each) not in SCALARS]
     seen = {id(each) for each in pending}
@@ -251,21 +251,21 @@ def scan(roots: Iterable[Any]) -> None:
         for each in gc.get_referents(thing):
             if type(each) in SCALARS or issubclass(type(each), _SHARED):
                 continue
-            RUN.holders.append(id(thing))
-            RUN.held.append(id(each))
+            RUN.holder_addresses.append(id(thing))
+            RUN.held_addresses.append(id(each))
             if id(each) not in seen:
                 if len(seen) > _MOST:
                     RUN.is_scanned = False
                     return
                 seen.add(id(each))
-                RUN.kept[id(each)] = each
+                RUN.kept_alive[id(each)] = each
                 pending.append(each)
 
 
 # --- reading objects past their methods ----------------------------------------------------------
 
 
-def contents(thing: Any) -> list[Any]:
+def sequence_items(thing: Any) -> list[Any]:
     """The items of a sequence."""
     if issubclass(type(thing), list):
         return list.__getitem__(thing, slice(None))
@@ -274,17 +274,17 @@ def contents(thing: Any) -> list[Any]:
     return list(deque.__iter__(thing))
 
 
-def elements(thing: Any) -> list[Any]:
+def set_elements(thing: Any) -> list[Any]:
     """The elements of a set, or the keys of a dict."""
     if issubclass(type(thing), dict):
         return list(dict.__iter__(thing))
     return list((set if issubclass(type(thing), set) else frozenset).__iter__(thing))
 
 
-def dict_of(thing: Any) -> Any:
+def instance_dict(thing: Any) -> Any:
     """The dictionary of an object; None if it has none, which is found out without an exception,
     where that can be."""
-    if found_in(type(thing), "__dict__") is None:
+    if class_attribute(type(thing), "__dict__") is None:
         return None
     try:
         return object.__getattribute__(thing, "__dict__")
@@ -292,9 +292,9 @@ def dict_of(thing: Any) -> Any:
         return None
 
 
-def attributes_of(thing: Any) -> dict[str, Any]:
+def stored_attributes(thing: Any) -> dict[str, Any]:
     """What an instance holds in its dictionary and its slots."""
-    found = dict_of(thing)
+    found = instance_dict(thing)
     held_here = dict(found) if type(found) is dict else {}
     for name, slot in _slots_of(type(thing)):
         try:
@@ -305,13 +305,13 @@ def attributes_of(thing: Any) -> dict[str, Any]:
 
 
 def _slots_of(kind: type) -> Slots:
-    order = order_of(kind)
+    order = mro_of(kind)
     known = RUN.slots.get(id(kind))
     if known is None or known[0] is not order:
         found = [
             (name, each)
             for base in order
-            for name, each in space_of_class(base).items()
+            for name, each in class_namespace(base).items()
             if type(each) is MemberDescriptorType and _MODULE(base) != "builtins"
         ]
         known = RUN.slots[id(kind)] = (order, found)
@@ -321,45 +321,45 @@ def _slots_of(kind: type) -> Slots:
 # --- making shadows ------------------------------------------------------------------------------
 
 
-@twin
-def of_sequence(thing: Any, tags: list[Tag], shape: Tag) -> Shadow:
+@with_native
+def shadow_sequence(thing: Any, tags: list[Tag], shape: Tag) -> Shadow:
     """The shadow of a sequence whose items have these tags."""
     made = new_shadow(thing)
-    made.values = contents(thing)
+    made.values = sequence_items(thing)
     made.items = tags
     made.shape = shape
     for value in made.values:
-        held(thing, value)
+        note_held(thing, value)
     return made
 
 
-def of_mapping(thing: Any, entries: Iterable[tuple[Any, Any, Tag, Tag]], shape: Tag) -> Shadow:
+def shadow_mapping(thing: Any, entries: Iterable[tuple[Any, Any, Tag, Tag]], shape: Tag) -> Shadow:
     """The shadow of a dict; an entry is a key, a value, and the tags of both."""
     made = new_shadow(thing)
     made.items, made.values = {}, {}
     made.shape = shape
     for key, value, key_tag, tag in entries:
-        known = key_of(key)
+        known = key_identity(key)
         made.items[known], made.values[known] = tag, value
         made.keys[known] = key_tag
-        held(thing, value)
-        held(thing, key)
+        note_held(thing, value)
+        note_held(thing, key)
     return made
 
 
-def of_set(thing: Any, entries: Iterable[Pair], shape: Tag) -> Shadow:
+def shadow_set(thing: Any, entries: Iterable[Pair], shape: Tag) -> Shadow:
     """The shadow of a set."""
     made = new_shadow(thing)
     made.items, made.values = {}, {}
     made.shape = shape
     for value, tag in entries:
-        known = key_of(value)
+        known = key_identity(value)
         made.items[known], made.values[known] = tag, value
-        held(thing, value)
+        note_held(thing, value)
     return made
 
 
-def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
+def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
     """The shadow of an object that was there before: all it holds are parts of what is known."""
     thing, tag = owner
 
@@ -367,20 +367,22 @@ def of_parts(site: int, control: Control, owner: Pair) -> Shadow:
         return (PART, site, control, tag, (kind, key))
 
     if issubclass(type(thing), _SEQUENCES):
-        count = len(contents(thing))
-        made = of_sequence(thing, [part("item", number) for number in range(count)], tag)
+        count = len(sequence_items(thing))
+        made = shadow_sequence(thing, [part("item", number) for number in range(count)], tag)
     elif issubclass(type(thing), dict):
         entries = list(dict.items(thing))
-        made = of_mapping(thing, [(k, v, part("key", k), part("item", k)) for k, v in entries], tag)
+        made = shadow_mapping(
+            thing, [(k, v, part("key", k), part("item", k)) for k, v in entries], tag
+        )
     elif issubclass(type(thing), _SETS):
-        values = elements(thing)
-        made = of_set(thing, [(each, part("key", each)) for each in values], tag)
+        values = set_elements(thing)
+        made = shadow_set(thing, [(each, part("key", each)) for each in values], tag)
     else:
         made = new_shadow(thing)
-    for name, value in attributes_of(thing).items():
+    for name, value in stored_attributes(thing).items():
         made.attributes[name] = part("attribute", name)
         made.attribute_values[name] = value
-        held(thing, value)
+        note_held(thing, value)
     return made
 
 
@@ -393,7 +395,7 @@ class Candidates:
     def __init__(self, site: int, control: Control, operands: Iterable[Pair], made: Tag = None):
         self.site, self.control = site, control
         self.operands = tuple(operands)
-        self.made = made or (OP, site, control, *everything(self.operands))
+        self.made = made or (OP, site, control, *deep_tags(self.operands))
         """The tag of what they had a say in; one for all, since they may be many."""
         self._found: dict[int, list[Tag]] | None = None
 
@@ -401,7 +403,7 @@ class Candidates:
         """The tag of a value: a copy of the one it is identical to, if that says anything."""
         made = self.made
         if self._found is None:
-            self._found = by_identity(self.operands)
+            self._found = tags_by_identity(self.operands)
         found = self._found.get(id(value))
         if found is None:
             return made
@@ -415,8 +417,8 @@ class Candidates:
         return (AMBIG, self.site, self.control, choices, made)
 
 
-@twin
-def by_identity(operands: tuple[Pair, ...]) -> dict[int, list[Tag]]:
+@with_native
+def tags_by_identity(operands: tuple[Pair, ...]) -> dict[int, list[Tag]]:
     """The tags of operands and of what they hold, two levels deep, by the addresses of values."""
     found: dict[int, list[Tag]] = {}
 
@@ -434,8 +436,8 @@ def by_identity(operands: tuple[Pair, ...]) -> dict[int, list[Tag]]:
     return found
 
 
-@twin
-def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
+@with_native
+def deep_tags(operands: Iterable[Pair]) -> tuple[Tag, ...]:
     """The tags of operands and of all they hold."""
     found: list[Tag] = []
     seen: set[int] = set()
@@ -446,7 +448,7 @@ def everything(operands: Iterable[Pair]) -> tuple[Tag, ...]:
     return tuple(each for each in found if each is not None)
 
 
-def whole(shadow: Shadow) -> Tag:
+def whole_tag(shadow: Shadow) -> Tag:
     """The tag of having read all that an object holds, now."""
     tags = tuple(each for each in shadow.tags() if each is not None)
     read, now = shadow.read, RUN.time
@@ -471,7 +473,7 @@ def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
         _collect_space(value, found, seen, depth)
     if shadow is None:
         return
-    found.append(whole(shadow))
+    found.append(whole_tag(shadow))
     if depth:
         for part, _ in list(shadow.parts()):
             if type(part) not in SCALARS:
@@ -485,23 +487,25 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
     if run is not None:
         found.append(run[1].position)
     elif not issubclass(type(value), _SHARED):
-        space = space_of(value)
+        space = shadow_of_dict(value)
         if space is not None:
             _collect(space.object, found, seen, depth)
-        elif shadow_of(value) is None and not hides(value):
-            known = RUN.hiding.get(id(type(value)))  # plain values are not in it
+        elif shadow_of(value) is None and not is_opaque(value):
+            known = RUN.opaque_types.get(id(type(value)))  # plain values are not in it
             if known is not None and known[2]:
-                RUN.kept[id(value)] = value
+                RUN.kept_alive[id(value)] = value
                 found.append((WHOLE, 0, None, RUN.time, id(value)))
 
 
-def space_of(thing: Any) -> Shadow | None:
+def shadow_of_dict(thing: Any) -> Shadow | None:
     """What is known of an instance's dictionary, if the program had it in its hands."""
-    found = dict_of(thing) if type(thing) not in SCALARS else None
+    found = instance_dict(thing) if type(thing) not in SCALARS else None
     return RUN.shadows.get(id(found)) if found is not None else None
 
 
-def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: int = 2) -> bool:
+def shadow_from_candidates(
+    thing: Any, candidates: Candidates, *, selects: bool = False, depth: int = 2
+) -> bool:
     """Make the shadow of an object that code out of sight made or changed; whether it has one."""
     site, control = candidates.site, candidates.control
 
@@ -512,15 +516,15 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
     if issubclass(type(thing), _SHARED):
         return False
     RUN.time += 1
-    held_here = attributes_of(thing)
+    held_here = stored_attributes(thing)
     if issubclass(type(thing), _SEQUENCES):
-        of_sequence(thing, [stored(each) for each in contents(thing)], candidates.made)
+        shadow_sequence(thing, [stored(each) for each in sequence_items(thing)], candidates.made)
     elif issubclass(type(thing), dict):
         entries = list(dict.items(thing))
-        of_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
+        shadow_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
     elif issubclass(type(thing), _SETS):
-        values = elements(thing)
-        of_set(thing, [(each, stored(each)) for each in values], candidates.made)
+        values = set_elements(thing)
+        shadow_set(thing, [(each, stored(each)) for each in values], candidates.made)
     elif held_here:
         new_shadow(thing)
     else:
@@ -529,34 +533,34 @@ def adopt(thing: Any, candidates: Candidates, *, selects: bool = False, depth: i
     for name, value in held_here.items():
         shadow.attributes[name] = stored(value)
         shadow.attribute_values[name] = value
-        held(thing, value)
+        note_held(thing, value)
     if depth:
         for value, _ in list(shadow.parts()):
             if type(value) not in SCALARS and shadow_of(value) is None:
-                adopt(value, candidates, selects=selects, depth=depth - 1)
+                shadow_from_candidates(value, candidates, selects=selects, depth=depth - 1)
     return True
 
 
-@twin
-def in_step(shadow: Shadow) -> bool:
+@with_native
+def matches_object(shadow: Shadow) -> bool:
     """Whether an object holds what its shadow says."""
     thing = shadow.object
     if issubclass(type(thing), _SEQUENCES):
-        if not _same(contents(thing), shadow.values or ()):
+        if not _same(sequence_items(thing), shadow.values or ()):
             return False
     elif issubclass(type(thing), dict):
         known = shadow.values
-        if known is None or size(thing) != len(known):
+        if known is None or stored_length(thing) != len(known):
             return False
         for key, value in dict.items(thing):
-            found = known.get(key_of(key), _BY_IDENTITY)
+            found = known.get(key_identity(key), _BY_IDENTITY)
             if found is not value:
                 return False
     elif issubclass(type(thing), _SETS):
         known = shadow.values
-        return known is not None and len(known) == size(thing)
+        return known is not None and len(known) == stored_length(thing)
     if shadow.attributes and not issubclass(type(thing), _SHARED):
-        now = attributes_of(thing)
+        now = stored_attributes(thing)
         known = shadow.attribute_values
         return len(now) == len(known) and all(
             name in known and known[name] is value for name, value in now.items()
@@ -574,20 +578,20 @@ def synchronise(
 ) -> None:
     """Read an object anew if it no longer holds what its shadow says."""
     shadow = shadow_of(thing)
-    if shadow is None or in_step(shadow):
+    if shadow is None or matches_object(shadow):
         return
     RUN.lost += 1
     before = tuple(shadow.tags())
     old = list(shadow.parts())
     operands = tuple(operands)
-    needs = everything((*operands, (thing, None)))
+    needs = deep_tags((*operands, (thing, None)))
     made: Tag = (OP, site, control, *needs)
     if not operands:  # changed out of sight, by something that was given it before
-        made = (LOST, site, control, *needs, RUN.passed, RUN.loose)
+        made = (LOST, site, control, *needs, RUN.passed_out_of_sight, RUN.stray_results)
     candidates = Candidates(site, control, (*old, *operands), made)
-    adopt(thing, candidates, selects=selects, depth=0)
+    shadow_from_candidates(thing, candidates, selects=selects, depth=0)
     fresh = shadow_for(thing)
     if not operands:
-        fresh.shape = (LOST, site, control, *before, RUN.passed, RUN.loose)
+        fresh.shape = (LOST, site, control, *before, RUN.passed_out_of_sight, RUN.stray_results)
     else:
         fresh.shape = (OP, site, control, shadow.shape, fresh.shape)

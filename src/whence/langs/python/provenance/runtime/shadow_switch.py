@@ -34,32 +34,38 @@ from whence.langs.python.provenance.runtime import (
     tagged_operations,
     template_strings,
 )
-from whence.langs.python.provenance.runtime.run_state import HERE, RUN, ShadowRun
-from whence.langs.python.provenance.tags import Activation, Run
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, ShadowRun
+from whence.langs.python.provenance.tags import Activation, GeneratorRun
 
 _PARTS = {
     tagged_operations: (
-        "unary test test_and_note select shortcut choose first last opaque opaque_in_frame "
-        "imported load_global store_global delete_global join_global load_cell store_cell"
+        "unary test test_and_note select short_circuit choose_branch first_of last_of opaque_tag "
+        "opaque_frame_tag imported_variable_tag load_global store_global delete_global "
+        "join_global load_cell store_cell"
     ),
     attributes_and_items: (
         "attribute closure set_attribute delete_attribute subscript set_item delete_item"
     ),
-    displays: "make_slice make_list make_tuple make_set formatted joined",
-    iteration: "each each_awaited nested loop_end spread spread_out unpack unpack_all",
+    displays: "make_slice make_list make_tuple make_set format_value join_pieces",
+    iteration: (
+        "iterate iterate_async nest_control loop_end spread_starred spread_elements unpack "
+        "unpack_all"
+    ),
     comprehension_results: (
-        "display_dict keep kept list_of set_of dict_of generator_of out_of comprehended"
+        "display_dict test_condition condition_rounds list_comprehension set_comprehension "
+        "dict_comprehension generator_expression yield_from_expression comprehension_here"
     ),
     method_models: "augment",
     call_protocol: (
-        "define default define_lambda defined prepare result call_here keywords enter returned "
-        "failed leave run_lambda enter_module leave_module NO_KEYWORDS"
+        "define_function note_default define_lambda function_tag prepare_call finish_call "
+        "call_with_tags collect_keywords enter_function return_value raise_from leave_function "
+        "run_lambda enter_module leave_module NO_KEYWORDS"
     ),
     template_strings: "template",
-    generators: "out resumed delegate delegated waiting awaited",
+    generators: "yield_value resume_with delegate end_delegation awaitable await_result",
     control_flow: (
-        "now here caught exception_tag tried raising managed managed_async test_subject captured "
-        "matched own_names"
+        "current_time back_in_call enter_handler exception_tag after_try raise_value "
+        "context_manager async_context_manager match_subject capture_tag end_match program_names"
     ),
 }
 
@@ -73,8 +79,8 @@ class Switch:
             for name in names.split():
                 setattr(self.names, name, getattr(module, name))
         vars(self.names).update(tagged_operations.OPERATORS)
-        self.names.open = control_flow.open_class  # type: ignore[attr-defined]
-        self.names.made = control_flow.made_class  # type: ignore[attr-defined]
+        self.names.begin_class = control_flow.begin_class  # type: ignore[attr-defined]
+        self.names.end_class = control_flow.end_class  # type: ignore[attr-defined]
         self.names.BaseException = BaseException  # type: ignore[attr-defined]
         self.names.passes = self._passes  # type: ignore[attr-defined]
         self.names.off = False  # type: ignore[attr-defined]
@@ -99,7 +105,7 @@ class Switch:
     def start(self) -> None:
         """Shadow everything from here on, from scratch."""
         RUN.reset()
-        HERE.__init__()  # type: ignore[misc]
+        THREAD.__init__()  # type: ignore[misc]
         self._turn(on=True)
 
     def wait_for(self, count: int) -> None:
@@ -158,14 +164,17 @@ class Switch:
 
 
 _NATIVE_NEEDS = {
-    call_protocol: ("CODES DEFAULTS FAILED NO_KEYWORDS Modelled finish_function nearest roots"),
-    iteration: "GROUP SequenceSource note_end given_tag iterator_of",
+    call_protocol: (
+        "REWRITTEN_CODES DEFAULTS FAILED NO_KEYWORDS ModelledCall finish_function "
+        "nearest_activation reachable_roots"
+    ),
+    iteration: "GROUP SequenceSource note_end yielded_tag iterator_of",
     frame_variables: "PROXY changed_in_frame",
     tagged_operations: "note_failure",
-    attributes_and_items: "read_attribute read_item wrote_attribute store_attribute item_tag",
-    out_of_sight_calls: "Prepared finish_outside given_outside",
+    attributes_and_items: "read_attribute read_item attribute_written store_attribute item_tag",
+    out_of_sight_calls: "PreparedCall finish_out_of_sight out_of_sight_result",
     shadow_memory: "Shadow synchronise",
-    run_state: "RUN HERE Operation Pending",
+    run_state: "RUN THREAD Operation PendingCall",
     tags: "FUNCTIONS SITES Activation FunctionInfo Site",
 }
 """What the functions in C read, and call where something is out of the ordinary."""
@@ -174,8 +183,9 @@ _NATIVE_NEEDS = {
 def _bind_native() -> None:
     needs = {name: getattr(module, name) for module, names in _NATIVE_NEEDS.items()
              for name in names.split()}  # fmt: skip
-    native_tagging.bind({
-        **needs, "Run": ShadowRun, "Going": Run, "deque": deque, "getenv": os.getenv,
+    native_tagging.bind_native({
+        **needs, "ShadowRun": ShadowRun, "GeneratorRun": GeneratorRun, "deque": deque,
+        "getenv": os.getenv,
         "MODELS": model_lookup.FUNCTIONS, "METHOD_MODELS": model_lookup.METHODS,
     })  # fmt: skip
 

@@ -15,25 +15,28 @@ from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from whence.langs.python.provenance.rewriter.syntax_nodes import CONTROL
-from whence.langs.python.provenance.runtime.native_tagging import operator as operator_twin
-from whence.langs.python.provenance.runtime.native_tagging import twin
-from whence.langs.python.provenance.runtime.run_state import HERE, RUN, Operation
+from whence.langs.python.provenance.runtime.native_tagging import native_operator, with_native
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     Shadow,
-    adopt,
-    contents,
-    everything,
-    is_container,
+    deep_tags,
+    has_parts,
     new_shadow,
-    of_sequence,
-    part_of,
+    part_tag,
+    sequence_items,
     shadow_for,
+    shadow_from_candidates,
     shadow_of,
+    shadow_sequence,
     synchronise,
 )
-from whence.langs.python.provenance.runtime.text_pieces import made_of
-from whence.langs.python.provenance.runtime.type_inspection import SEQUENCES, Kinds, has
+from whence.langs.python.provenance.runtime.text_pieces import concatenation_tag
+from whence.langs.python.provenance.runtime.type_inspection import (
+    SEQUENCES,
+    IdentitySet,
+    has_special_method,
+)
 from whence.langs.python.provenance.tags import (
     AMBIG,
     CTL,
@@ -77,25 +80,25 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 
 
 Operator = Callable[[int, Control, Pair, Pair], Pair]
-_NUMBERS = Kinds(int, float, bool)
-_HASHED = Kinds(dict, set, frozenset)
+_NUMBERS = IdentitySet(int, float, bool)
+_HASHED = IdentitySet(dict, set, frozenset)
 
 
-@twin
-def natively(
+@with_native
+def run_out_of_sight(
     site: int, control: Control, operands: tuple[Pair, ...], function: Callable[..., Any],
     *arguments: Any,
 ) -> tuple[Any, Operation]:  # fmt: skip
     """Do what is out of sight; the program's code that it calls knows what it was given."""
     operation = Operation(site, control, operands)
-    before, HERE.operation, HERE.pending = HERE.operation, operation, None
+    before, THREAD.operation, THREAD.pending = THREAD.operation, operation, None
     try:
         return function(*arguments), operation
     except BaseException as error:
         note_failure(operation, error)
         raise
     finally:
-        HERE.operation = before
+        THREAD.operation = before
 
 
 def note_failure(operation: Operation, error: BaseException) -> None:
@@ -104,7 +107,7 @@ def note_failure(operation: Operation, error: BaseException) -> None:
         given = (*operation.operands, *operation.callbacks)
         # What comes first is told first: a wrong type is mostly one that no other operand has.
         first = _odd_ones(given) if type(error) is TypeError else ()
-        needs = (*first, *everything(given))
+        needs = (*first, *deep_tags(given))
         new_shadow(error).shape = (EXC, operation.site, operation.control, None, *needs)
 
 
@@ -124,7 +127,7 @@ def _odd_ones(given: tuple[Pair, ...]) -> Iterator[Tag]:
     return (tag for _, tag in odd if tag is not None)
 
 
-def note_unexplained(control: Control, error: BaseException) -> None:
+def note_unexplained_error(control: Control, error: BaseException) -> None:
     """Of an exception that no operation is known to have raised, such as that of a call with too
     few arguments, all that the program's code could see where it was raised had a say."""
     shadow = shadow_for(error)
@@ -137,7 +140,7 @@ def note_unexplained(control: Control, error: BaseException) -> None:
         frame = traceback.tb_frame
         if id(frame.f_globals) in RUN.namespaces:
             site = site_of(frame.f_code, traceback.tb_lasti) or site
-            needs += (frame.f_locals.get(CONTROL), *visible(frame))
+            needs += (frame.f_locals.get(CONTROL), *tags_in_frame(frame))
         traceback = traceback.tb_next
     shadow.shape = (EXC, site, control, None, *needs)
 
@@ -145,26 +148,26 @@ def note_unexplained(control: Control, error: BaseException) -> None:
 _TRACEBACK = BaseException.__dict__["__traceback__"]
 
 
-def visible(frame: FrameType) -> list[Tag]:
+def tags_in_frame(frame: FrameType) -> list[Tag]:
     """The tags of all that the program's code can see in one of its frames."""
     found: list[Tag] = [each for name, each in frame.f_locals.items() if name.startswith("$")]
     module = RUN.modules.get(RUN.namespaces.get(id(frame.f_globals), -1))
     return found if module is None else [*found, *module.tags()]
 
 
-@twin
-def told(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
+@with_native
+def outcome_tag(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
     """The tag of what an operation gave: what its last callback gave, or of its own making."""
     site, control, callbacks = operation.site, operation.control, operation.callbacks
     if not callbacks:
         return (OP, site, control, *needs)
     if callbacks[-1][0] is value:
-        others = everything(callbacks[:-1])
+        others = deep_tags(callbacks[:-1])
         return (RET, site, control, callbacks[-1][1], None, *others, *needs)
-    return (OP, site, control, *needs, *everything(callbacks))
+    return (OP, site, control, *needs, *deep_tags(callbacks))
 
 
-def compared(operation: Operation, shape: Tag) -> Tag:
+def shape_after_comparisons(operation: Operation, shape: Tag) -> Tag:
     """The shape of a dict or set to which keys were added: which are equal decides it."""
     if not operation.callbacks:
         return shape
@@ -175,28 +178,28 @@ def compared(operation: Operation, shape: Tag) -> Tag:
 _CHOSEN = frozenset({LOAD, PHI, SEL, RET, AMBIG})
 
 
-def aimed(control: Control, tag: Tag) -> None:
+def note_change_target(control: Control, tag: Tag) -> None:
     """Note which object a call changes, if that was chosen: it could have been another one."""
     while tag is not None and tag[0] == LOAD and len(tag) == 8:
         tag = tag[7]  # an attribute of what else? Whoever could set it to another object has that.
     if tag is not None and tag[0] in _CHOSEN:
-        control[4].decided(RUN.time, tag)
+        control[4].note_decision(RUN.time, tag)
 
 
 def note_stop(iterator: Any, tag: Tag) -> None:
     """Note what decided how far an iterator was gone through: what it does on its way it might
     have done more often, or less."""
-    if tag is not None and has(type(iterator), "__next__"):
+    if tag is not None and has_special_method(type(iterator), "__next__"):
         _, site, control, *_ = tag
-        control[4].decided(RUN.time, (CTL, site, control, tag, control[4], True))
+        control[4].note_decision(RUN.time, (CTL, site, control, tag, control[4], True))
 
 
-def opaque(site: int, control: Control, *needs: Tag) -> Tag:
+def opaque_tag(site: int, control: Control, *needs: Tag) -> Tag:
     """The tag of what was evaluated as it is."""
     return (OP, site, control, *needs)
 
 
-def simply(
+def operate_on_scalars(
     function: Callable[[Any, Any], Any], site: int, control: Control, left: Pair, right: Pair
 ) -> Pair:
     """An operation on values without parts, which calls no code of the program."""
@@ -227,34 +230,34 @@ def _on_numbers(function: Callable[[Any, Any], Any], others: Operator) -> Operat
     return operate
 
 
-def binary_with(
+def apply_binary(
     function: Callable[[Any, Any], Any], site: int, control: Control, left: Pair, right: Pair
 ) -> Pair:
     """`left + right` and so on."""
     a, b = left[0], right[0]
     if type(a) in SCALARS and type(b) in SCALARS:
         if type(a) is str and type(b) is str and function in _ADDING:
-            return function(a, b), made_of(site, control, (left, right))
-        return simply(function, site, control, left, right)
-    value, operation = natively(site, control, (left, right), function, a, b)
+            return function(a, b), concatenation_tag(site, control, (left, right))
+        return operate_on_scalars(function, site, control, left, right)
+    value, operation = run_out_of_sight(site, control, (left, right), function, a, b)
     if operation.callbacks:
-        return value, told(operation, value, everything((left, right)))
+        return value, outcome_tag(operation, value, deep_tags((left, right)))
     kind = type(value)
     made = (NEW, site, control, None, left[1], right[1])
     if kind in SEQUENCES and value is not a and value is not b:
         tags = _joined_tags(site, control, left, right, len(value))
         if tags is not None:
-            shape = (OP, site, control, left[1], right[1], shape_of(a), shape_of(b))
-            of_sequence(value, tags, shape)
+            shape = (OP, site, control, left[1], right[1], shape_tag(a), shape_tag(b))
+            shadow_sequence(value, tags, shape)
             return value, made
     if value is a:
         synchronise(value, site, control, (left, right), True)
         return value, left[1]
-    if is_container(value):
+    if has_parts(value):
         candidates = Candidates(site, control, (left, right))
-        adopt(value, candidates, selects=kind in _HASHED)
+        shadow_from_candidates(value, candidates, selects=kind in _HASHED)
         return value, (NEW, site, control, None, candidates.made)
-    return value, (OP, site, control, *everything((left, right)))
+    return value, (OP, site, control, *deep_tags((left, right)))
 
 
 def _joined_tags(
@@ -286,18 +289,18 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
                 (LOAD, site, control, tag, RUN.time, id(thing), number, *needs)
                 for number, tag in enumerate(shadow.items)
             ]
-    values = contents(thing)
-    return [part_of(site, control, pair, ("item", i), value) for i, value in enumerate(values)]
+    values = sequence_items(thing)
+    return [part_tag(site, control, pair, ("item", i), value) for i, value in enumerate(values)]
 
 
-_SIZED = Kinds(list, dict, set, deque)
+_SIZED = IdentitySet(list, dict, set, deque)
 
 
-@twin
-def shape_of(thing: Any) -> Tag:
+@with_native
+def shape_tag(thing: Any) -> Tag:
     """The tag of which places an object has, and of what ended it if it is gone through."""
     shape = _shape_of(thing)
-    ended = RUN.ends.get(id(thing)) if RUN.ends else None
+    ended = RUN.iteration_ends.get(id(thing)) if RUN.iteration_ends else None
     return shape if ended is None else (OP, 0, RUN.root.control, shape, ended[1])
 
 
@@ -309,7 +312,7 @@ def _shape_of(thing: Any) -> Tag:
     if shadow is not None:
         shape = (WHOLE, 0, None, RUN.time, shadow.address, shadow.shape)
     elif type(thing) in _SIZED:
-        RUN.kept[id(thing)] = thing
+        RUN.kept_alive[id(thing)] = thing
         shape = (WHOLE, 0, None, RUN.time, id(thing), None)
     run = RUN.run_of(thing)
     if run is not None and (run.dropped or run.position):
@@ -317,40 +320,40 @@ def _shape_of(thing: Any) -> Tag:
     source = RUN.sources.get(id(thing))
     if source is None or source[0] is not thing:
         return shape
-    behind = (each for pair in source[1].behind for each in (pair[1], shape_of(pair[0])))
+    behind = (each for pair in source[1].behind for each in (pair[1], shape_tag(pair[0])))
     return (OP, 0, RUN.root.control, shape, *behind)
 
 
-@twin
+@with_native
 def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
     """`-given` and so on."""
     if type(given[0]) in _NUMBERS and name != "Invert":
         return UNARY[name](given[0]), (OP, site, control, given[1])
-    value, operation = natively(site, control, (given,), UNARY[name], given[0])
+    value, operation = run_out_of_sight(site, control, (given,), UNARY[name], given[0])
     if type(given[0]) in SCALARS:
         return value, (OP, site, control, given[1])
-    return value, told(operation, value, (given[1], shape_of(given[0])))
+    return value, outcome_tag(operation, value, (given[1], shape_tag(given[0])))
 
 
 def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
     """`left < right` and so on."""
     a, b = left[0], right[0]
     if (type(a) in SCALARS and type(b) in SCALARS) or name in {"Is", "IsNot"}:
-        return simply(COMPARISONS[name], site, control, left, right)
-    value, operation = natively(site, control, (left, right), COMPARISONS[name], a, b)
+        return operate_on_scalars(COMPARISONS[name], site, control, left, right)
+    value, operation = run_out_of_sight(site, control, (left, right), COMPARISONS[name], a, b)
     if name in {"In", "NotIn"} and type(b) in _HASHED:
-        needs = (*everything((left,)), right[1], shape_of(b))
-        return value, told(operation, value, needs)
-    tag = told(operation, value, everything((left, right)))
+        needs = (*deep_tags((left,)), right[1], shape_tag(b))
+        return value, outcome_tag(operation, value, needs)
+    tag = outcome_tag(operation, value, deep_tags((left, right)))
     if name in {"In", "NotIn"}:
         note_stop(b, tag)
     return value, tag
 
 
 OPERATORS: dict[str, Operator] = {
-    name: operator_twin(name, each)
+    name: native_operator(name, each)
     for name, each in {
-        **{name: _on_numbers(each, partial(binary_with, each)) for name, each in BINARY.items()},
+        **{name: _on_numbers(each, partial(apply_binary, each)) for name, each in BINARY.items()},
         **{name: _on_numbers(each, partial(_compare, name)) for name, each in COMPARISONS.items()},
     }.items()
 }
@@ -360,37 +363,37 @@ OPERATORS: dict[str, Operator] = {
 # --- tests ---------------------------------------------------------------------------------------
 
 
-@twin
+@with_native
 def test(site: int, control: Control, given: Pair) -> Control:
     """The control of what depends on whether a value is true."""
     value, tag = given
     if type(value) in SCALARS:
         return (CTL, site, control, tag, control[4], bool(value))
-    truth, operation = natively(site, control, (given,), bool, value)
-    needs = (tag, shape_of(value), *(each for _, each in operation.callbacks))
+    truth, operation = run_out_of_sight(site, control, (given,), bool, value)
+    needs = (tag, shape_tag(value), *(each for _, each in operation.callbacks))
     return (CTL, site, control, (OP, site, control, *needs), control[4], truth)
 
 
-@twin
+@with_native
 def test_and_note(site: int, control: Control, given: Pair) -> Control:
     """A test that decides whether something is changed."""
     made = test(site, control, given)
-    made[4].decided(RUN.time, made)
+    made[4].note_decision(RUN.time, made)
     return made
 
 
-def holds(control: Control) -> Any:
+def test_outcome(control: Control) -> Any:
     """What came out of a test."""
     return control[5]
 
 
-@twin
+@with_native
 def select(site: int, control: Control, given: Pair, decided: Control) -> Pair:
     """A value that a test chose."""
     return given[0], (SEL, site, control, given[1], decided)
 
 
-def shortcut(
+def short_circuit(
     site: int, control: Control, stops_when: bool, left: Pair, right: Callable[[], Pair],
     for_truth: bool,
 ) -> Pair:  # fmt: skip
@@ -401,7 +404,7 @@ def shortcut(
     return select(site, control, (stops_when, left[1]) if for_truth else left, decided)
 
 
-def choose(
+def choose_branch(
     site: int, control: Control, given: Pair, body: Callable[[], Pair], other: Callable[[], Pair]
 ) -> Pair:
     """`body if given else other` where no variable may be bound."""
@@ -409,12 +412,12 @@ def choose(
     return select(site, control, body() if decided[5] else other(), decided)
 
 
-def first(given: Any, *_: Any) -> Any:
+def first_of(given: Any, *_: Any) -> Any:
     """The first of what was evaluated."""
     return given
 
 
-def last(*given: Any) -> Any:
+def last_of(*given: Any) -> Any:
     """The last of what was evaluated."""
     return given[-1]
 
@@ -424,26 +427,35 @@ def last(*given: Any) -> Any:
 _NONE = object()
 
 
-def opaque_in_frame(site: int, control: Control, *given: Pair) -> Tag:
+def opaque_frame_tag(site: int, control: Control, *given: Pair) -> Tag:
     """The tag of what was evaluated as it is, and could see all that the program's frame sees."""
-    found = (*everything(given), *visible(sys._getframe(1)))
-    tag = (OP, site, control, *found, RUN.loose)
-    RUN.passed = (OP, site, control, tag, RUN.passed)
+    found = (*deep_tags(given), *tags_in_frame(sys._getframe(1)))
+    tag = (OP, site, control, *found, RUN.stray_results)
+    RUN.passed_out_of_sight = (OP, site, control, tag, RUN.passed_out_of_sight)
     return tag
 
 
-@twin
+@with_native
 def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:
     """A variable of a module."""
     shadow = RUN.modules.get(module)
     if shadow is None or name not in shadow.attributes:
-        return value, imported(site, control, name, value)  # perhaps `from module import *`
+        return value, imported_variable_tag(
+            site, control, name, value
+        )  # perhaps `from module import *`
     if shadow.attribute_values[name] is not value:  # set by code out of sight, or a builtin
-        return value, (OP, site, control, shadow.attributes[name], RUN.passed, RUN.loose)
+        return value, (
+            OP,
+            site,
+            control,
+            shadow.attributes[name],
+            RUN.passed_out_of_sight,
+            RUN.stray_results,
+        )
     return value, (LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name)
 
 
-def imported(site: int, control: Control, name: str, value: Any) -> Tag:
+def imported_variable_tag(site: int, control: Control, name: str, value: Any) -> Tag:
     """What a variable is in the module that it was imported from, if that is in sight."""
     if issubclass(type(value), (type, FunctionType, ModuleType, BuiltinFunctionType)):
         return None

@@ -10,14 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 from whence.langs.python.objects.template_types import TEMPLATES
-from whence.langs.python.provenance.runtime.iteration import SOURCES, Source, place_tag
+from whence.langs.python.provenance.runtime.iteration import (
+    SOURCES,
+    IteratorSource,
+    sequence_item_tag,
+)
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_memory import (
-    held,
     new_shadow,
-    of_sequence,
-    part_of,
+    note_held,
+    part_tag,
     shadow_of,
+    shadow_sequence,
 )
 from whence.langs.python.provenance.tags import CONST, LOAD, NEW, STORE, Control, Pair, Tag
 
@@ -32,7 +36,7 @@ def template(
     new: Tag = (NEW, site, control, None)
     fixed: Tag = (CONST, site, control)
     texts, values = made.strings, made.interpolations
-    of_sequence(texts, [fixed] * len(texts), None)
+    shadow_sequence(texts, [fixed] * len(texts), None)
     for each, (given, how) in zip(values, parts, strict=True):
         _note_attributes(each, {
             "value": (STORE, site, control, given[1], RUN.time),
@@ -40,7 +44,7 @@ def template(
             "expression": fixed, "conversion": fixed,
         })  # fmt: skip
     if values:
-        of_sequence(values, [new] * len(values), None)
+        shadow_sequence(values, [new] * len(values), None)
     _note_attributes(made, {_TEXTS: new, _VALUES: new})
     return made, new
 
@@ -50,7 +54,7 @@ def _note_attributes(thing: Any, tags: dict[str, Tag]) -> None:
     for name, tag in tags.items():
         value = getattr(thing, name)
         shadow.attributes[name], shadow.attribute_values[name] = tag, value
-        held(thing, value)
+        note_held(thing, value)
 
 
 def all_values(site: int, control: Control, owner: Pair, values: tuple[Any, ...]) -> Tag:
@@ -58,11 +62,11 @@ def all_values(site: int, control: Control, owner: Pair, values: tuple[Any, ...]
     held_there = _attribute(site, control, owner, _VALUES)
     tags: list[Tag] = []
     for place, each in enumerate(held_there[0]):
-        tag = place_tag(site, control, held_there, place, each)
+        tag = sequence_item_tag(site, control, held_there, place, each)
         value = _attribute(site, control, (each, tag), "value")
         tags.append((STORE, site, control, value[1], RUN.time))
     if values:
-        of_sequence(values, tags, None)
+        shadow_sequence(values, tags, None)
     return (NEW, site, control, None, owner[1])
 
 
@@ -71,12 +75,12 @@ def _attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     value = getattr(thing, name)
     shadow = shadow_of(thing)
     if shadow is None or name not in shadow.attributes:
-        return value, part_of(site, control, owner, ("attribute", name), value)
+        return value, part_tag(site, control, owner, ("attribute", name), value)
     source = shadow.attributes[name]
     return value, (LOAD, site, control, source, RUN.time, id(thing), name, tag, shadow.shape)
 
 
-class TemplateSource(Source):
+class TemplateSource(IteratorSource):
     """Of an iterator over a template: its texts, without empty ones, and what stands between."""
 
     def __init__(self, iterator: Any, owner: Pair):
@@ -88,7 +92,7 @@ class TemplateSource(Source):
         parts = _attribute(site, control, self._owner, name)
         # Of equal texts any one will do: all were written there.
         place = next(place for place, each in enumerate(parts[0]) if each is value)
-        return place_tag(site, control, parts, place, value)
+        return sequence_item_tag(site, control, parts, place, value)
 
 
 SOURCES.update((id(each), TemplateSource) for each in TEMPLATES[:1])

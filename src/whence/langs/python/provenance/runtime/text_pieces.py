@@ -47,32 +47,34 @@ def piece(pair: Pair) -> Piece:
     return str.__len__(pair[0]), pair[1], 0
 
 
-def made_of(site: int, control: Control, parts: Iterable[Pair], needs: tuple[Tag, ...] = ()) -> Tag:
+def concatenation_tag(
+    site: int, control: Control, parts: Iterable[Pair], needs: tuple[Tag, ...] = ()
+) -> Tag:
     """The tag of a text that consists of others."""
     parts = tuple(parts)
     tags = tuple(tag for _, tag in parts)
     return (TEXT, site, control, Text(map(piece, parts), needs), *needs, *tags)
 
 
-def of_value(site: int, control: Control, given: Pair, text: str, how: tuple[Tag, ...]) -> Tag:
+def formatted_tag(site: int, control: Control, given: Pair, text: str, how: tuple[Tag, ...]) -> Tag:
     """The tag of the text of a value without parts, as it was formatted."""
     value, tag = given
     needs = (tag, *how)
     if type(value) is str and value and text.count(value) == 1:
-        made = padded(site, control, given, text, text.index(value))
+        made = padded_text(site, control, given, text, text.index(value))
     else:
         made = Text([(len(text), tag, MADE_ANEW)], how)
     return (TEXT, site, control, made, *needs)
 
 
-def padded(site: int, control: Control, given: Pair, text: str, begins: int) -> Text:
+def padded_text(site: int, control: Control, given: Pair, text: str, begins: int) -> Text:
     """The pieces of a text in which another stands, and what fills it up: as much as that needs."""
     filled = (OP, site, control, given[1])
     rest = len(text) - begins - len(given[0])
     return Text([(begins, filled, 0), piece(given), (rest, filled, 0)])
 
 
-def printed(
+def printed_text(
     site: int, control: Control, arguments: Sequence[Pair], keywords: Mapping[str, Pair]
 ) -> Text | None:
     """What `print` writes; None if it cannot be told where its arguments stand in it."""
@@ -87,7 +89,7 @@ def printed(
     return Text(pieces)
 
 
-def within(tag: Tag, place: int) -> Tag:
+def tag_at_offset(tag: Tag, place: int) -> Tag:
     """The tag of what stands at a place of a text, through the copies that the text went."""
     way: list[tuple[Any, ...]] = []
     while tag is not None and place >= 0:
@@ -140,7 +142,7 @@ _BEGINS: dict[str, Callable[[str, str], int]] = {
 _SPELLING = frozenset({"upper", "lower", "title", "capitalize"})
 
 
-def kept(tag: tuple[Any, ...], name: str, before: str, after: str) -> tuple[Any, ...]:
+def kept_text_tag(tag: tuple[Any, ...], name: str, before: str, after: str) -> tuple[Any, ...]:
     """The tag of what a method of a text gave, with where the text stands in it."""
     begins = _BEGINS.get(name)
     if begins is None or (name in _SPELLING and len(before) != len(after)):
@@ -148,7 +150,7 @@ def kept(tag: tuple[Any, ...], name: str, before: str, after: str) -> tuple[Any,
     _, site, control, owner, *others = tag
     place = begins(before, after)
     if len(after) > len(before):
-        text = padded(site, control, (before, owner), after, place)
+        text = padded_text(site, control, (before, owner), after, place)
     else:
         text = Text([(len(after), owner, -place)], tuple(others))
     return (TEXT, site, control, text, owner, *others)

@@ -221,7 +221,7 @@ def test_both_twins_note_as_much_of_what_holds_what(twin: str) -> None:
         for is_native in (True, True, False):  # what the first puts into caches is there for all
             native_tagging.use_native(is_native)
             run_source(textwrap.dedent(PROGRAMS[name]), "program.py")
-            noted.append(len(RUN.holders))
+            noted.append(len(RUN.holder_addresses))
         assert noted[1] == noted[2] > 10
 
 
@@ -257,7 +257,7 @@ def _forget() -> int:
     for _ in range(2):  # what was suspended then has ended in between
         RUN.reset()
         gc.collect()
-    return native_tagging.tags_in_c()
+    return native_tagging.native_tag_count()
 
 
 def test_nothing_is_left_of_a_run_that_is_forgotten(twin: str) -> None:
@@ -265,7 +265,7 @@ def test_nothing_is_left_of_a_run_that_is_forgotten(twin: str) -> None:
     for name in ("objects", "generators", "the whole language"):
         run_source(textwrap.dedent(PROGRAMS[name]), "program.py").clear()
     if twin == "native":
-        assert native_tagging.tags_in_c() > before + 100
+        assert native_tagging.native_tag_count() > before + 100
     assert _forget() == before
 
 

@@ -10,7 +10,7 @@ from shadowed import mark
 from whence.langs.python.provenance.marked_parts import criterion
 from whence.langs.python.provenance.rewriter.rewriting_importer import run_source
 from whence.langs.python.provenance.tags import Activation
-from whence.langs.python.provenance.value_origins import origin
+from whence.langs.python.provenance.value_origins import find_origin
 
 LINE = """
     class Item:
@@ -95,7 +95,7 @@ def test_every_letter_is_that_of_the_call_that_gave_it(expression: str) -> None:
         text = activation.value
         for place in range(len(text)):
             at = criterion(activation, text, activation.result, [("text", (place, place + 1))])
-            [maker] = origin(at).makers
+            [maker] = find_origin(at).makers
             made = maker.activation
             by = LETTERS[made.values[0]] if made.name == "leaf" else made.name
             found.append((text[place].lower(), by))

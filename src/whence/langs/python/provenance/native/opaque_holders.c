@@ -3,27 +3,29 @@
 
 #include "tagging.h"
 
+#include "address_set.h"
+
 /* Whether an object hides what it holds; -1: not known yet. */
-static int hides_things(PyObject *thing)
+int known_opaque(PyObject *thing)
 {
     if (is_scalar(thing)) {
         return 0;
     }
-    PyObject *known = by_address(SLOT(the_RUN, Run_hiding), Py_TYPE(thing));
+    PyObject *known = by_address(SLOT(the_RUN, ShadowRun_opaque_types), Py_TYPE(thing));
     return known == NULL ? -1 : PyTuple_GET_ITEM(known, 1) == Py_True;
 }
 
-static PyObject *hides(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_is_opaque(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    int known = enabled && count == 1 ? hides_things(given[0]) : -1;
-    return known >= 0 ? PyBool_FromLong(known) : twin_does(T_hides, given, count);
+    int known = enabled && count == 1 ? known_opaque(given[0]) : -1;
+    return known >= 0 ? PyBool_FromLong(known) : call_python(F_is_opaque, given, count);
 }
 
 /* shadows.note_behind */
 static bool note_behind(PyObject *thing, PyObject *other)
 {
-    PyObject *behind = SLOT(the_RUN, Run_behind), *known = by_address(behind, thing);
+    PyObject *behind = SLOT(the_RUN, ShadowRun_behind), *known = by_address(behind, thing);
     PyObject *address = PyLong_FromVoidPtr(known == NULL ? thing : other);
     bool good = address != NULL && !PyErr_Occurred();
     if (good && known == NULL) {
@@ -55,20 +57,20 @@ static int reshape_hiding(PyObject *thing, PyObject *const *given, PyObject *all
 }
 
 /* Goes on to what an object may have handed things to: the last that was found comes first. */
-static int hand_on(PyObject *thing, PyObject *const *given, PyObject *all, Seen *reached)
+static int hand_on(PyObject *thing, PyObject *const *given, PyObject *all, AddressSet *reached)
 {
     PyObject *pending = PyList_New(0);
     int bad = pending == NULL || PyList_Append(pending, thing) < 0 ? -1 : 0;
-    bad = bad < 0 || add(reached, thing) < 0 ? -1 : 0;
+    bad = bad < 0 || address_set_add(reached, thing) < 0 ? -1 : 0;
     while (bad == 0 && PyList_GET_SIZE(pending) > 0) {
         Py_ssize_t last = PyList_GET_SIZE(pending) - 1, place = 0;
         PyObject *each = Py_NewRef(PyList_GET_ITEM(pending, last)), *key, *other;
         bad = PyList_SetSlice(pending, last, last + 1, NULL);
         bad = bad < 0 ? bad : reshape_hiding(each, given, all);
-        PyObject *behind = by_address(SLOT(the_RUN, Run_behind), each);
+        PyObject *behind = by_address(SLOT(the_RUN, ShadowRun_behind), each);
         while (bad == 0 && behind != NULL &&
                PyDict_Next(PyTuple_GET_ITEM(behind, 1), &place, &key, &other)) {
-            int fresh = add(reached, other);
+            int fresh = address_set_add(reached, other);
             bad = fresh < 0 || (fresh == 1 && PyList_Append(pending, other) < 0) ? -1 : 0;
         }
         Py_DECREF(each);
@@ -78,21 +80,21 @@ static int hand_on(PyObject *thing, PyObject *const *given, PyObject *all, Seen 
 }
 
 /* shadows.hide, where of all operands it is known whether they hide things. */
-static PyObject *hide(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_absorb(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !PyTuple_CheckExact(given[3])) {
-        return twin_does(T_hide, given, count);
+        return call_python(F_absorb, given, count);
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given[3]); i++) {
-        if (hides_things(VALUE(PyTuple_GET_ITEM(given[3], i))) < 0) {
-            return PyErr_Occurred() ? NULL : twin_does(T_hide, given, count);
+        if (known_opaque(VALUE(PyTuple_GET_ITEM(given[3], i))) < 0) {
+            return PyErr_Occurred() ? NULL : call_python(F_absorb, given, count);
         }
     }
-    put(&SLOT(the_RUN, Run_has_hidden), Py_True);
-    PyObject *needs = everything(NULL, given + 3, 1), *all = NULL;
+    put(&SLOT(the_RUN, ShadowRun_has_absorbed), Py_True);
+    PyObject *needs = native_deep_tags(NULL, given + 3, 1), *all = NULL;
     if (needs != NULL) {
-        all = tag_with(OP, given[1], given[2], ((PyTupleObject *)needs)->ob_item,
+        all = tag_with(OP, given[1], given[2], tuple_items(needs),
                        PyTuple_GET_SIZE(needs));
         Py_DECREF(needs);
     }
@@ -100,10 +102,10 @@ static PyObject *hide(PyObject *self, PyObject *const *given, Py_ssize_t count)
     for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(given[3]); i++) {
         PyObject *value = VALUE(PyTuple_GET_ITEM(given[3], i));
         good = value == given[0] ||
-               (hold(given[0], value) &&
-                (hides_things(value) != 1 || note_behind(given[0], value)));
+               (note_holds(given[0], value) &&
+                (known_opaque(value) != 1 || note_behind(given[0], value)));
     }
-    Seen reached = {.mask = FEW - 1};
+    AddressSet reached = {.mask = FEW - 1};
     reached.slots = reached.few;
     good = good && hand_on(given[0], given, all, &reached) == 0;
     if (reached.slots != reached.few) {
@@ -122,7 +124,7 @@ typedef struct {
     PyObject *pending; /* what is still to be looked at */
     uint64_t *holders, *held;
     size_t count, room;
-    Seen seen;
+    AddressSet seen;
     bool failed, full;
 } Scan;
 
@@ -146,14 +148,14 @@ static int visit(PyObject *value, void *given)
     }
     scan->holders[scan->count] = (uintptr_t)scan->thing;
     scan->held[scan->count++] = (uintptr_t)value;
-    if (scan->seen.slots[place_in(&scan->seen, value)] != NULL) {
+    if (scan->seen.slots[address_index(&scan->seen, value)] != NULL) {
         return 0;
     }
     if (scan->seen.used > MOST) {
         scan->full = true;
         return 1;
     }
-    scan->failed = add(&scan->seen, value) < 0 || PyList_Append(scan->pending, value) < 0;
+    scan->failed = address_set_add(&scan->seen, value) < 0 || PyList_Append(scan->pending, value) < 0;
     return scan->failed;
 }
 
@@ -178,11 +180,11 @@ static bool keep_all(PyObject *things, Py_ssize_t first)
     return true;
 }
 
-static PyObject *scan(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_scan_existing_objects(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 1) {
-        return twin_does(T_scan, given, count);
+        return call_python(F_scan_existing_objects, given, count);
     }
     PyObject *roots = PySequence_Fast(given[0], "scan: expected values");
     PyObject *pending = roots != NULL ? PyList_New(0) : NULL;
@@ -195,7 +197,7 @@ static PyObject *scan(PyObject *self, PyObject *const *given, Py_ssize_t count)
     for (Py_ssize_t i = 0; !state.failed && i < PySequence_Fast_GET_SIZE(roots); i++) {
         PyObject *value = PySequence_Fast_GET_ITEM(roots, i);
         if (!is_scalar(value)) {
-            state.failed = add(&state.seen, value) < 0 || PyList_Append(pending, value) < 0;
+            state.failed = address_set_add(&state.seen, value) < 0 || PyList_Append(pending, value) < 0;
         }
     }
     while (!state.failed && !state.full && PyList_GET_SIZE(pending) > 0) {
@@ -209,10 +211,10 @@ static PyObject *scan(PyObject *self, PyObject *const *given, Py_ssize_t count)
         }
         Py_DECREF(state.thing);
     }
-    bool good = !state.failed && extend(SLOT(the_RUN, Run_holders), state.holders, state.count) &&
-                extend(SLOT(the_RUN, Run_held), state.held, state.count);
+    bool good = !state.failed && extend(SLOT(the_RUN, ShadowRun_holder_addresses), state.holders, state.count) &&
+                extend(SLOT(the_RUN, ShadowRun_held_addresses), state.held, state.count);
     if (good && state.full) {
-        put(&SLOT(the_RUN, Run_is_scanned), Py_False);
+        put(&SLOT(the_RUN, ShadowRun_is_scanned), Py_False);
     }
     if (!good && !PyErr_Occurred()) {
         PyErr_NoMemory();

@@ -3,7 +3,7 @@
 #include "tagging.h"
 
 /* A blank shadow, in place of any other; borrowed, from the run. */
-static PyObject *new_shadow(PyObject *thing)
+PyObject *new_shadow(PyObject *thing)
 {
     PyTypeObject *type = (PyTypeObject *)the_Shadow;
     PyObject *made = type->tp_alloc(type, 0);
@@ -22,42 +22,42 @@ static PyObject *new_shadow(PyObject *thing)
     SLOT(made, Shadow_again) = Py_NewRef(empty_tuple);
     bool good = SLOT(made, Shadow_keys) && SLOT(made, Shadow_attributes) &&
                 SLOT(made, Shadow_attribute_values) && SLOT(made, Shadow_address) &&
-                PyDict_SetItem(SLOT(the_RUN, Run_shadows), SLOT(made, Shadow_address), made) == 0;
+                PyDict_SetItem(SLOT(the_RUN, ShadowRun_shadows), SLOT(made, Shadow_address), made) == 0;
     Py_DECREF(made);
     return good ? made : NULL;
 }
 
 /* The shadow of an object, made if it has none; borrowed. */
-static PyObject *shadow_for(PyObject *thing)
+PyObject *shadow_for(PyObject *thing)
 {
     PyObject *known = shadow_of(thing);
     return known != NULL || PyErr_Occurred() ? known : new_shadow(thing);
 }
 
-static bool keep_alive(PyObject *thing)
+bool keep_alive(PyObject *thing)
 {
     PyObject *address = PyLong_FromVoidPtr(thing);
-    bool good = address && PyDict_SetItem(SLOT(the_RUN, Run_kept), address, thing) == 0;
+    bool good = address && PyDict_SetItem(SLOT(the_RUN, ShadowRun_kept_alive), address, thing) == 0;
     Py_XDECREF(address);
     return good;
 }
 
 /* kinds.found_in: what a class or one of its bases defines under a name. */
-static PyObject *found_in(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_class_attribute(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count < 2 || count > 3 || !PyType_Check(given[0]) ||
         !PyUnicode_CheckExact(given[1])) {
-        return twin_does(T_found_in, given, count);
+        return call_python(F_class_attribute, given, count);
     }
-    PyObject *found = _PyType_Lookup((PyTypeObject *)given[0], given[1]);
+    PyObject *found = class_lookup((PyTypeObject *)given[0], given[1]);
     return Py_NewRef(found != NULL ? found : count == 3 ? given[2] : Py_None);
 }
 
 /* The dictionary of an object; a new reference. NULL without an exception: it has none. */
-static PyObject *dict_of(PyObject *thing)
+PyObject *instance_dict(PyObject *thing)
 {
-    if (_PyType_Lookup(Py_TYPE(thing), name_dict) == NULL) {
+    if (class_lookup(Py_TYPE(thing), name_dict) == NULL) {
         return NULL; /* found out without an exception, which takes its time to be made */
     }
     PyObject *dict = PyObject_GenericGetAttr(thing, name_dict);
@@ -69,7 +69,7 @@ static PyObject *dict_of(PyObject *thing)
 }
 
 /* All parts of an object with their tags, as long as `visit` says that all is well. */
-static bool each_part(PyObject *shadow, bool (*visit)(PyObject *, PyObject *, void *), void *with)
+bool each_part(PyObject *shadow, bool (*visit)(PyObject *, PyObject *, void *), void *with)
 {
     PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
     PyObject *key, *part, *tag;
@@ -121,35 +121,35 @@ static PyObject *shape_by_shadow(PyObject *thing)
 }
 
 /* The tag of which places an object has; a new reference. */
-static PyObject *shape(PyObject *thing)
+PyObject *shape_of(PyObject *thing)
 {
     PyObject *found, *end, *made;
     if (is_scalar(thing)) {
         found = Py_NewRef(Py_None);
     }
     else if (PyGen_CheckExact(thing) || PyCoro_CheckExact(thing) ||
-             PyAsyncGen_CheckExact(thing) || by_address(SLOT(the_RUN, Run_sources), thing)) {
-        return twin_does(T_shape_of, &thing, 1);
+             PyAsyncGen_CheckExact(thing) || by_address(SLOT(the_RUN, ShadowRun_sources), thing)) {
+        return call_python(F_shape_tag, &thing, 1);
     }
     else {
         found = PyErr_Occurred() ? NULL : shape_by_shadow(thing);
     }
-    if (found == NULL || (end = by_address(SLOT(the_RUN, Run_ends), thing)) == NULL) {
+    if (found == NULL || (end = by_address(SLOT(the_RUN, ShadowRun_iteration_ends), thing)) == NULL) {
         if (PyErr_Occurred()) {
             Py_CLEAR(found);
         }
         return found;
     }
-    made = TAG_WITH(OP, zero, SLOT(SLOT(the_RUN, Run_root), Activation_control), found,
+    made = TAG_WITH(OP, zero, SLOT(SLOT(the_RUN, ShadowRun_root), Activation_control), found,
                     PyTuple_GET_ITEM(end, 1));
     Py_DECREF(found);
     return made;
 }
 
-static PyObject *shape_of(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_shape_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    return enabled && count == 1 ? shape(given[0]) : twin_does(T_shape_of, given, count);
+    return enabled && count == 1 ? shape_of(given[0]) : call_python(F_shape_tag, given, count);
 }
 
 static bool append_address(PyObject *array, PyObject *thing)
@@ -162,27 +162,27 @@ static bool append_address(PyObject *array, PyObject *thing)
 }
 
 /* Note that an object came to hold another. */
-static bool hold(PyObject *holder, PyObject *value)
+bool note_holds(PyObject *holder, PyObject *value)
 {
-    return is_scalar(value) || (append_address(SLOT(the_RUN, Run_holders), holder) &&
-                                append_address(SLOT(the_RUN, Run_held), value));
+    return is_scalar(value) || (append_address(SLOT(the_RUN, ShadowRun_holder_addresses), holder) &&
+                                append_address(SLOT(the_RUN, ShadowRun_held_addresses), value));
 }
 
-static PyObject *held(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_note_held(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 2) {
-        return twin_does(T_held, given, count);
+        return call_python(F_note_held, given, count);
     }
-    return hold(given[0], given[1]) ? Py_NewRef(Py_None) : NULL;
+    return note_holds(given[0], given[1]) ? Py_NewRef(Py_None) : NULL;
 }
 
 /* The tag of a part of an object of which only its own tag is known; `step` has a plain key. */
-static PyObject *part(PyObject *site, PyObject *control, PyObject *owner, PyObject *step,
+PyObject *part_tag_of(PyObject *site, PyObject *control, PyObject *owner, PyObject *step,
                       PyObject *value, PyObject *const *needs, Py_ssize_t count)
 {
     PyObject *rest[8];
-    if (!hold(VALUE(owner), value) || !keep_alive(VALUE(owner))) {
+    if (!note_holds(VALUE(owner), value) || !keep_alive(VALUE(owner))) {
         return NULL;
     }
     PyObject *source = TAG_WITH(PART, site, control, TAG(owner), step);
@@ -204,16 +204,16 @@ static PyObject *part(PyObject *site, PyObject *control, PyObject *owner, PyObje
     return made;
 }
 
-static PyObject *part_of(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_part_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     PyObject *needs = count == 6 ? given[5] : empty_tuple;
     if (!enabled || count < 5 || count > 6 || !is_pair(given[2]) || !is_pair(given[3]) ||
         !is_scalar(TAG(given[3])) || !PyTuple_CheckExact(needs) || PyTuple_GET_SIZE(needs) > 3) {
-        return twin_does(T_part_of, given, count);
+        return call_python(F_part_tag, given, count);
     }
-    return part(given[0], given[1], given[2], given[3], given[4],
-                ((PyTupleObject *)needs)->ob_item, PyTuple_GET_SIZE(needs));
+    return part_tag_of(given[0], given[1], given[2], given[3], given[4],
+                tuple_items(needs), PyTuple_GET_SIZE(needs));
 }
 
 /* --- whether an object holds what its shadow says ------------------------------------------------ */
@@ -251,11 +251,11 @@ static int has_same_items(PyObject *thing, PyObject *values)
 /* The same for attributes: those in its dictionary, and those in slots. */
 static int has_same_attributes(PyObject *thing, PyObject *known)
 {
-    PyObject *slots = by_address(SLOT(the_RUN, Run_slots), Py_TYPE(thing)), *key, *value;
+    PyObject *slots = by_address(SLOT(the_RUN, ShadowRun_slots), Py_TYPE(thing)), *key, *value;
     if (slots == NULL || PyTuple_GET_ITEM(slots, 0) != Py_TYPE(thing)->tp_mro) {
         return -1;
     }
-    PyObject *dict = dict_of(thing);
+    PyObject *dict = instance_dict(thing);
     Py_ssize_t place = 0, count = 0;
     int same = !PyErr_Occurred();
     while (same > 0 && dict && PyDict_CheckExact(dict) && PyDict_Next(dict, &place, &key, &value)) {
@@ -284,7 +284,7 @@ static int has_same_attributes(PyObject *thing, PyObject *known)
 }
 
 /* Whether an object holds what its shadow says; -1: the twin finds out. */
-static int is_in_step(PyObject *shadow)
+int shadow_matches(PyObject *shadow)
 {
     PyObject *thing = SLOT(shadow, Shadow_object);
     int same = 1;
@@ -300,11 +300,11 @@ static int is_in_step(PyObject *shadow)
     return same;
 }
 
-static PyObject *in_step(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_matches_object(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    int same = enabled && count == 1 ? is_in_step(given[0]) : -1;
+    int same = enabled && count == 1 ? shadow_matches(given[0]) : -1;
     return same >= 0           ? PyBool_FromLong(same)
            : PyErr_Occurred() ? NULL
-                              : twin_does(T_in_step, given, count);
+                              : call_python(F_matches_object, given, count);
 }

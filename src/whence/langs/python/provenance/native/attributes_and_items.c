@@ -45,7 +45,7 @@ static PyObject *fresh_attribute(PyObject *site, PyObject *control, PyObject *ow
     PyObject *thing = VALUE(owner), *shadow = shadow_of(thing), *dict, *made = NULL;
     if (PyTuple_Check(thing) || PyType_Check(thing) || PyErr_Occurred() ||
         (shadow != NULL && PyDict_Contains(SLOT(shadow, Shadow_attributes), name) != 0) ||
-        (dict = dict_of(thing)) == NULL) {
+        (dict = instance_dict(thing)) == NULL) {
         return NULL;
     }
     if (shadow_of(dict) != NULL || PyErr_Occurred()) {
@@ -53,16 +53,16 @@ static PyObject *fresh_attribute(PyObject *site, PyObject *control, PyObject *ow
         return NULL;
     }
     if (PyModule_Check(thing)) {
-        PyObject *number = by_address(SLOT(the_RUN, Run_namespaces), dict);
+        PyObject *number = by_address(SLOT(the_RUN, ShadowRun_namespaces), dict);
         PyObject *given[] = {site, control, number != NULL ? number : minus_one, name, value};
-        PyObject *pair = PyErr_Occurred() ? NULL : load_global(NULL, given, 5);
+        PyObject *pair = PyErr_Occurred() ? NULL : native_load_global(NULL, given, 5);
         made = pair != NULL ? Py_NewRef(TAG(pair)) : NULL;
         Py_XDECREF(pair);
     }
     else if (PyDict_CheckExact(dict) && PyDict_GetItemWithError(dict, name) == value) {
-        PyObject *shaped = shape(thing), *step = PyTuple_Pack(2, word_attribute, name);
+        PyObject *shaped = shape_of(thing), *step = PyTuple_Pack(2, word_attribute, name);
         if (shaped != NULL && step != NULL) {
-            made = part(site, control, owner, step, value, &shaped, 1);
+            made = part_tag_of(site, control, owner, step, value, &shaped, 1);
         }
         Py_XDECREF(shaped);
         Py_XDECREF(step);
@@ -87,11 +87,11 @@ static bool note_maker(PyObject *generator, PyObject *control)
     return done != NULL;
 }
 
-static PyObject *attribute(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_attribute(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !is_control(given[1]) || !is_pair(given[2])) {
-        return twin_does(T_attribute, given, count);
+        return call_python(F_attribute, given, count);
     }
     PyObject *site = given[0], *control = given[1], *owner = given[2], *name = given[3];
     PyObject *thing = VALUE(owner), *tag = NULL;
@@ -99,19 +99,19 @@ static PyObject *attribute(PyObject *self, PyObject *const *given, Py_ssize_t co
         PyObject *value = PyObject_GetAttr(thing, name);
         if (value == NULL) { /* what failed is noted by the twin, which finds it out again */
             PyErr_Clear();
-            return twin_does(T_attribute, given, count);
+            return call_python(F_attribute, given, count);
         }
         return pair_of(value, TAG_WITH(BOUND, site, control, no_text, TAG(owner)));
     }
     PyObject *operands = PyTuple_Pack(1, owner);
-    Running running;
-    if (operands == NULL || !begin(&running, site, control, operands)) {
+    RunningOperation running;
+    if (operands == NULL || !begin_operation(&running, site, control, operands)) {
         Py_XDECREF(operands);
         return NULL;
     }
     Py_DECREF(operands);
     PyObject *value = PyObject_GetAttr(thing, name);
-    if (!end(&running, value == NULL)) {
+    if (!end_operation(&running, value == NULL)) {
         Py_XDECREF(value);
         return NULL;
     }
@@ -120,7 +120,7 @@ static PyObject *attribute(PyObject *self, PyObject *const *given, Py_ssize_t co
         Py_DECREF(running.operation);
         return NULL;
     }
-    if (!was_told(&running)) {
+    if (!had_callbacks(&running)) {
         if (is_method(value) && !PyModule_Check(thing)) {
             tag = TAG_WITH(BOUND, site, control, has_fixed_methods(thing) ? no_text : name,
                            TAG(owner));
@@ -134,7 +134,7 @@ static PyObject *attribute(PyObject *self, PyObject *const *given, Py_ssize_t co
     }
     if (tag == NULL && !PyErr_Occurred()) {
         PyObject *arguments[] = {running.operation, owner, name, value};
-        tag = PyObject_Vectorcall(rests[R_read_attribute], arguments, 4, NULL);
+        tag = PyObject_Vectorcall(python_helpers[H_read_attribute], arguments, 4, NULL);
     }
     Py_DECREF(running.operation);
     return pair_of(value, tag);
@@ -155,7 +155,7 @@ static int store_attribute(PyObject *const *given)
     if (shadow == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    if (!tick(Run_time)) {
+    if (!tick(ShadowRun_time)) {
         return -1;
     }
     PyObject *tag = TAG_WITH(STORE, given[0], given[1], TAG(value), now(), TAG(owner));
@@ -164,7 +164,7 @@ static int store_attribute(PyObject *const *given)
     }
     int bad = PyDict_SetItem(SLOT(shadow, Shadow_attributes), name, tag) < 0 ||
               PyDict_SetItem(SLOT(shadow, Shadow_attribute_values), name, VALUE(value)) < 0 ||
-              !hold(VALUE(owner), VALUE(value));
+              !note_holds(VALUE(owner), VALUE(value));
     Py_DECREF(tag);
     return bad ? -1 : 1;
 }
@@ -174,7 +174,7 @@ static bool hide_value(PyObject *const *given)
 {
     PyObject *operands = PyTuple_Pack(1, given[2]);
     PyObject *arguments[] = {VALUE(given[3]), given[0], given[1], operands};
-    PyObject *done = operands != NULL ? hide(NULL, arguments, 4) : NULL;
+    PyObject *done = operands != NULL ? native_absorb(NULL, arguments, 4) : NULL;
     Py_XDECREF(operands);
     Py_XDECREF(done);
     return done != NULL;
@@ -182,35 +182,35 @@ static bool hide_value(PyObject *const *given)
 
 static int store_by_twin(PyObject *const *given)
 {
-    PyObject *done = PyObject_Vectorcall(rests[R_store_attribute], given, 5, NULL);
+    PyObject *done = PyObject_Vectorcall(python_helpers[H_store_attribute], given, 5, NULL);
     Py_XDECREF(done);
     return done != NULL ? 1 : -1;
 }
 
-static PyObject *set_attribute(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_set_attribute(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 5 || !is_control(given[1]) || !is_pair(given[2]) ||
         !is_pair(given[3])) {
-        return twin_does(T_set_attribute, given, count);
+        return call_python(F_set_attribute, given, count);
     }
     PyObject *value = given[2], *owner = given[3], *name = given[4];
     PyObject *operands = PyTuple_Pack(2, owner, value);
-    Running running;
-    if (operands == NULL || !begin(&running, given[0], given[1], operands)) {
+    RunningOperation running;
+    if (operands == NULL || !begin_operation(&running, given[0], given[1], operands)) {
         Py_XDECREF(operands);
         return NULL;
     }
     Py_DECREF(operands);
     int bad = PyObject_SetAttr(VALUE(owner), name, VALUE(value));
-    if (!end(&running, bad < 0)) {
+    if (!end_operation(&running, bad < 0)) {
         return NULL;
     }
     int done = 0;
-    if (!was_told(&running)) {
-        int hiding = hides_things(VALUE(owner));
+    if (!had_callbacks(&running)) {
+        int hiding = known_opaque(VALUE(owner));
         if (hiding == 1 || (hiding == 0 && storing_shadow(VALUE(owner)) != NULL)) {
-            bool good = aim(given[1], TAG(owner)) && (hiding == 0 || hide_value(given));
+            bool good = note_change_target(given[1], TAG(owner)) && (hiding == 0 || hide_value(given));
             done = good ? store_attribute(given) : -1;
             if (done == 0) {
                 done = store_by_twin(given);
@@ -220,7 +220,7 @@ static PyObject *set_attribute(PyObject *self, PyObject *const *given, Py_ssize_
     PyObject *made = done > 0 ? Py_NewRef(Py_None) : NULL;
     if (done == 0 && !PyErr_Occurred()) {
         PyObject *arguments[] = {running.operation, value, owner, name};
-        made = PyObject_Vectorcall(rests[R_wrote_attribute], arguments, 4, NULL);
+        made = PyObject_Vectorcall(python_helpers[H_attribute_written], arguments, 4, NULL);
     }
     Py_DECREF(running.operation);
     return made;
@@ -263,13 +263,13 @@ static PyObject *item_part(PyObject *site, PyObject *control, PyObject *owner, P
                            PyObject *const *needs, Py_ssize_t count, PyObject *value)
 {
     PyObject *step = PyTuple_Pack(2, word_item, index);
-    PyObject *made = step ? part(site, control, owner, step, value, needs, count) : NULL;
+    PyObject *made = step ? part_tag_of(site, control, owner, step, value, needs, count) : NULL;
     Py_XDECREF(step);
     return made;
 }
 
 /* iteration.place_tag */
-static PyObject *place_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_sequence_item_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (enabled && count == 5 && is_pair(given[2]) && PyLong_CheckExact(given[3])) {
@@ -281,7 +281,7 @@ static PyObject *place_tag(PyObject *self, PyObject *const *given, Py_ssize_t co
             return item_part(given[0], given[1], given[2], given[3], NULL, 0, given[4]);
         }
     }
-    return twin_does(T_place_tag, given, count);
+    return call_python(F_sequence_item_tag, given, count);
 }
 
 /* `xs[3]`: no code of the program runs. NULL without an exception: the twin does it. */
@@ -312,7 +312,7 @@ static PyObject *item_of_sequence(PyObject *const *given)
     else if (tag == NULL && !PyErr_Occurred()) {
         PyObject *needs = PyTuple_Pack(1, TAG(given[3]));
         PyObject *arguments[] = {given[0], given[1], given[2], index, needs, value};
-        tag = needs ? PyObject_Vectorcall(rests[R_item_tag], arguments, 6, NULL) : NULL;
+        tag = needs ? PyObject_Vectorcall(python_helpers[H_item_tag], arguments, 6, NULL) : NULL;
         Py_XDECREF(needs);
     }
     Py_DECREF(index);
@@ -361,36 +361,36 @@ static PyObject *known_entry(PyObject *const *given, PyObject *value)
                     of_key != NULL ? of_key : Py_None);
 }
 
-static PyObject *subscript(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_subscript(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !is_control(given[1]) || !is_pair(given[2]) ||
         !is_pair(given[3])) {
-        return twin_does(T_subscript, given, count);
+        return call_python(F_subscript, given, count);
     }
     PyObject *thing = VALUE(given[2]), *key = VALUE(given[3]);
     if (PyLong_CheckExact(key) && (PyList_CheckExact(thing) || PyTuple_CheckExact(thing))) {
         PyObject *made = item_of_sequence(given);
-        return made != NULL || PyErr_Occurred() ? made : twin_does(T_subscript, given, count);
+        return made != NULL || PyErr_Occurred() ? made : call_python(F_subscript, given, count);
     }
     if (is_scalar(thing) && (PyLong_CheckExact(key) || PySlice_Check(key))) {
         PyObject *made = is_plain_key(key) ? letters_of(given) : NULL;
-        return made != NULL || PyErr_Occurred() ? made : twin_does(T_subscript, given, count);
+        return made != NULL || PyErr_Occurred() ? made : call_python(F_subscript, given, count);
     }
     PyObject *operands = PyTuple_Pack(2, given[2], given[3]);
-    Running running;
-    if (operands == NULL || !begin(&running, given[0], given[1], operands)) {
+    RunningOperation running;
+    if (operands == NULL || !begin_operation(&running, given[0], given[1], operands)) {
         Py_XDECREF(operands);
         return NULL;
     }
     Py_DECREF(operands);
     PyObject *value = PyObject_GetItem(thing, key), *made = NULL;
-    if (!end(&running, value == NULL)) {
+    if (!end_operation(&running, value == NULL)) {
         Py_XDECREF(value);
         return NULL;
     }
     PyObject *tag = NULL;
-    if (PyDict_CheckExact(thing) && !was_told(&running)) {
+    if (PyDict_CheckExact(thing) && !had_callbacks(&running)) {
         tag = known_entry(given, value);
     }
     if (tag != NULL) {
@@ -398,7 +398,7 @@ static PyObject *subscript(PyObject *self, PyObject *const *given, Py_ssize_t co
     }
     else if (!PyErr_Occurred()) {
         PyObject *arguments[] = {running.operation, given[2], given[3], value};
-        made = PyObject_Vectorcall(rests[R_read_item], arguments, 4, NULL);
+        made = PyObject_Vectorcall(python_helpers[H_read_item], arguments, 4, NULL);
     }
     Py_DECREF(value);
     Py_DECREF(running.operation);

@@ -5,7 +5,7 @@
 static bool is_rewritten(PyObject *function)
 {
     return PyFunction_Check(function) && Py_IS_TYPE(function, &PyFunction_Type) &&
-           by_address(the_CODES, PyFunction_GET_CODE(function)) != NULL;
+           by_address(the_REWRITTEN_CODES, PyFunction_GET_CODE(function)) != NULL;
 }
 
 /* The values of arguments by name go into a dict; gives a dict of their tags. */
@@ -30,7 +30,7 @@ static PyObject *split_keywords(PyObject *given, PyObject *values)
 static PyObject *pending_call(PyObject *const *given, PyObject *function, PyObject *receiver)
 {
     PyObject *called = given[2], *arguments = given[3], *thread = here();
-    PyTypeObject *type = (PyTypeObject *)the_Pending;
+    PyTypeObject *type = (PyTypeObject *)the_PendingCall;
     Py_ssize_t extra = receiver != NULL, count = PyTuple_GET_SIZE(arguments) + extra;
     PyObject *values = PyList_New(count), *tags = PyList_New(count), *keywords = PyDict_New();
     PyObject *named = split_keywords(given[4], keywords);
@@ -51,23 +51,23 @@ static PyObject *pending_call(PyObject *const *given, PyObject *function, PyObje
         PyList_SET_ITEM(values, i, Py_NewRef(VALUE(pair)));
         PyList_SET_ITEM(tags, i, Py_NewRef(TAG(pair)));
     }
-    SLOT(made, Pending_values) = values;
-    SLOT(made, Pending_tags) = tags;
-    SLOT(made, Pending_keywords) = keywords;
-    SLOT(made, Pending_keyword_tags) = named;
-    SLOT(made, Pending_function) = Py_NewRef(VALUE(called));
-    SLOT(made, Pending_defined) = Py_NewRef(function);
-    SLOT(made, Pending_code) = Py_NewRef(PyFunction_GET_CODE(function));
-    SLOT(made, Pending_site) = Py_NewRef(given[0]);
-    SLOT(made, Pending_control) = Py_NewRef(given[1]);
-    SLOT(made, Pending_tag) = Py_NewRef(TAG(called));
-    SLOT(made, Pending_starred) = Py_NewRef(empty_tuple);
-    SLOT(made, Pending_activation) = Py_NewRef(Py_None);
-    SLOT(made, Pending_run) = Py_NewRef(Py_None);
-    SLOT(made, Pending_before) = Py_NewRef(of_thread(thread, name_operation));
-    SLOT(made, Pending_arguments) =
+    SLOT(made, PendingCall_values) = values;
+    SLOT(made, PendingCall_tags) = tags;
+    SLOT(made, PendingCall_keywords) = keywords;
+    SLOT(made, PendingCall_keyword_tags) = named;
+    SLOT(made, PendingCall_function) = Py_NewRef(VALUE(called));
+    SLOT(made, PendingCall_defined) = Py_NewRef(function);
+    SLOT(made, PendingCall_code) = Py_NewRef(PyFunction_GET_CODE(function));
+    SLOT(made, PendingCall_site) = Py_NewRef(given[0]);
+    SLOT(made, PendingCall_control) = Py_NewRef(given[1]);
+    SLOT(made, PendingCall_tag) = Py_NewRef(TAG(called));
+    SLOT(made, PendingCall_starred) = Py_NewRef(empty_tuple);
+    SLOT(made, PendingCall_activation) = Py_NewRef(Py_None);
+    SLOT(made, PendingCall_run) = Py_NewRef(Py_None);
+    SLOT(made, PendingCall_before) = Py_NewRef(of_thread(thread, name_operation));
+    SLOT(made, PendingCall_arguments) =
         receiver != NULL ? PyList_GetSlice(values, 1, count) : Py_NewRef(values);
-    if (SLOT(made, Pending_arguments) == NULL ||
+    if (SLOT(made, PendingCall_arguments) == NULL ||
         PyDict_SetItem(thread, name_pending, made) < 0) {
         Py_CLEAR(made);
     }
@@ -75,9 +75,9 @@ static PyObject *pending_call(PyObject *const *given, PyObject *function, PyObje
 }
 
 /* A call that was made here: what came of it is a pair, which is taken. */
-static PyObject *modelled(PyObject *pair)
+static PyObject *modelled_call(PyObject *pair)
 {
-    PyTypeObject *type = (PyTypeObject *)the_Modelled;
+    PyTypeObject *type = (PyTypeObject *)the_ModelledCall;
     PyObject *thread = pair != NULL ? here() : NULL;
     PyObject *arguments = thread != NULL ? PyTuple_New(1) : NULL;
     PyObject *made = arguments != NULL ? type->tp_alloc(type, 0) : NULL;
@@ -87,8 +87,8 @@ static PyObject *modelled(PyObject *pair)
         return NULL;
     }
     PyTuple_SET_ITEM(arguments, 0, pair);
-    SLOT(made, Modelled_arguments) = arguments;
-    SLOT(made, Modelled_before) = Py_NewRef(of_thread(thread, name_operation));
+    SLOT(made, ModelledCall_arguments) = arguments;
+    SLOT(made, ModelledCall_before) = Py_NewRef(of_thread(thread, name_operation));
     return made;
 }
 
@@ -101,7 +101,7 @@ static PyObject *length_of(PyObject *const *given, PyObject *pair)
         !PyBytes_CheckExact(thing)) {
         return NULL;
     }
-    PyObject *shaped = shape(thing);
+    PyObject *shaped = shape_of(thing);
     if (shaped == NULL) {
         return NULL;
     }
@@ -122,12 +122,12 @@ static PyObject *append_to(PyObject *const *given, PyObject *pair)
     PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
     if (!PyList_CheckExact(items) || !PyList_CheckExact(values) ||
         PyList_GET_SIZE(items) != PyList_GET_SIZE(thing) ||
-        PyList_Append(thing, VALUE(pair)) < 0 || !tick(Run_time)) {
+        PyList_Append(thing, VALUE(pair)) < 0 || !tick(ShadowRun_time)) {
         return NULL;
     }
     PyObject *tag = TAG_WITH(STORE, given[0], given[1], TAG(pair), now(), owner);
     bool good = tag != NULL && PyList_Append(values, VALUE(pair)) == 0 &&
-                PyList_Append(items, tag) == 0 && hold(thing, VALUE(pair));
+                PyList_Append(items, tag) == 0 && note_holds(thing, VALUE(pair));
     Py_XDECREF(tag);
     PyObject *shaped =
         good ? TAG_WITH(OP, given[0], given[1], SLOT(shadow, Shadow_shape), owner) : NULL;
@@ -135,7 +135,7 @@ static PyObject *append_to(PyObject *const *given, PyObject *pair)
         return NULL;
     }
     put_new(&SLOT(shadow, Shadow_shape), shaped);
-    if (!aim(given[1], owner)) {
+    if (!note_change_target(given[1], owner)) {
         return NULL;
     }
     return pair_of(Py_NewRef(Py_None), tag_with(CONST, given[0], given[1], NULL, 0));
@@ -144,16 +144,16 @@ static PyObject *append_to(PyObject *const *given, PyObject *pair)
 /* `isinstance(value, kind)`, which may ask the program's own code. */
 static PyObject *is_instance(PyObject *const *given, PyObject *value, PyObject *kind)
 {
-    Running running;
-    if (!begin(&running, given[0], given[1], given[3])) {
+    RunningOperation running;
+    if (!begin_operation(&running, given[0], given[1], given[3])) {
         return NULL;
     }
     int answer = PyObject_IsInstance(VALUE(value), VALUE(kind));
-    if (!end(&running, answer < 0)) {
+    if (!end_operation(&running, answer < 0)) {
         return NULL;
     }
     PyObject *truth = PyBool_FromLong(answer), *needs[] = {TAG(value), TAG(kind)};
-    PyObject *tag = told_tag(running.operation, truth, needs, 2);
+    PyObject *tag = outcome_tag_of(running.operation, truth, needs, 2);
     Py_DECREF(running.operation);
     return pair_of(truth, tag);
 }
@@ -177,7 +177,7 @@ static bool is_simple(PyObject *function, PyObject *arguments)
             return false;
         }
     }
-    const char *name = ((PyCFunctionObject *)function)->m_ml->ml_name;
+    const char *name = builtin_name(function);
     for (size_t i = 0; i < Py_ARRAY_LENGTH(NOT_SIMPLE); i++) {
         if (strcmp(name, NOT_SIMPLE[i]) == 0) {
             return false;
@@ -215,7 +215,7 @@ static PyObject *simple_method(PyObject *const *given)
 static PyObject *converted(PyObject *const *given)
 {
     PyObject *kind = VALUE(given[2]), *callee = TAG(given[2]), *arguments = given[3], *pair;
-    if (PyTuple_GET_SIZE(arguments) != 1 || SLOT(the_RUN, Run_on_outside) != Py_None ||
+    if (PyTuple_GET_SIZE(arguments) != 1 || SLOT(the_RUN, ShadowRun_on_outside) != Py_None ||
         (kind != (PyObject *)&PyUnicode_Type && kind != (PyObject *)&PyLong_Type &&
          kind != (PyObject *)&PyFloat_Type && kind != (PyObject *)&PyBool_Type)) {
         return NULL;
@@ -229,13 +229,13 @@ static PyObject *converted(PyObject *const *given)
         PyErr_Clear();
         return NULL;
     }
-    PyObject *passed = TAG_WITH(OP, given[0], given[1], TAG(pair), SLOT(the_RUN, Run_passed));
+    PyObject *passed = TAG_WITH(OP, given[0], given[1], TAG(pair), SLOT(the_RUN, ShadowRun_passed_out_of_sight));
     if (passed == NULL) {
         Py_DECREF(value);
         return NULL;
     }
-    put_new(&SLOT(the_RUN, Run_passed), passed);
-    PyObject *all[] = {TAG(pair), callee, SLOT(the_RUN, Run_loose)}, *rest[3];
+    put_new(&SLOT(the_RUN, ShadowRun_passed_out_of_sight), passed);
+    PyObject *all[] = {TAG(pair), callee, SLOT(the_RUN, ShadowRun_stray_results)}, *rest[3];
     Py_ssize_t count = 0;
     for (int i = 0; i < 3; i++) {
         if (all[i] != Py_None) {
@@ -243,13 +243,13 @@ static PyObject *converted(PyObject *const *given)
         }
     }
     PyObject *made = tag_with(OP, given[0], given[1], rest, count);
-    passed = made ? TAG_WITH(OP, given[0], given[1], made, SLOT(the_RUN, Run_passed)) : NULL;
+    passed = made ? TAG_WITH(OP, given[0], given[1], made, SLOT(the_RUN, ShadowRun_passed_out_of_sight)) : NULL;
     if (passed == NULL) {
         Py_XDECREF(made);
         Py_DECREF(value);
         return NULL;
     }
-    put_new(&SLOT(the_RUN, Run_passed), passed);
+    put_new(&SLOT(the_RUN, ShadowRun_passed_out_of_sight), passed);
     return pair_of(value, made);
 }
 
@@ -289,12 +289,12 @@ static bool are_plain_keywords(PyObject *keywords)
     return keywords == the_NO_KEYWORDS || PyDict_CheckExact(keywords);
 }
 
-static PyObject *prepare(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_prepare_call(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 5 || !are_plain_keywords(given[4]) || !is_pair(given[2]) ||
         !PyTuple_CheckExact(given[3]) || !is_control(given[1]) || !are_pairs(given[3])) {
-        return twin_does(T_prepare, given, count);
+        return call_python(F_prepare_call, given, count);
     }
     PyObject *function = VALUE(given[2]);
     if (is_rewritten(function)) {
@@ -310,28 +310,28 @@ static PyObject *prepare(PyObject *self, PyObject *const *given, Py_ssize_t coun
     if ((is_builtin || PyType_Check(function)) && given[4] == the_NO_KEYWORDS) {
         PyObject *made = is_builtin ? of_builtin(given) : converted(given);
         if (made != NULL || PyErr_Occurred()) {
-            return made != NULL ? modelled(made) : NULL;
+            return made != NULL ? modelled_call(made) : NULL;
         }
     }
     PyObject *made = given[4] == the_NO_KEYWORDS ? call_outside(given) : NULL;
-    return made != NULL || PyErr_Occurred() ? made : twin_does(T_prepare, given, count);
+    return made != NULL || PyErr_Occurred() ? made : call_python(F_prepare_call, given, count);
 }
 
-static PyObject *result(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_finish_call(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 2) {
-        return twin_does(T_result, given, count);
+        return call_python(F_finish_call, given, count);
     }
     PyObject *prepared = given[0], *value = given[1], *thread = here(), *before;
-    bool is_pending = Py_IS_TYPE(prepared, (PyTypeObject *)the_Pending);
-    bool is_modelled = Py_IS_TYPE(prepared, (PyTypeObject *)the_Modelled);
-    if (!is_pending && !is_modelled && !Py_IS_TYPE(prepared, (PyTypeObject *)the_Prepared)) {
-        return twin_does(T_result, given, count);
+    bool is_pending = Py_IS_TYPE(prepared, (PyTypeObject *)the_PendingCall);
+    bool is_modelled = Py_IS_TYPE(prepared, (PyTypeObject *)the_ModelledCall);
+    if (!is_pending && !is_modelled && !Py_IS_TYPE(prepared, (PyTypeObject *)the_PreparedCall)) {
+        return call_python(F_finish_call, given, count);
     }
-    before = is_pending    ? SLOT(prepared, Pending_before)
-             : is_modelled ? SLOT(prepared, Modelled_before)
-                           : SLOT(prepared, Prepared_before);
+    before = is_pending    ? SLOT(prepared, PendingCall_before)
+             : is_modelled ? SLOT(prepared, ModelledCall_before)
+                           : SLOT(prepared, PreparedCall_before);
     if (thread == NULL || PyDict_SetItem(thread, name_operation, before) < 0 ||
         !forget_pending(thread)) {
         return NULL;
@@ -340,15 +340,15 @@ static PyObject *result(PyObject *self, PyObject *const *given, Py_ssize_t count
         return Py_NewRef(value);
     }
     if (!is_pending) {
-        return PyObject_Vectorcall(SLOT(prepared, Prepared_finish), given, 2, NULL);
+        return PyObject_Vectorcall(SLOT(prepared, PreparedCall_finish), given, 2, NULL);
     }
-    PyObject *activation = SLOT(prepared, Pending_activation);
+    PyObject *activation = SLOT(prepared, PendingCall_activation);
     if (activation == Py_None) {
-        return PyObject_Vectorcall(rests[R_finish_function], given, 2, NULL);
+        return PyObject_Vectorcall(python_helpers[H_finish_function], given, 2, NULL);
     }
-    PyObject *tag = SLOT(prepared, Pending_tag);
+    PyObject *tag = SLOT(prepared, PendingCall_tag);
     PyObject *rest[] = {SLOT(activation, Activation_result), activation, tag};
     return pair_of(Py_NewRef(value),
-                   tag_with(RET, SLOT(prepared, Pending_site), SLOT(prepared, Pending_control),
+                   tag_with(RET, SLOT(prepared, PendingCall_site), SLOT(prepared, PendingCall_control),
                             rest, tag == Py_None ? 2 : 3));
 }

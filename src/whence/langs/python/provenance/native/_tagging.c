@@ -2,39 +2,27 @@
 
 #include "tagging.h"
 
-#include "tags.c"
+#define AS_OFFSET_DEFINITION(class, slot) Py_ssize_t class##_##slot;
+SLOTS(AS_OFFSET_DEFINITION)
+#define AS_GLOBAL_DEFINITION(name) PyObject *the_##name;
+BOUND_NAMES(AS_GLOBAL_DEFINITION)
 
-#include "shadows.c"
+PyObject *python_functions[FUNCTION_COUNT];
+PyObject *python_helpers[HELPER_COUNT];
+PyObject *kinds[TAG_KIND_COUNT];
+PyObject *empty_tuple, *zero, *minus_one;
+PyObject *name_operation, *name_pending, *name_behind, *name_append, *name_frombytes;
+PyObject *word_item, *word_attribute, *no_text, *name_dict, *name_note_maker, *name_note_dropped;
+PyObject *builtin_len, *builtin_isinstance, *builtin_print;
+PyCFunction list_append;
+PyTypeObject *method_wrapper;
+bool enabled;
 
-#include "reading.c"
-
-#include "identity.c"
-
-#include "making.c"
-
-#include "hiding.c"
-
-#include "running.c"
-
-#include "operators.c"
-
-#include "outside.c"
-
-#include "places.c"
-
-#include "iterators.c"
-
-#include "loops.c"
-
-#include "calls.c"
-
-#include "entering.c"
-
-static const char *const TWIN_NAMES[] = {
+static const char *const FUNCTION_NAMES[] = {
 #define AS_NAME(name) #name,
-    TWINS(AS_NAME)
+    NATIVE_FUNCTIONS(AS_NAME)
 };
-static const char *const REST_NAMES[] = {GOES_ON(AS_NAME)};
+static const char *const HELPER_NAMES[] = {PYTHON_HELPERS(AS_NAME)};
 
 /* Where a class keeps one of its slots. */
 static bool find_slot(PyObject *class, const char *name, Py_ssize_t *offset)
@@ -42,7 +30,7 @@ static bool find_slot(PyObject *class, const char *name, Py_ssize_t *offset)
     PyObject *found = PyObject_GetAttrString(class, name);
     bool good = found != NULL && Py_IS_TYPE(found, &PyMemberDescr_Type);
     if (good) {
-        *offset = ((PyMemberDescrObject *)found)->d_member->offset;
+        *offset = slot_offset(found);
     }
     else if (found != NULL) {
         PyErr_Format(PyExc_TypeError, "%R has no slot %s", class, name);
@@ -62,14 +50,14 @@ static int find_name(const char *const *names, int count, const char *name)
 }
 
 /* Gives the function here that does what a Python function does, which from now on is its twin. */
-static PyObject *twin_of(PyObject *self, PyObject *function)
+static PyObject *native_of(PyObject *self, PyObject *function)
 {
     PyObject *text = PyObject_GetAttrString(function, "__name__");
     const char *name = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
     PyObject *made = NULL;
-    int which = name != NULL ? find_name(TWIN_NAMES, TWIN_COUNT, name) : -1;
+    int which = name != NULL ? find_name(FUNCTION_NAMES, FUNCTION_COUNT, name) : -1;
     if (which >= 0) {
-        put(&twins[which], function);
+        put(&python_functions[which], function);
         made = PyObject_GetAttr(self, text);
     }
     else if (name != NULL) {
@@ -108,14 +96,14 @@ static PyObject *bind(PyObject *self, PyObject *names)
         return NULL;                                                                               \
     }
     SLOTS(FIND)
-    for (int i = 0; i < REST_COUNT; i++) {
-        if (!take(names, REST_NAMES[i], &rests[i])) {
+    for (int i = 0; i < HELPER_COUNT; i++) {
+        if (!take(names, HELPER_NAMES[i], &python_helpers[i])) {
             return NULL;
         }
     }
-    for (int i = 0; i < TWIN_COUNT; i++) {
-        if (twins[i] == NULL) {
-            PyErr_Format(PyExc_LookupError, "%s has no twin in Python", TWIN_NAMES[i]);
+    for (int i = 0; i < FUNCTION_COUNT; i++) {
+        if (python_functions[i] == NULL) {
+            PyErr_Format(PyExc_LookupError, "%s has no twin in Python", FUNCTION_NAMES[i]);
             return NULL;
         }
     }
@@ -143,51 +131,11 @@ static PyObject *enable(PyObject *self, PyObject *on)
 static PyMethodDef FUNCTIONS[] = {
     {"bind", bind, METH_O, NULL},
     {"enable", enable, METH_O, NULL},
-    {"twin_of", twin_of, METH_O, NULL},
+    {"native_of", native_of, METH_O, NULL},
     {"tag_count", tag_count, METH_NOARGS, NULL},
     FAST("operator", operator),
-    FAST("augment", augment),
-    FAST("unary", unary),
-    FAST("test", test),
-    FAST("test_and_note", test_and_note),
-    FAST("select", select_pair),
-    FAST("attribute", attribute),
-    FAST("subscript", subscript),
-    FAST("set_attribute", set_attribute),
-    FAST("place_tag", place_tag),
-    FAST("natively", natively),
-    FAST("told", told),
-    FAST("found_in", found_in),
-    FAST("of_sequence", of_sequence),
-    FAST("make_list", make_list),
-    FAST("make_tuple", make_tuple),
-    FAST("outside_tag", outside_tag),
-    FAST("reread", reread),
-    FAST("held_out_of_sight", held_out_of_sight),
-    FAST("identified", identified),
-    FAST("next_pair", next_pair),
-    FAST("advanced", advanced),
-    FAST("pairs_of", pairs_of),
-    FAST("stepped", stepped),
-    FAST("nested", nested),
-    FAST("shape_of", shape_of),
-    FAST("everything", everything),
-    FAST("by_identity", by_identity),
-    FAST("held", held),
-    FAST("in_step", in_step),
-    FAST("hides", hides),
-    FAST("hide", hide),
-    FAST("each", each),
-    FAST("unpack", unpack),
-    FAST("bind_arguments", bind_arguments),
-    FAST("part_of", part_of),
-    FAST("scan", scan),
-    FAST("load_global", load_global),
-    FAST("prepare", prepare),
-    FAST("result", result),
-    FAST("enter", enter),
-    FAST("returned", returned),
-    FAST("leave", leave),
+#define AS_METHOD(name) FAST(#name, native_##name),
+    NATIVE_FUNCTIONS(AS_METHOD)
     {NULL, NULL, 0, NULL},
 };
 
@@ -222,11 +170,11 @@ static bool find_builtins(void)
 
 PyMODINIT_FUNC PyInit__tagging(void)
 {
-    if (PY_VERSION_HEX >= 0x030F0000) { /* never tried there: the functions in Python do it all */
+    if (!is_known_version()) { /* the functions in Python do it all */
         PyErr_SetString(PyExc_ImportError, "not for this version of Python");
         return NULL;
     }
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < TAG_KIND_COUNT; kind++) {
         kinds[kind] = PyLong_FromLong(kind);
     }
     zero = PyLong_FromLong(0);

@@ -14,28 +14,28 @@ static PyObject *shadow_of_items(PyObject *thing, PyObject *tags, PyObject *shap
     put(&SLOT(shadow, Shadow_items), tags);
     put(&SLOT(shadow, Shadow_shape), shaped);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) {
-        if (!hold(thing, PyList_GET_ITEM(values, i))) {
+        if (!note_holds(thing, PyList_GET_ITEM(values, i))) {
             return NULL;
         }
     }
     return shadow;
 }
 
-static PyObject *of_sequence(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_shadow_sequence(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 3 || !PyList_CheckExact(given[1]) ||
         (!PyList_CheckExact(given[0]) && !PyTuple_CheckExact(given[0]))) {
-        return twin_does(T_of_sequence, given, count);
+        return call_python(F_shadow_sequence, given, count);
     }
     return Py_XNewRef(shadow_of_items(given[0], given[1], given[2]));
 }
 
 /* A list or tuple of these pairs, with its tag; it is a new reference, which is taken. */
-static PyObject *filled(PyObject *const *given, PyObject *made, PyObject *pairs, PyObject *shaped)
+static PyObject *filled_display(PyObject *const *given, PyObject *made, PyObject *pairs, PyObject *shaped)
 {
     Py_ssize_t count = PySequence_Fast_GET_SIZE(pairs);
-    PyObject *tags = made != NULL && tick(Run_time) ? PyList_New(count) : NULL, *tag = NULL;
+    PyObject *tags = made != NULL && tick(ShadowRun_time) ? PyList_New(count) : NULL, *tag = NULL;
     for (Py_ssize_t i = 0; tags != NULL && i < count; i++) {
         PyObject *pair = PySequence_Fast_GET_ITEM(pairs, i);
         PyObject *stored = TAG_WITH(STORE, given[0], given[1], TAG(pair), now());
@@ -73,22 +73,22 @@ static bool is_display(PyObject *const *given, Py_ssize_t count)
     return true;
 }
 
-static PyObject *make_list(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_make_list(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!is_display(given, count)) {
-        return twin_does(T_make_list, given, count);
+        return call_python(F_make_list, given, count);
     }
-    return filled(given, PyList_New(PySequence_Fast_GET_SIZE(given[2])), given[2],
+    return filled_display(given, PyList_New(PySequence_Fast_GET_SIZE(given[2])), given[2],
                   count > 3 ? given[3] : Py_None);
 }
 
-static PyObject *make_tuple(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_make_tuple(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!is_display(given, count) || PySequence_Fast_GET_SIZE(given[2]) == 0) {
-        return twin_does(T_make_tuple, given, count);
+        return call_python(F_make_tuple, given, count);
     }
-    return filled(given, PyTuple_New(PySequence_Fast_GET_SIZE(given[2])), given[2],
+    return filled_display(given, PyTuple_New(PySequence_Fast_GET_SIZE(given[2])), given[2],
                   count > 3 ? given[3] : Py_None);
 }

@@ -8,10 +8,10 @@
 /* calls._is_this: whether a pending call is the one that begins. */
 static bool is_this(PyObject *pending, PyCodeObject *code, PyObject *values)
 {
-    if (SLOT(pending, Pending_code) != (PyObject *)code) {
+    if (SLOT(pending, PendingCall_code) != (PyObject *)code) {
         return false;
     }
-    PyObject *expected = SLOT(pending, Pending_values);
+    PyObject *expected = SLOT(pending, PendingCall_values);
     if (!PyList_CheckExact(expected) || PyList_GET_SIZE(expected) == 0 ||
         PyTuple_GET_SIZE(values) == 0) {
         return true;
@@ -27,7 +27,7 @@ static PyObject *new_activation(PyObject *info, PyObject *parent)
     if (made == NULL) {
         return NULL;
     }
-    SLOT(made, Activation_number) = Py_NewRef(SLOT(the_RUN, Run_number));
+    SLOT(made, Activation_number) = Py_NewRef(SLOT(the_RUN, ShadowRun_number));
     SLOT(made, Activation_function) = Py_NewRef(info);
     SLOT(made, Activation_parent) = Py_NewRef(parent);
     SLOT(made, Activation_guarded) = Py_NewRef(Py_False);
@@ -43,7 +43,7 @@ static PyObject *new_activation(PyObject *info, PyObject *parent)
     SLOT(made, Activation_failure) = Py_NewRef(Py_None);
     SLOT(made, Activation_tests) = Py_NewRef(empty_tuple);
     SLOT(made, Activation_calls) = Py_NewRef(empty_tuple);
-    SLOT(made, Activation_outs) = Py_NewRef(empty_tuple);
+    SLOT(made, Activation_yielded) = Py_NewRef(empty_tuple);
     SLOT(made, Activation_sent) = Py_NewRef(Py_None);
     SLOT(made, Activation_operation) = Py_NewRef(Py_None);
     PyObject **calls = &SLOT(parent, Activation_calls);
@@ -70,8 +70,8 @@ static PyObject *parent_of(PyFrameObject *frame)
 {
     PyFrameObject *back = PyFrame_GetBack(frame);
     while (back != NULL) {
-        PyObject *found = by_address(SLOT(the_RUN, Run_frames), back);
-        bool may_be = found == NULL && by_address(SLOT(the_RUN, Run_expressions), back) != NULL;
+        PyObject *found = by_address(SLOT(the_RUN, ShadowRun_frames), back);
+        bool may_be = found == NULL && by_address(SLOT(the_RUN, ShadowRun_expressions), back) != NULL;
         PyFrameObject *next = found == NULL && !may_be ? PyFrame_GetBack(back) : NULL;
         Py_DECREF(back);
         if (found != NULL || PyErr_Occurred()) {
@@ -80,7 +80,7 @@ static PyObject *parent_of(PyFrameObject *frame)
         }
         back = next; /* none after a generator expression, which its twin looks at */
     }
-    return PyObject_CallOneArg(rests[R_nearest], (PyObject *)frame);
+    return PyObject_CallOneArg(python_helpers[H_nearest_activation], (PyObject *)frame);
 }
 
 /* What module variables of these names are, by the globals of a frame; a new tuple. */
@@ -108,14 +108,14 @@ static PyObject *roots_of(PyObject *info, PyFrameObject *frame)
         return variables_of(frame, SLOT(info, FunctionInfo_global_names));
     }
     PyObject *given[] = {info, (PyObject *)frame};
-    return PyObject_Vectorcall(rests[R_roots], given, 2, NULL);
+    return PyObject_Vectorcall(python_helpers[H_reachable_roots], given, 2, NULL);
 }
 
 static bool truth_of(PyObject *flag) { return flag == Py_True; }
 
 static bool is_guarded(PyObject *parent, PyObject *pending)
 {
-    Py_ssize_t site = PyLong_AsSsize_t(SLOT(pending, Pending_site));
+    Py_ssize_t site = PyLong_AsSsize_t(SLOT(pending, PendingCall_site));
     return truth_of(SLOT(parent, Activation_guarded)) ||
            (site >= 0 && site < PyList_GET_SIZE(the_SITES) &&
             truth_of(SLOT(PyList_GET_ITEM(the_SITES, site), Site_is_guarded)));
@@ -124,14 +124,14 @@ static bool is_guarded(PyObject *parent, PyObject *pending)
 /* The tags of a function's defaults, as they were when it was defined; borrowed. */
 static PyObject *defaults_of(PyObject *pending)
 {
-    PyObject *found = by_address(the_DEFAULTS, SLOT(pending, Pending_defined));
+    PyObject *found = by_address(the_DEFAULTS, SLOT(pending, PendingCall_defined));
     return found != NULL ? PyTuple_GET_ITEM(found, 1) : empty_tuple;
 }
 
 /* Whether a function still has the defaults that it was defined with; none are by name only. */
 static bool has_its_defaults(PyObject *pending)
 {
-    PyObject *function = SLOT(pending, Pending_defined);
+    PyObject *function = SLOT(pending, PendingCall_defined);
     PyObject *found = by_address(the_DEFAULTS, function);
     if (found == NULL) {
         return true;
@@ -150,8 +150,8 @@ static bool has_its_defaults(PyObject *pending)
 /* What a parameter is given: by its place, by its name, or its default; borrowed. */
 static PyObject *tag_for(PyObject *info, PyObject *pending, PyObject *defaults, Py_ssize_t place)
 {
-    PyObject *tags = SLOT(pending, Pending_tags), *positional = SLOT(info, FunctionInfo_positional);
-    PyObject *named = SLOT(pending, Pending_keyword_tags);
+    PyObject *tags = SLOT(pending, PendingCall_tags), *positional = SLOT(info, FunctionInfo_positional);
+    PyObject *named = SLOT(pending, PendingCall_keyword_tags);
     if (place < PyList_GET_SIZE(tags)) {
         return PyList_GET_ITEM(tags, place);
     }
@@ -166,25 +166,25 @@ static PyObject *tag_for(PyObject *info, PyObject *pending, PyObject *defaults, 
 }
 
 /* calls.bind_arguments, of a function that takes no rest and is given nothing starred. */
-static PyObject *bind_arguments(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_bind_arguments(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4) {
-        return twin_does(T_bind_arguments, given, count);
+        return call_python(F_bind_arguments, given, count);
     }
     PyObject *info = given[0], *pending = given[1], *control = given[3];
     Py_ssize_t wanted = PyTuple_GET_SIZE(SLOT(info, FunctionInfo_positional));
     if (SLOT(info, FunctionInfo_has_rest) == Py_True ||
         SLOT(info, FunctionInfo_has_named_rest) == Py_True ||
         PyTuple_GET_SIZE(SLOT(info, FunctionInfo_keyword_only)) != 0 ||
-        PyTuple_GET_SIZE(SLOT(pending, Pending_starred)) != 0 ||
-        PyList_GET_SIZE(SLOT(pending, Pending_tags)) > wanted ||
-        (PyList_GET_SIZE(SLOT(pending, Pending_tags)) < wanted && !has_its_defaults(pending))) {
-        return twin_does(T_bind_arguments, given, count);
+        PyTuple_GET_SIZE(SLOT(pending, PendingCall_starred)) != 0 ||
+        PyList_GET_SIZE(SLOT(pending, PendingCall_tags)) > wanted ||
+        (PyList_GET_SIZE(SLOT(pending, PendingCall_tags)) < wanted && !has_its_defaults(pending))) {
+        return call_python(F_bind_arguments, given, count);
     }
     PyObject *defaults = defaults_of(pending), *made = PyList_New(wanted);
     for (Py_ssize_t i = 0; made != NULL && i < wanted; i++) {
-        PyObject *tag = TAG_WITH(ARG, SLOT(pending, Pending_site), control,
+        PyObject *tag = TAG_WITH(ARG, SLOT(pending, PendingCall_site), control,
                                  tag_for(info, pending, defaults, i));
         if (tag == NULL) {
             Py_CLEAR(made);
@@ -199,7 +199,7 @@ static PyObject *bind_arguments(PyObject *self, PyObject *const *given, Py_ssize
 static PyObject *bound(PyObject *info, PyObject *pending, PyObject *values, PyObject *control)
 {
     PyObject *given[] = {info, pending, values, control};
-    PyObject *list = bind_arguments(NULL, given, 4);
+    PyObject *list = native_bind_arguments(NULL, given, 4);
     PyObject *made = list != NULL ? PyList_AsTuple(list) : NULL;
     Py_XDECREF(list);
     return made;
@@ -209,7 +209,7 @@ static bool note_frame(PyFrameObject *frame, PyObject *activation)
 {
     PyObject *address = PyLong_FromVoidPtr(frame);
     bool good = address != NULL &&
-                PyDict_SetItem(SLOT(the_RUN, Run_frames), address, activation) == 0;
+                PyDict_SetItem(SLOT(the_RUN, ShadowRun_frames), address, activation) == 0;
     Py_XDECREF(address);
     return good;
 }
@@ -241,9 +241,9 @@ static bool bind_call(const Beginning *how, PyObject *info, PyObject *activation
     PyObject *pending = how->pending, *operation = how->operation, *control, *tags = NULL;
     bool guarded = true;
     if (pending != NULL) {
-        put(&SLOT(pending, Pending_activation), activation);
-        control = TAG_WITH(FRAME, SLOT(pending, Pending_site), SLOT(pending, Pending_control),
-                           SLOT(pending, Pending_tag), activation);
+        put(&SLOT(pending, PendingCall_activation), activation);
+        control = TAG_WITH(FRAME, SLOT(pending, PendingCall_site), SLOT(pending, PendingCall_control),
+                           SLOT(pending, PendingCall_tag), activation);
         guarded = is_guarded(parent, pending);
         tags = control != NULL ? bound(info, pending, values, control) : NULL;
     }
@@ -252,7 +252,7 @@ static bool bind_call(const Beginning *how, PyObject *info, PyObject *activation
         control = TAG_WITH(FRAME, SLOT(operation, Operation_site),
                            SLOT(operation, Operation_control), Py_None, activation);
         PyObject *given[] = {operation, control, values};
-        PyObject *list = control != NULL ? identified(NULL, given, 3) : NULL;
+        PyObject *list = control != NULL ? native_identify_arguments(NULL, given, 3) : NULL;
         tags = list != NULL ? PyList_AsTuple(list) : NULL;
         Py_XDECREF(list);
     }
@@ -270,9 +270,9 @@ static PyObject *begun(const Beginning *how, PyObject *info, PyFrameObject *fram
                        PyObject *parent, PyObject *values)
 {
     PyObject *activation = NULL, *roots, *made = NULL;
-    if (!tick(Run_number) || !tick(Run_time) ||
+    if (!tick(ShadowRun_number) || !tick(ShadowRun_time) ||
         (activation = new_activation(info, parent)) == NULL ||
-        PyList_Append(SLOT(the_RUN, Run_activations), activation) < 0 ||
+        PyList_Append(SLOT(the_RUN, ShadowRun_activations), activation) < 0 ||
         !note_frame(frame, activation)) {
         Py_XDECREF(activation);
         return NULL;
@@ -282,7 +282,7 @@ static PyObject *begun(const Beginning *how, PyObject *info, PyFrameObject *fram
     if (roots != NULL) {
         put_new(&SLOT(activation, Activation_roots), roots);
         if (bind_call(how, info, activation, parent, values)) {
-            PyObject *watch = SLOT(the_RUN, Run_on_enter);
+            PyObject *watch = SLOT(the_RUN, ShadowRun_on_enter);
             PyObject *done =
                 watch != Py_None ? PyObject_CallOneArg(watch, activation) : Py_NewRef(Py_None);
             if (done != NULL) {
@@ -302,9 +302,9 @@ static bool is_known(Beginning *how, PyObject *thread, PyFrameObject *frame, PyO
 {
     PyObject *pending = of_thread(thread, name_pending);
     PyObject *operation = of_thread(thread, name_operation);
-    if (Py_IS_TYPE(pending, (PyTypeObject *)the_Pending)) {
+    if (Py_IS_TYPE(pending, (PyTypeObject *)the_PendingCall)) {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        bool is_direct = SLOT(pending, Pending_run) == Py_None && is_this(pending, code, values);
+        bool is_direct = SLOT(pending, PendingCall_run) == Py_None && is_this(pending, code, values);
         Py_DECREF(code);
         how->pending = pending;
         return is_direct;
@@ -315,11 +315,11 @@ static bool is_known(Beginning *how, PyObject *thread, PyFrameObject *frame, PyO
            SLOT(operation, Operation_activation) == parent;
 }
 
-static PyObject *enter(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_enter_function(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 2 || !PyTuple_CheckExact(given[1])) {
-        return twin_does(T_enter, given, count);
+        return call_python(F_enter_function, given, count);
     }
     PyObject *info = PyList_GetItem(the_FUNCTIONS, PyLong_AsSsize_t(given[0]));
     PyObject *thread = here(), *made = NULL;
@@ -328,7 +328,7 @@ static PyObject *enter(PyObject *self, PyObject *const *given, Py_ssize_t count)
         return NULL;
     }
     if (truth_of(SLOT(info, FunctionInfo_is_stepped))) {
-        return twin_does(T_enter, given, count);
+        return call_python(F_enter_function, given, count);
     }
     PyObject *parent = parent_of(frame);
     if (parent == NULL) {
@@ -337,7 +337,7 @@ static PyObject *enter(PyObject *self, PyObject *const *given, Py_ssize_t count)
     Beginning how = {NULL, NULL};
     if (!is_known(&how, thread, frame, parent, given[1])) {
         Py_DECREF(parent);
-        return twin_does(T_enter, given, count);
+        return call_python(F_enter_function, given, count);
     }
     Py_XINCREF(how.pending);
     Py_XINCREF(how.operation);
@@ -351,12 +351,12 @@ static PyObject *enter(PyObject *self, PyObject *const *given, Py_ssize_t count)
     return made;
 }
 
-static PyObject *returned(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_return_value(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 4 || !is_pair(given[3]) ||
         !Py_IS_TYPE(given[0], (PyTypeObject *)the_Activation)) {
-        return twin_does(T_returned, given, count);
+        return call_python(F_return_value, given, count);
     }
     PyObject *tag = TAG_WITH(RET, given[2], given[1], TAG(given[3]), given[0]);
     if (tag == NULL) {
@@ -397,33 +397,33 @@ static bool left(PyObject *activation, PyObject *thread)
     else if (is_control(SLOT(activation, Activation_control)) &&
              site_of(SLOT(activation, Activation_control)) == 0) {
         PyObject *loose =
-            TAG_WITH(OP, zero, Py_None, result, failure, SLOT(the_RUN, Run_loose));
+            TAG_WITH(OP, zero, Py_None, result, failure, SLOT(the_RUN, ShadowRun_stray_results));
         if (loose == NULL) {
             return false;
         }
-        put_new(&SLOT(the_RUN, Run_loose), loose);
+        put_new(&SLOT(the_RUN, ShadowRun_stray_results), loose);
     }
-    if (SLOT(the_RUN, Run_on_leave) != Py_None) {
-        PyObject *done = PyObject_CallOneArg(SLOT(the_RUN, Run_on_leave), activation);
+    if (SLOT(the_RUN, ShadowRun_on_leave) != Py_None) {
+        PyObject *done = PyObject_CallOneArg(SLOT(the_RUN, ShadowRun_on_leave), activation);
         Py_XDECREF(done);
         return done != NULL;
     }
     return true;
 }
 
-static PyObject *leave(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_leave_function(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 1 || !Py_IS_TYPE(given[0], (PyTypeObject *)the_Activation)) {
-        return twin_does(T_leave, given, count);
+        return call_python(F_leave_function, given, count);
     }
     PyObject *thread = here();
     PyFrameObject *frame = PyEval_GetFrame();
-    if (thread == NULL || frame == NULL || !tick(Run_time)) {
+    if (thread == NULL || frame == NULL || !tick(ShadowRun_time)) {
         return NULL;
     }
     put(&SLOT(given[0], Activation_end), now());
-    PyObject *frames = SLOT(the_RUN, Run_frames), *address = PyLong_FromVoidPtr(frame);
+    PyObject *frames = SLOT(the_RUN, ShadowRun_frames), *address = PyLong_FromVoidPtr(frame);
     if (address == NULL) {
         return NULL;
     }

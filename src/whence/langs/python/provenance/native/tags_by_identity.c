@@ -2,11 +2,13 @@
 
 #include "tagging.h"
 
+#include "address_set.h"
+
 enum { LEVELS = 2 };
 
 typedef struct {
     PyObject *found;
-    Seen *seen;
+    AddressSet *seen;
     int depth;
 } Identities;
 
@@ -36,7 +38,7 @@ static bool add_identity(PyObject *value, PyObject *tag, void *with)
     if (shadow == NULL || all->depth == 0) {
         return good && !PyErr_Occurred();
     }
-    int fresh = add(all->seen, value);
+    int fresh = address_set_add(all->seen, value);
     if (fresh <= 0) {
         return fresh == 0;
     }
@@ -46,17 +48,17 @@ static bool add_identity(PyObject *value, PyObject *tag, void *with)
     return good;
 }
 
-static PyObject *by_identity(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_tags_by_identity(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 1 || !PyTuple_CheckExact(given[0])) {
-        return twin_does(T_by_identity, given, count);
+        return call_python(F_tags_by_identity, given, count);
     }
     PyObject *found = PyDict_New();
     bool good = found != NULL;
     for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(given[0]); i++) {
         PyObject *pair = PyTuple_GET_ITEM(given[0], i);
-        Seen seen = {.mask = FEW - 1};
+        AddressSet seen = {.mask = FEW - 1};
         seen.slots = seen.few;
         good = add_identity(VALUE(pair), TAG(pair), &(Identities){found, &seen, LEVELS});
         if (seen.slots != seen.few) {
@@ -73,7 +75,7 @@ static PyObject *by_identity(PyObject *self, PyObject *const *given, Py_ssize_t 
 
 typedef struct {
     PyObject *value, *hits; /* the tags that it has among the operands, each once */
-    Seen *seen;
+    AddressSet *seen;
     int depth;
 } Search;
 
@@ -98,7 +100,7 @@ static bool look_at(PyObject *value, PyObject *tag, void *with)
     if (shadow == NULL) {
         return !PyErr_Occurred();
     }
-    int fresh = add(search->seen, value);
+    int fresh = address_set_add(search->seen, value);
     if (fresh <= 0) {
         return fresh == 0;
     }
@@ -115,7 +117,7 @@ static PyObject *hits_among(PyObject *operands, PyObject *value)
     bool good = hits != NULL;
     for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(operands); i++) {
         PyObject *pair = PyTuple_GET_ITEM(operands, i);
-        Seen seen = {.mask = FEW - 1};
+        AddressSet seen = {.mask = FEW - 1};
         seen.slots = seen.few;
         good = look_at(VALUE(pair), TAG(pair), &(Search){value, hits, &seen, LEVELS});
         if (seen.slots != seen.few) {
@@ -152,7 +154,7 @@ static PyObject *candidate_tag(PyObject *site, PyObject *control, PyObject *oper
 }
 
 /* What an operation was given and told; a new tuple. */
-static PyObject *all_operands(PyObject *operation)
+PyObject *all_operands(PyObject *operation)
 {
     PyObject *operands = SLOT(operation, Operation_operands);
     PyObject *callbacks = SLOT(operation, Operation_callbacks);
@@ -168,19 +170,19 @@ static PyObject *all_operands(PyObject *operation)
 /* The tag of what all that is known of operands had a say in. */
 static PyObject *made_of_all(PyObject *site, PyObject *control, PyObject *operands)
 {
-    PyObject *needs = everything(NULL, &operands, 1);
-    PyObject *made = needs ? tag_with(OP, site, control, ((PyTupleObject *)needs)->ob_item,
+    PyObject *needs = native_deep_tags(NULL, &operands, 1);
+    PyObject *made = needs ? tag_with(OP, site, control, tuple_items(needs),
                                       PyTuple_GET_SIZE(needs))
                            : NULL;
     Py_XDECREF(needs);
     return made;
 }
 
-static PyObject *identified(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_identify_arguments(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 3 || !PyTuple_CheckExact(given[2])) {
-        return twin_does(T_identified, given, count);
+        return call_python(F_identify_arguments, given, count);
     }
     PyObject *site = SLOT(given[0], Operation_site), *control = given[1], *values = given[2];
     PyObject *operands = all_operands(given[0]);

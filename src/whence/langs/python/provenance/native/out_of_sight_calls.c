@@ -15,7 +15,7 @@ static bool may_have_model(PyObject *function)
     if (owner == NULL || is_scalar(owner) || PyModule_Check(owner) || PyType_Check(owner)) {
         return owner != NULL && owner != Py_None && is_scalar(owner);
     }
-    PyObject *name = PyUnicode_FromString(((PyCFunctionObject *)function)->m_ml->ml_name);
+    PyObject *name = PyUnicode_FromString(builtin_name(function));
     PyObject *order = Py_TYPE(owner)->tp_mro;
     int found = name != NULL ? 0 : -1;
     for (Py_ssize_t i = 0; found == 0 && i < PyTuple_GET_SIZE(order); i++) {
@@ -57,13 +57,13 @@ static bool note_passed(PyObject *const *given, PyObject *operands)
     for (Py_ssize_t i = 0; i < count; i++) {
         tags[i] = TAG(PyTuple_GET_ITEM(operands, i));
     }
-    Parts parts[] = {{tags, count}, {&SLOT(the_RUN, Run_passed), 1}};
+    Parts parts[] = {{tags, count}, {&SLOT(the_RUN, ShadowRun_passed_out_of_sight), 1}};
     PyObject *passed = tag_of_parts(OP, given[0], given[1], parts, 2);
     if (tags != few) {
         PyMem_Free(tags);
     }
     if (passed != NULL) {
-        put_new(&SLOT(the_RUN, Run_passed), passed);
+        put_new(&SLOT(the_RUN, ShadowRun_passed_out_of_sight), passed);
     }
     return passed != NULL;
 }
@@ -71,7 +71,7 @@ static bool note_passed(PyObject *const *given, PyObject *operands)
 /* outside.prepare_outside, of an operation, which is taken. */
 static PyObject *prepared_outside(PyObject *const *given, PyObject *operation)
 {
-    PyTypeObject *type = (PyTypeObject *)the_Prepared;
+    PyTypeObject *type = (PyTypeObject *)the_PreparedCall;
     PyObject *thread = here(), *arguments = given[3];
     Py_ssize_t count = PyTuple_GET_SIZE(arguments);
     PyObject *values = PyList_New(count), *keywords = PyDict_New();
@@ -85,15 +85,15 @@ static PyObject *prepared_outside(PyObject *const *given, PyObject *operation)
     for (Py_ssize_t i = 0; i < count; i++) {
         PyList_SET_ITEM(values, i, Py_NewRef(VALUE(PyTuple_GET_ITEM(arguments, i))));
     }
-    SLOT(made, Prepared_function) = Py_NewRef(VALUE(given[2]));
-    SLOT(made, Prepared_arguments) = values;
-    SLOT(made, Prepared_keywords) = keywords;
-    SLOT(made, Prepared_finish) = Py_NewRef(rests[R_finish_outside]);
-    SLOT(made, Prepared_before) = Py_NewRef(of_thread(thread, name_operation));
-    SLOT(made, Prepared_operation) = operation;
-    SLOT(made, Prepared_called) = Py_NewRef(given[2]);
-    SLOT(made, Prepared_tag) = Py_NewRef(Py_None);
-    SLOT(made, Prepared_in_sight) = Py_NewRef(Py_False);
+    SLOT(made, PreparedCall_function) = Py_NewRef(VALUE(given[2]));
+    SLOT(made, PreparedCall_arguments) = values;
+    SLOT(made, PreparedCall_keywords) = keywords;
+    SLOT(made, PreparedCall_finish) = Py_NewRef(python_helpers[H_finish_out_of_sight]);
+    SLOT(made, PreparedCall_before) = Py_NewRef(of_thread(thread, name_operation));
+    SLOT(made, PreparedCall_operation) = operation;
+    SLOT(made, PreparedCall_called) = Py_NewRef(given[2]);
+    SLOT(made, PreparedCall_tag) = Py_NewRef(Py_None);
+    SLOT(made, PreparedCall_in_sight) = Py_NewRef(Py_False);
     if (PyDict_SetItem(thread, name_operation, operation) < 0 || !forget_pending(thread)) {
         Py_CLEAR(made);
     }
@@ -102,7 +102,7 @@ static PyObject *prepared_outside(PyObject *const *given, PyObject *operation)
 
 /* A call of a function out of sight that has no model. NULL without an exception: the twin does
  * it. */
-static PyObject *call_outside(PyObject *const *given)
+PyObject *call_outside(PyObject *const *given)
 {
     PyObject *function = VALUE(given[2]);
     if ((!PyCFunction_Check(function) && !PyFunction_Check(function)) ||
@@ -122,37 +122,37 @@ static PyObject *call_outside(PyObject *const *given)
 
 /* --- what it gave -------------------------------------------------------------------------------- */
 
-static PyObject *outside_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_out_of_sight_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count < 2 || count > 4) {
-        return twin_does(T_outside_tag, given, count);
+        return call_python(F_out_of_sight_tag, given, count);
     }
     PyObject *operation = given[0], *value = given[1], *selects = count > 3 ? given[3] : Py_False;
     PyObject *site = SLOT(operation, Operation_site), *control = SLOT(operation, Operation_control);
     PyObject *operands = all_operands(operation);
-    PyObject *needs = operands != NULL ? everything(NULL, &operands, 1) : NULL;
+    PyObject *needs = operands != NULL ? native_deep_tags(NULL, &operands, 1) : NULL;
     Py_XDECREF(operands);
     if (needs == NULL) {
         return NULL;
     }
-    PyObject *callee = count > 2 ? given[2] : Py_None, *loose = SLOT(the_RUN, Run_loose);
-    Parts parts[] = {{((PyTupleObject *)needs)->ob_item, PyTuple_GET_SIZE(needs)},
+    PyObject *callee = count > 2 ? given[2] : Py_None, *loose = SLOT(the_RUN, ShadowRun_stray_results);
+    Parts parts[] = {{tuple_items(needs), PyTuple_GET_SIZE(needs)},
                      {&callee, callee != Py_None},
                      {&loose, loose != Py_None}};
     PyObject *made = tag_of_parts(OP, site, control, parts, 3), *passed;
     Py_DECREF(needs);
-    passed = made ? TAG_WITH(OP, site, control, made, SLOT(the_RUN, Run_passed)) : NULL;
+    passed = made ? TAG_WITH(OP, site, control, made, SLOT(the_RUN, ShadowRun_passed_out_of_sight)) : NULL;
     if (passed == NULL) {
         Py_XDECREF(made);
         return NULL;
     }
-    put_new(&SLOT(the_RUN, Run_passed), passed);
+    put_new(&SLOT(the_RUN, ShadowRun_passed_out_of_sight), passed);
     if (is_scalar(value) && selects != Py_True) {
         return made;
     }
     PyObject *arguments[] = {operation, value, made, selects};
-    PyObject *tag = PyObject_Vectorcall(rests[R_given_outside], arguments, 4, NULL);
+    PyObject *tag = PyObject_Vectorcall(python_helpers[H_out_of_sight_result], arguments, 4, NULL);
     Py_DECREF(made);
     return tag;
 }
@@ -179,7 +179,7 @@ static bool hold_parts(PyObject *thing, bool is_inner)
 static int hold_part(PyObject *part, void *given)
 {
     Holding *holding = given;
-    bool good = hold(holding->holder, part);
+    bool good = note_holds(holding->holder, part);
     if (good && !holding->is_inner &&
         (PyList_CheckExact(part) || PyTuple_CheckExact(part) || PyDict_CheckExact(part)) &&
         shadow_of(part) == NULL) {
@@ -202,11 +202,11 @@ static bool hold_out_of_sight(PyObject *thing)
     return hold_parts(thing, false);
 }
 
-static PyObject *held_out_of_sight(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_note_referents(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 1) {
-        return twin_does(T_held_out_of_sight, given, count);
+        return call_python(F_note_referents, given, count);
     }
     return hold_out_of_sight(given[0]) ? Py_NewRef(Py_None) : NULL;
 }
@@ -222,13 +222,13 @@ typedef struct {
 static bool reread_thing(PyObject *thing, const Rereading *how, PyObject *selects)
 {
     PyObject *shadow = shadow_of(thing);
-    if (shadow == NULL || is_in_step(shadow) == 1) {
+    if (shadow == NULL || shadow_matches(shadow) == 1) {
         return !PyErr_Occurred();
     }
     PyObject *given[] = {thing, SLOT(how->operation, Operation_site),
                          SLOT(how->operation, Operation_control), how->operands, selects};
     PyObject *done =
-        PyErr_Occurred() ? NULL : PyObject_Vectorcall(rests[R_synchronise], given, 5, NULL);
+        PyErr_Occurred() ? NULL : PyObject_Vectorcall(python_helpers[H_synchronise], given, 5, NULL);
     Py_XDECREF(done);
     return done != NULL;
 }
@@ -262,7 +262,7 @@ static bool reread_frame(PyObject *thing, PyObject *site, PyObject *control)
         return true;
     }
     PyObject *given[] = {site, control, thing};
-    PyObject *done = PyObject_Vectorcall(rests[R_changed_in_frame], given, 3, NULL);
+    PyObject *done = PyObject_Vectorcall(python_helpers[H_changed_in_frame], given, 3, NULL);
     Py_XDECREF(done);
     return done != NULL;
 }
@@ -272,10 +272,10 @@ static bool reread_operand(PyObject *pair, PyObject *operation, PyObject *operan
 {
     PyObject *value = VALUE(pair), *control = SLOT(operation, Operation_control), *shadow;
     Rereading how = {operation, operands, 0};
-    int hiding = aim(control, TAG(pair)) ? hides_surely(value) : -1;
+    int hiding = note_change_target(control, TAG(pair)) ? is_opaque_surely(value) : -1;
     if (hiding == 1) {
         PyObject *given[] = {value, SLOT(operation, Operation_site), control, operands};
-        PyObject *done = hide(NULL, given, 4);
+        PyObject *done = native_absorb(NULL, given, 4);
         Py_XDECREF(done);
         hiding = done != NULL ? 1 : -1;
         how.depth = 2;
@@ -295,11 +295,11 @@ static bool reread_operand(PyObject *pair, PyObject *operation, PyObject *operan
     return good;
 }
 
-static PyObject *reread(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_resynchronise(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count < 1 || count > 2) {
-        return twin_does(T_reread, given, count);
+        return call_python(F_resynchronise, given, count);
     }
     PyObject *own = SLOT(given[0], Operation_operands), *operands = all_operands(given[0]);
     bool good = operands != NULL;

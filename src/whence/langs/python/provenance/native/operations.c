@@ -2,7 +2,7 @@
 
 #include "tagging.h"
 
-static PyObject *new_operation(PyObject *site, PyObject *control, PyObject *operands)
+PyObject *new_operation(PyObject *site, PyObject *control, PyObject *operands)
 {
     PyTypeObject *type = (PyTypeObject *)the_Operation;
     PyObject *callbacks = PyList_New(0);
@@ -21,7 +21,7 @@ static PyObject *new_operation(PyObject *site, PyObject *control, PyObject *oper
     return made;
 }
 
-static bool begin(Running *running, PyObject *site, PyObject *control, PyObject *operands)
+bool begin_operation(RunningOperation *running, PyObject *site, PyObject *control, PyObject *operands)
 {
     running->thread = here();
     running->operation = running->thread ? new_operation(site, control, operands) : NULL;
@@ -31,14 +31,14 @@ static bool begin(Running *running, PyObject *site, PyObject *control, PyObject 
     running->before = Py_NewRef(of_thread(running->thread, name_operation));
     if (PyDict_SetItem(running->thread, name_operation, running->operation) < 0 ||
         !forget_pending(running->thread)) {
-        end(running, false);
+        end_operation(running, false);
         return false;
     }
     return true;
 }
 
 /* Tells a Python function of the exception that is on its way: put behind what else it is given. */
-static void tell_of_error(int which, PyObject **given, Py_ssize_t count)
+void report_error(int which, PyObject **given, Py_ssize_t count)
 {
     PyObject *kind, *error, *traceback;
     PyErr_Fetch(&kind, &error, &traceback);
@@ -47,7 +47,7 @@ static void tell_of_error(int which, PyObject **given, Py_ssize_t count)
         PyException_SetTraceback(error, traceback);
     }
     given[count] = error;
-    PyObject *done = PyObject_Vectorcall(rests[which], given, (size_t)count + 1, NULL);
+    PyObject *done = PyObject_Vectorcall(python_helpers[which], given, (size_t)count + 1, NULL);
     if (done == NULL) {
         Py_XDECREF(kind);
         Py_XDECREF(error);
@@ -59,11 +59,11 @@ static void tell_of_error(int which, PyObject **given, Py_ssize_t count)
 }
 
 /* After it: back to what ran before. The operation is given back with what it was told. */
-static bool end(Running *running, bool failed)
+bool end_operation(RunningOperation *running, bool failed)
 {
     if (failed) {
         PyObject *given[2] = {running->operation};
-        tell_of_error(R_note_failure, given, 1);
+        report_error(H_note_failure, given, 1);
     }
     PyObject *kind, *error, *traceback;
     PyErr_Fetch(&kind, &error, &traceback);
@@ -79,18 +79,18 @@ static bool end(Running *running, bool failed)
     return good && !failed;
 }
 
-static PyObject *natively(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_run_out_of_sight(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    Running running;
+    RunningOperation running;
     if (!enabled || count < 4 || !is_control(given[1])) {
-        return twin_does(T_natively, given, count);
+        return call_python(F_run_out_of_sight, given, count);
     }
-    if (!begin(&running, given[0], given[1], given[2])) {
+    if (!begin_operation(&running, given[0], given[1], given[2])) {
         return NULL;
     }
     PyObject *value = PyObject_Vectorcall(given[3], given + 4, (size_t)(count - 4), NULL);
-    if (!end(&running, value == NULL)) {
+    if (!end_operation(&running, value == NULL)) {
         Py_XDECREF(value);
         return NULL;
     }
@@ -98,7 +98,7 @@ static PyObject *natively(PyObject *self, PyObject *const *given, Py_ssize_t cou
 }
 
 /* The tag of what an operation gave: what its last callback gave, or of its own making. */
-static PyObject *told_tag(PyObject *operation, PyObject *value, PyObject *const *needs,
+PyObject *outcome_tag_of(PyObject *operation, PyObject *value, PyObject *const *needs,
                           Py_ssize_t count)
 {
     PyObject *site = SLOT(operation, Operation_site), *control = SLOT(operation, Operation_control);
@@ -110,26 +110,26 @@ static PyObject *told_tag(PyObject *operation, PyObject *value, PyObject *const 
     PyObject *last = PyList_GET_ITEM(callbacks, told - 1);
     bool is_last = VALUE(last) == value;
     PyObject *others = PyList_GetSlice(callbacks, 0, is_last ? told - 1 : told);
-    PyObject *all = others != NULL ? everything(NULL, &others, 1) : NULL;
+    PyObject *all = others != NULL ? native_deep_tags(NULL, &others, 1) : NULL;
     Py_XDECREF(others);
     if (all == NULL) {
         return NULL;
     }
     Parts parts[] = {{(PyObject *[]){TAG(last), Py_None}, is_last ? 2 : 0},
-                     {((PyTupleObject *)all)->ob_item, is_last ? PyTuple_GET_SIZE(all) : 0},
+                     {tuple_items(all), is_last ? PyTuple_GET_SIZE(all) : 0},
                      {needs, count},
-                     {((PyTupleObject *)all)->ob_item, is_last ? 0 : PyTuple_GET_SIZE(all)}};
+                     {tuple_items(all), is_last ? 0 : PyTuple_GET_SIZE(all)}};
     PyObject *made = tag_of_parts(is_last ? RET : OP, site, control, parts, 4);
     Py_DECREF(all);
     return made;
 }
 
-static PyObject *told(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_outcome_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 3 || !PyTuple_CheckExact(given[2])) {
-        return twin_does(T_told, given, count);
+        return call_python(F_outcome_tag, given, count);
     }
-    return told_tag(given[0], given[1], ((PyTupleObject *)given[2])->ob_item,
+    return outcome_tag_of(given[0], given[1], tuple_items(given[2]),
                     PyTuple_GET_SIZE(given[2]));
 }

@@ -4,59 +4,9 @@
 
 #include "tagging.h"
 
-enum { DEEP = 4, FEW = 128 };
+#include "address_set.h"
 
-typedef struct {
-    const void **slots, *few[FEW];
-    size_t mask, used;
-} Seen;
-
-static size_t place_in(const Seen *seen, const void *address)
-{
-    size_t place = (((uintptr_t)address >> 4) * 0x9E3779B97F4A7C15u >> 32) & seen->mask;
-    while (seen->slots[place] != NULL && seen->slots[place] != address) {
-        place = (place + 1) & seen->mask;
-    }
-    return place;
-}
-
-static bool grow(Seen *seen)
-{
-    Seen larger = {.mask = seen->mask * 2 + 1, .used = seen->used};
-    larger.slots = PyMem_Calloc(larger.mask + 1, sizeof(*larger.slots));
-    if (larger.slots == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i <= seen->mask; i++) {
-        if (seen->slots[i] != NULL) {
-            larger.slots[place_in(&larger, seen->slots[i])] = seen->slots[i];
-        }
-    }
-    if (seen->slots != seen->few) {
-        PyMem_Free(seen->slots);
-    }
-    seen->slots = larger.slots;
-    seen->mask = larger.mask;
-    return true;
-}
-
-/* 1: it was not there, 0: it was, -1: an exception. */
-static int add(Seen *seen, const void *address)
-{
-    size_t place = place_in(seen, address);
-    if (seen->slots[place] != NULL) {
-        return 0;
-    }
-    if (2 * ++seen->used > seen->mask) {
-        if (!grow(seen)) {
-            return -1;
-        }
-        place = place_in(seen, address);
-    }
-    seen->slots[place] = address;
-    return 1;
-}
+enum { DEEP = 4 };
 
 /* The tags of a shadow that say something: compared with those that a tag has, or written into a
  * new one, or only counted. */
@@ -153,11 +103,11 @@ static PyObject *whole_of(PyObject *shadow)
     return made;
 }
 
-static bool collect(PyObject *value, PyObject *found, Seen *seen, int depth);
+static bool collect(PyObject *value, PyObject *found, AddressSet *seen, int depth);
 
 typedef struct {
     PyObject *found;
-    Seen *seen;
+    AddressSet *seen;
     int depth;
 } Reading;
 
@@ -168,7 +118,7 @@ static bool collect_part(PyObject *part, PyObject *tag, void *with)
     return is_scalar(part) || collect(part, reading->found, reading->seen, reading->depth);
 }
 
-static bool collect_behind(PyObject *source, PyObject *found, Seen *seen, int depth)
+static bool collect_behind(PyObject *source, PyObject *found, AddressSet *seen, int depth)
 {
     PyObject *behind = PyObject_GetAttr(PyTuple_GET_ITEM(source, 1), name_behind);
     if (behind == NULL) {
@@ -186,7 +136,7 @@ static bool collect_behind(PyObject *source, PyObject *found, Seen *seen, int de
 /* shadows.space_of: borrowed; NULL without an exception: there is none. */
 static PyObject *space_of(PyObject *thing)
 {
-    PyObject *dict = dict_of(thing), *found = dict != NULL ? shadow_of(dict) : NULL;
+    PyObject *dict = instance_dict(thing), *found = dict != NULL ? shadow_of(dict) : NULL;
     Py_XDECREF(dict);
     return found;
 }
@@ -194,29 +144,29 @@ static PyObject *space_of(PyObject *thing)
 /* Whether the class of an object, which hides nothing, is one of the program's. */
 static bool is_own(PyObject *thing)
 {
-    PyObject *known = by_address(SLOT(the_RUN, Run_hiding), Py_TYPE(thing));
+    PyObject *known = by_address(SLOT(the_RUN, ShadowRun_opaque_types), Py_TYPE(thing));
     return known != NULL && PyTuple_GET_ITEM(known, 2) == Py_True;
 }
 
 /* Whether an object hides what it holds, asked for if need be; -1: an exception. */
-static int hides_surely(PyObject *thing)
+int is_opaque_surely(PyObject *thing)
 {
-    int known = hides_things(thing);
+    int known = known_opaque(thing);
     if (known >= 0 || PyErr_Occurred()) {
         return known;
     }
-    PyObject *told = twin_does(T_hides, &thing, 1);
+    PyObject *told = call_python(F_is_opaque, &thing, 1);
     known = told != NULL ? told == Py_True : -1;
     Py_XDECREF(told);
     return known;
 }
 
 /* shadows._collect_space */
-static bool collect_space(PyObject *value, PyObject *found, Seen *seen, int depth)
+static bool collect_space(PyObject *value, PyObject *found, AddressSet *seen, int depth)
 {
-    PyObject *run = by_address(SLOT(the_RUN, Run_runs), value);
+    PyObject *run = by_address(SLOT(the_RUN, ShadowRun_runs), value);
     if (run != NULL) {
-        return PyList_Append(found, SLOT(PyTuple_GET_ITEM(run, 1), Going_position)) == 0;
+        return PyList_Append(found, SLOT(PyTuple_GET_ITEM(run, 1), GeneratorRun_position)) == 0;
     }
     if (PyErr_Occurred() || is_shared(value)) {
         return !PyErr_Occurred();
@@ -231,7 +181,7 @@ static bool collect_space(PyObject *value, PyObject *found, Seen *seen, int dept
     if (PyErr_Occurred() || shadow_of(value) != NULL || PyErr_Occurred()) {
         return !PyErr_Occurred();
     }
-    int hiding = hides_surely(value);
+    int hiding = is_opaque_surely(value);
     if (hiding != 0 || !is_own(value)) {
         return hiding >= 0 && !PyErr_Occurred();
     }
@@ -243,9 +193,9 @@ static bool collect_space(PyObject *value, PyObject *found, Seen *seen, int dept
     return good;
 }
 
-static bool collect_new(PyObject *value, PyObject *found, Seen *seen, int depth)
+static bool collect_new(PyObject *value, PyObject *found, AddressSet *seen, int depth)
 {
-    PyObject *source = by_address(SLOT(the_RUN, Run_sources), value);
+    PyObject *source = by_address(SLOT(the_RUN, ShadowRun_sources), value);
     if (source != NULL && PyTuple_GET_ITEM(source, 0) == value) {
         if (!collect_behind(source, found, seen, depth)) {
             return false;
@@ -272,9 +222,9 @@ static bool collect_new(PyObject *value, PyObject *found, Seen *seen, int depth)
     return good;
 }
 
-static bool collect(PyObject *value, PyObject *found, Seen *seen, int depth)
+static bool collect(PyObject *value, PyObject *found, AddressSet *seen, int depth)
 {
-    int fresh = add(seen, value);
+    int fresh = address_set_add(seen, value);
     if (fresh <= 0) {
         return fresh == 0;
     }
@@ -284,18 +234,18 @@ static bool collect(PyObject *value, PyObject *found, Seen *seen, int depth)
     return good;
 }
 
-static PyObject *everything(PyObject *self, PyObject *const *given, Py_ssize_t count)
+PyObject *native_deep_tags(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 1 ||
         (!PyTuple_CheckExact(given[0]) && !PyList_CheckExact(given[0]))) {
-        return twin_does(T_everything, given, count);
+        return call_python(F_deep_tags, given, count);
     }
     PyObject *found = PyList_New(0), *made = NULL;
     if (found == NULL) {
         return NULL;
     }
-    Seen seen = {.mask = FEW - 1};
+    AddressSet seen = {.mask = FEW - 1};
     seen.slots = seen.few;
     bool good = true;
     for (Py_ssize_t i = 0; good && i < PySequence_Fast_GET_SIZE(given[0]); i++) {
