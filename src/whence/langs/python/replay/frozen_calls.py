@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.langs.python.replay.frozen_check import Difference, difference
+from whence.langs.python.replay.frozen_check import FrozenDifference, first_frozen_difference
 from whence.langs.python.replay.rerun_process import (
     TIME_LIMIT,
     Conditions,
@@ -154,7 +154,7 @@ class FrozenCalls:
                 made = {at: each["not"] for at, each in said.items() if "not" in each}
                 made |= {at: _NOT_REACHED for at in noted if at not in said}
                 calls = {at: each.calls for at, each in noted.items() if at not in made}
-                how = difference(self.tree, open_trace(output), calls, played)
+                how = first_frozen_difference(self.tree, open_trace(output), calls, played)
             if how is None and not made:
                 self.frozen = noted
                 return
@@ -197,7 +197,7 @@ def outermost(calls: Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-def _guilty(noted: Mapping[int, Effects], how: Difference) -> dict[int, str]:
+def _guilty(noted: Mapping[int, Effects], how: FrozenDifference) -> dict[int, str]:
     """Which frozen calls may be why a run with them differs at a call: some that began before.
 
     Which of these it is nobody knows. The later half goes first; if that does not help, more do.

@@ -1,8 +1,10 @@
-"""Whether a run in which some calls were frozen is the recorded one in all other calls.
+"""Compares a run in which some calls were frozen with the recording, in all other calls.
 
-Numbers of types, names and code are each file's own, and those of the second run come in another
-order where a frozen call was the first to need one: then calls are compared by what they say, and
-not by digests. Calls are matched by which of all calls they are.
+Calls are matched by their ordinals. Function and caller of all calls are compared, and so are the
+equations. If both recordings number their types, names and code alike, equal digests of equations
+settle most calls, and the others are read. If a frozen call was the first to need such a number,
+the second run numbers them differently and its digests mean something else: then one call of each
+pair of equations is read, and of more than `MOST_READ` such pairs only that many.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.readable_call import function_at
 
 MOST_READ = 20_000
-"""So many calls are read and compared value by value, if they cannot be compared by digests."""
+"""The most pairs of calls that are read if digests cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The first call that is another one, and how."""
+class FrozenDifference:
+    """The first call that differs, and how."""
 
     ordinal: int
     how: str
@@ -41,67 +43,74 @@ class Difference:
         return self.how
 
 
-def difference(
-    recorded: ColumnTree, again: ColumnTree, frozen: Mapping[int, int], played: RerunOutcome
-) -> Difference | None:
-    """The first difference, if there is any; `frozen` says how many calls each of these made.
-
-    Of all calls the function and the caller are compared. Where digests do not tell, values are,
-    first of those that follow a frozen call, then of others all over the run.
-    """
+def first_frozen_difference(
+    recorded: ColumnTree, again: ColumnTree, frozen: Mapping[int, int], outcome: RerunOutcome
+) -> FrozenDifference | None:
+    """The first difference, or None; `frozen` has how many calls each frozen call made."""
     ours, theirs = _ordinals(recorded), _ordinals(again)
     inside = np.zeros(len(ours), dtype=bool)
     for ordinal, calls in frozen.items():
         inside |= (ours > ordinal) & (ours <= ordinal + calls)
-    wanted = ours[~inside]
-    pairs = _Pairs(recorded, again, ours, theirs, np.intersect1d(wanted, theirs))
-    found = [_missing(np.setdiff1d(wanted, theirs), played), pairs.other_callers()]
-    if not recorded.columns.implicit.any():
-        found.append(_more(np.setdiff1d(theirs, ours)))
-    known = [each for each in found if each is not None]
-    if known:
-        return min(known, key=lambda each: each.ordinal)
-    return pairs.other_values(frozen)
+    expected = ours[~inside]
+    pairs = _CallPairs(recorded, again, ours, theirs, np.intersect1d(expected, theirs))
+    differences = [
+        _missing(np.setdiff1d(expected, theirs), outcome),
+        pairs.other_callers(),
+        None if recorded.columns.implicit.any() else _added(np.setdiff1d(theirs, ours)),
+    ]
+    first = min(
+        (difference for difference in differences if difference is not None),
+        key=lambda difference: difference.ordinal,
+        default=None,
+    )
+    return first or pairs.other_values(frozen)
 
 
-def _missing(ordinals: Int64s, played: RerunOutcome) -> Difference | None:
+def _missing(ordinals: Int64s, outcome: RerunOutcome) -> FrozenDifference | None:
     if not len(ordinals):
         return None
-    why = played.problem or "it was not made"
-    return Difference(int(ordinals[0]), f"call {ordinals[0]:,} of the run is missing: {why}")
+    why = outcome.problem or "it was not made"
+    return FrozenDifference(int(ordinals[0]), f"call {ordinals[0]:,} of the run is missing: {why}")
 
 
-def _more(ordinals: Int64s) -> Difference | None:
+def _added(ordinals: Int64s) -> FrozenDifference | None:
     if not len(ordinals):
         return None
-    return Difference(int(ordinals[0]), f"call {ordinals[0]:,} of the run was not made before")
+    return FrozenDifference(
+        int(ordinals[0]), f"call {ordinals[0]:,} of the run was not made before"
+    )
 
 
-def _another(ordinal: int, how: str) -> Difference:
-    return Difference(ordinal, f"call {ordinal:,} of the run is another one: {how}")
+def _differs(ordinal: int, how: str) -> FrozenDifference:
+    return FrozenDifference(ordinal, f"call {ordinal:,} of the run is another one: {how}")
 
 
-class _Pairs:
-    """The calls that are in both runs."""
+class _CallPairs:
+    """The calls that are in both runs, other than those below frozen calls."""
 
     def __init__(
-        self, recorded: ColumnTree, again: ColumnTree, ours: Int64s, theirs: Int64s, wanted: Int64s
+        self,
+        recorded: ColumnTree,
+        again: ColumnTree,
+        ours: Int64s,
+        theirs: Int64s,
+        ordinals: Int64s,
     ) -> None:
         self._trees = recorded, again
         self._ordinals = ours, theirs
-        self._wanted = wanted
-        numbers = (np.searchsorted(each, wanted) for each in (ours, theirs))
+        self._paired = ordinals
+        numbers = (np.searchsorted(recording, ordinals) for recording in (ours, theirs))
         self._positions = [
-            np.array(tree.positions(each.tolist()), dtype=np.int64)
-            for tree, each in zip(self._trees, numbers, strict=True)
+            np.array(tree.positions(number.tolist()), dtype=np.int64)
+            for tree, number in zip(self._trees, numbers, strict=True)
         ]
 
-    def other_callers(self) -> Difference | None:
-        """The first call that another function made, or that another one called."""
+    def other_callers(self) -> FrozenDifference | None:
+        """The first call of another function, or by another caller."""
         numbers = numbered(*(tree.functions for tree in self._trees))
         ours, theirs = (
-            number[tree.columns.function[each]]
-            for number, tree, each in zip(numbers, self._trees, self._positions, strict=True)
+            number[tree.columns.function[positions]]
+            for number, tree, positions in zip(numbers, self._trees, self._positions, strict=True)
         )
         same = ours == theirs
         same &= self._callers(0) == self._callers(1)
@@ -111,71 +120,81 @@ class _Pairs:
             return None
         at = int(other[0])
         names = [
-            function_at(tree, int(each[at])).short()
-            for tree, each in zip(self._trees, self._positions, strict=True)
+            function_at(tree, int(positions[at])).short()
+            for tree, positions in zip(self._trees, self._positions, strict=True)
         ]
         how = f"{names[1]} was called instead of {names[0]}"
-        return _another(int(self._wanted[at]), how)
+        return _differs(int(self._paired[at]), how)
 
     def _callers(self, which: int) -> Int64s:
         tree, positions = self._trees[which], self._positions[which]
         parents = tree.columns.parent[positions].astype(np.int64)
-        found = self._ordinals[which][all_ids(tree)[np.maximum(parents, 0)]]
-        return np.where(parents < 0, -1, found)
+        callers = self._ordinals[which][all_ids(tree)[np.maximum(parents, 0)]]
+        return np.where(parents < 0, -1, callers)
 
-    def other_values(self, frozen: Mapping[int, int]) -> Difference | None:
-        """The first call with another equation, of those that are looked at."""
+    def other_values(self, frozen: Mapping[int, int]) -> FrozenDifference | None:
+        """The first call with another equation, of those that are read."""
         recorded, again = self._trees
-        alike = self._seen_alike()
-        for at in self._to_be_read(frozen).tolist():
-            here, there = (int(each[at]) for each in self._positions)
+        alike = self._equally_detailed()
+        for at in self._to_be_read(frozen, alike).tolist():
+            here, there = (int(positions[at]) for positions in self._positions)
             ours, theirs = recorded.call(here), again.call(there)
             how = contradiction(ours, theirs) or other_outcome(ours, theirs)
             if not how and alike[at]:
                 how = other_effects(ours, theirs)
             if how:
-                return _another(int(self._wanted[at]), how)
+                return _differs(int(self._paired[at]), how)
         return None
 
-    def _seen_alike(self) -> npt.NDArray[np.bool_]:
-        """Whether as much was recorded of a call in both runs: of the first calls of a function it
-        is more, and of others a change may be out of sight."""
-        first = [
-            _which_of_function(tree)[each] < RecordOptions().first_calls
-            for tree, each in zip(self._trees, self._positions, strict=True)
-        ]
-        found: npt.NDArray[np.bool_] = first[0] == first[1]
-        return found
+    def _equally_detailed(self) -> npt.NDArray[np.bool_]:
+        """Whether both runs recorded a call in equal detail.
 
-    def _to_be_read(self, frozen: Mapping[int, int]) -> Int64s:
+        The first calls of a function are recorded in more detail; of others an effect may be out
+        of sight.
+        """
+        ours, theirs = (
+            _count_in_function(tree)[positions] < RecordOptions().first_calls
+            for tree, positions in zip(self._trees, self._positions, strict=True)
+        )
+        alike: npt.NDArray[np.bool_] = ours == theirs
+        return alike
+
+    def _to_be_read(self, frozen: Mapping[int, int], alike: npt.NDArray[np.bool_]) -> Int64s:
+        """The pairs of calls whose equations can differ, as indices."""
+        ours, theirs = (
+            tree.columns.equation[positions]
+            for tree, positions in zip(self._trees, self._positions, strict=True)
+        )
         recorded, again = self._trees
-        everything: Int64s = np.arange(len(self._wanted), dtype=np.int64)
         if _tables(recorded) == _tables(again):
-            here, there = self._positions
-            other = recorded.columns.equation[here] != again.columns.equation[there]
-            other[0] = True
-            found: Int64s = everything[other][:MOST_READ]
-            return found
+            differs = ours != theirs
+            differs[0] = True
+            return np.flatnonzero(differs)
         # Up to the first frozen call nothing can differ, but for the run as a whole.
-        everything = everything[(self._wanted >= min(frozen, default=0)) | (everything == 0)]
-        if len(everything) <= MOST_READ:
-            return everything
-        each = max(1, MOST_READ // (2 * len(frozen)))
-        starts = np.searchsorted(self._wanted, sorted(frozen))
-        near = (starts[:, None] + np.arange(each)[None, :]).ravel()
-        spread = everything[:: max(1, 2 * len(everything) // MOST_READ)]
-        chosen: Int64s = np.union1d(near[near < len(self._wanted)], spread)
+        possible = self._paired >= min(frozen, default=0)
+        possible[0] = True
+        indices = np.flatnonzero(possible)
+        # Within one recording, calls with equal digests are equal: one of them is enough.
+        pairs = np.stack([ours, theirs, alike.astype(np.int64)], axis=1)[indices]
+        distinct: Int64s = np.sort(indices[np.unique(pairs, axis=0, return_index=True)[1]])
+        if len(distinct) <= MOST_READ:
+            return distinct
+        near_frozen = max(1, MOST_READ // (2 * len(frozen)))
+        starts = np.searchsorted(distinct, np.searchsorted(self._paired, sorted(frozen)))
+        near = (starts[:, None] + np.arange(near_frozen)[None, :]).ravel()
+        spread = distinct[:: max(1, 2 * len(distinct) // MOST_READ)]
+        chosen: Int64s = np.union1d(distinct[near[near < len(distinct)]], spread)
         return chosen
 
 
-def _which_of_function(tree: ColumnTree) -> Int64s:
-    """Of each call by its position, how many calls of its function began before it."""
+def _count_in_function(tree: ColumnTree) -> Int64s:
+    """For each call, by its position: how many calls of its function began before it."""
     function, ids = tree.columns.function, all_ids(tree)
     order = np.lexsort((ids, function))
     starts = np.searchsorted(function[order], function[order])
-    found = np.empty(len(ids), dtype=np.int64)
-    found[order] = np.arange(len(ids)) - starts
-    return found
+    counts = np.empty(len(ids), dtype=np.int64)
+    counts[order] = np.arange(len(ids)) - starts
+    return counts
 
 
 def _tables(tree: ColumnTree) -> tuple[Sequence[object], ...]:
@@ -189,5 +208,5 @@ def _source(tree: ColumnTree) -> TraceSource:
 
 
 def _ordinals(tree: ColumnTree) -> Int64s:
-    """Of each call by its number, the run itself first."""
+    """The ordinal of each call, by its number; the run itself comes first."""
     return _source(tree).ordinals()
