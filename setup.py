@@ -2,59 +2,67 @@
 
 They are optional: without a compiler whence installs all the same, and does in Python what they do.
 For a free-threaded Python they are left out: they rely on the GIL, and importing one would switch
-it on for the whole process.
+it on for the whole process. For a version of CPython that has no header in `cpython/` those that
+read the interpreter's memory are replaced by a module that says so when it is imported.
+
+`tools/` reads EXTENSIONS too, to check and to sanitize the same sources.
 """
 
+import sys
 import sysconfig
 from pathlib import Path
 
-from setuptools import Extension, setup
-
-RECORDER = Path("src/whence/langs/python/record/native")
-JOURNAL = Path("src/whence/langs/python/record/journal/native")
-SCANNER = Path("src/whence/langs/python/trace/native")
-TAGGING = Path("src/whence/langs/python/provenance/native")
+PYTHON = Path("src/whence/langs/python")
+RECORDER = PYTHON / "record/native"
+JOURNAL = PYTHON / "record/journal/native"
+SCANNER = PYTHON / "trace/native"
+TAGGING = PYTHON / "provenance/native"
+CPYTHON = RECORDER / "cpython"
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
-EXTENSIONS = (
-    []
-    if sysconfig.get_config_var("Py_GIL_DISABLED")
-    else [
-        Extension(
-            "whence.langs.python.record._recorder",
-            [str(RECORDER / "whole.c")],
-            depends=sorted(str(path) for path in RECORDER.glob("*.[ch]")),
-            extra_compile_args=FLAGS,
-            optional=True,
-        ),
-        Extension(
-            "whence.langs.python.record._identity",
-            [str(RECORDER / "identity.c")],
-            extra_compile_args=FLAGS,
-            optional=True,
-        ),
-        Extension(
-            "whence.langs.python.record.journal._passages",
-            [str(JOURNAL / "whole.c")],
-            depends=[*sorted(map(str, JOURNAL.glob("*.[ch]"))), str(RECORDER / "garbage.h")],
-            extra_compile_args=FLAGS,
-            optional=True,
-        ),
-        Extension(
-            "whence.langs.python.trace._scan",
-            sorted(str(path) for path in SCANNER.glob("*.c")),
-            depends=sorted(str(path) for path in SCANNER.glob("*.h")),
-            extra_compile_args=FLAGS,
-            optional=True,
-        ),
-        Extension(
-            "whence.langs.python.provenance._tagging",
-            sorted(str(path) for path in TAGGING.glob("*.c")),
-            depends=sorted(str(path) for path in TAGGING.rglob("*.h")),
-            extra_compile_args=FLAGS,
-            optional=True,
-        ),
-    ]
-)
+# Modules of their own, or for those that cannot be had.
+APART = {"_identity.c", "unsupported.c"}
 
-setup(ext_modules=EXTENSIONS)
+
+def sources(folder, *more):
+    """The C files of a folder that make up its main module, and some others."""
+    return [*sorted(path for path in folder.glob("*.c") if path.name not in APART), *more]
+
+
+EXTENSIONS = {
+    "whence.langs.python.record._recorder": sources(RECORDER, CPYTHON / "layout.c"),
+    "whence.langs.python.record._identity": [RECORDER / "_identity.c"],
+    "whence.langs.python.record.journal._interposition": sources(JOURNAL),
+    "whence.langs.python.trace._scan": sources(SCANNER),
+    "whence.langs.python.provenance._tagging": sources(TAGGING),
+}
+"""The source files of each extension module, every one a translation unit."""
+READS_CPYTHON = {name for name in EXTENSIONS if ".record." in name}
+
+
+def extension(name, files):
+    from setuptools import Extension
+
+    macros = []
+    if name in READS_CPYTHON and not (CPYTHON / f"v3{sys.version_info[1]}.h").exists():
+        files = [RECORDER / "unsupported.c"]
+        macros = [("WHENCE_MODULE", name.rpartition(".")[2])]
+    headers = {
+        header for folder in {file.parent for file in files} for header in folder.glob("*.h")
+    }
+    return Extension(
+        name,
+        [str(file) for file in files],
+        depends=sorted(map(str, {*headers, *CPYTHON.glob("*.h")})),
+        define_macros=macros,
+        extra_compile_args=FLAGS,
+        optional=True,
+    )
+
+
+if __name__ == "__main__":
+    from setuptools import setup
+
+    free_threaded = sysconfig.get_config_var("Py_GIL_DISABLED")
+    extensions = [] if free_threaded else [extension(*each) for each in EXTENSIONS.items()]
+    setup(ext_modules=extensions)

@@ -11,6 +11,7 @@ memory to the process's end.
 from __future__ import annotations
 
 import os
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -20,13 +21,6 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The modules and their sources, as in setup.py.
-EXTENSIONS = {
-    "whence/langs/python/record/_recorder": "whence/langs/python/record/native/whole.c",
-    "whence/langs/python/record/_identity": "whence/langs/python/record/native/identity.c",
-    "whence/langs/python/trace/_scan": "whence/langs/python/trace/native/*.c",
-    "whence/langs/python/provenance/_tagging": "whence/langs/python/provenance/native/*.c",
-}
 FLAGS = (
     "-std=c11 -g -O1 -fno-omit-frame-pointer -fPIC -shared -fvisibility=hidden "
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined"
@@ -39,16 +33,16 @@ TESTS = [
 ]
 
 
-def build(source: Path) -> None:
+def build(copy: Path) -> None:
     """Compiles each extension into the copy of the source."""
-    for module, sources in EXTENSIONS.items():
-        target = source / (module + sysconfig.get_config_var("EXT_SUFFIX"))
-        files = sorted(map(str, source.glob(sources)))
-        include = "-I" + sysconfig.get_path("include")
-        compiler = os.environ.get("CC", "gcc")
-        subprocess.run(
-            [*shlex.split(compiler), *FLAGS.split(), include, *files, "-o", str(target)], check=True
+    extensions: dict[str, list[Path]] = runpy.run_path(str(ROOT / "setup.py"))["EXTENSIONS"]
+    for module, files in extensions.items():
+        target = copy.joinpath(*module.split(".")).with_suffix(
+            sysconfig.get_config_var("EXT_SUFFIX")
         )
+        include = "-I" + sysconfig.get_path("include")
+        command = [*shlex.split(os.environ.get("CC", "gcc")), *FLAGS.split(), include]
+        subprocess.run([*command, *map(str, files), "-o", str(target)], check=True)
 
 
 def library() -> str:
@@ -59,6 +53,7 @@ def library() -> str:
 
 
 def main(arguments: list[str]) -> int:
+    os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
         shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
@@ -74,7 +69,7 @@ def main(arguments: list[str]) -> int:
         }
         command = [sys.executable, "-m", "pytest", "-q", "-m", "soak or not soak"]
         command += ["-p", "no:cacheprovider", "--timeout=1800", *(arguments or TESTS)]
-        return subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode
+        return subprocess.run(command, env=environ, check=False).returncode
 
 
 if __name__ == "__main__":

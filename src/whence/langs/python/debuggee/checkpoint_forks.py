@@ -24,7 +24,7 @@ from typing import Any
 
 from whence.langs.python.debuggee.checkpoint_fds import CannotCopy, Held, held, let_go, take_up
 from whence.langs.python.record import _recorder
-from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.playing import JournalPlayer
 from whence.langs.python.record.recording import Recording, moved_up
 from whence.langs.python.record.repeatable import aside
@@ -63,7 +63,7 @@ class Checkpoints:
     def wait(self) -> None:
         """Sleep before the program's first line; it is a child of this process that returns."""
         _recorder.settle()
-        _passages.aside(aside(self._sleep), self._orders, [], self._length())
+        _interposition.aside(aside(self._sleep), self._orders, [], self._length())
         _recorder.checkpoints(self._copy, self._spacing)
 
     # --- asleep --------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Checkpoints:
 
     def _copy(self) -> float:
         """Leave a copy of this process behind; the seconds until the next one."""
-        return float(_passages.aside(aside(self._copied)))
+        return float(_interposition.aside(aside(self._copied)))
 
     def _copied(self) -> float:
         try:

@@ -53,16 +53,16 @@ def _debugger(options: argparse.Namespace) -> Callable[[], Any]:
     """What opens a step debugger. Until then nothing is loaded that the program did not load."""
 
     def arrive() -> Any:
-        from whence.langs.python.record.journal import _passages
+        from whence.langs.python.record.journal import _interposition
 
-        before = _passages.inside(True)
+        before = _interposition.inside(True)
         try:
             from whence.langs.python.debuggee.step_debugger import Stepping
 
             wanted = Wanted.from_text(options.lines_of)
             stepping = Stepping(options.debugger, wanted, options.sandbox)
         finally:
-            _passages.inside(before)
+            _interposition.inside(before)
         return stepping.arrive(sys._getframe(1))
 
     return arrive
@@ -86,7 +86,7 @@ class _Trial:
 
     def take_place(self) -> tuple[object, tuple[Any, ...], dict[str, Any]] | None:
         """In its frame: what is to come of it, and what it was given."""
-        from whence.langs.python.record.journal import _passages
+        from whence.langs.python.record.journal import _interposition
 
         frame = sys._getframe(1)
         _, code, text = self._left.pop(0)
@@ -104,12 +104,12 @@ class _Trial:
             problem = "it is not the call of a function"
         elif not _can_give_anything(frame.f_code):
             problem = "its code ends in no other way than by an exception"
-        before = _passages.inside(True)
+        before = _interposition.inside(True)
         try:
             with open(self._tried, "w", encoding="utf-8") as file:
                 json.dump([problem, self._made], file)
         finally:
-            _passages.inside(before)
+            _interposition.inside(before)
         if problem:
             os._exit(0)
         if self._left:

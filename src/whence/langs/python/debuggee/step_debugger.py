@@ -22,7 +22,7 @@ from typing import Any, TextIO
 
 from whence.langs.python.debuggee.executed_lines import Wanted
 from whence.langs.python.debuggee.on_target_call import ARRIVED, BREAKPOINT, END
-from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal import _interposition
 
 _NONE = "0"
 _HOMES = ("HOME", "IPYTHONDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
@@ -89,16 +89,16 @@ class Stepping:
     @contextmanager
     def _talking(self) -> Iterator[None]:
         before = sys.stdin, sys.stdout, sys.stderr
-        was_inside = _passages.inside(True)
-        _passages.all_inside(True)  # some talk from a thread of their own
+        was_inside = _interposition.inside(True)
+        _interposition.all_inside(True)  # some talk from a thread of their own
         sys.stdin, sys.stdout, sys.stderr = self._input, self._output, self._output
         try:
             yield
         finally:
             self._output.flush()
             sys.stdin, sys.stdout, sys.stderr = before
-            _passages.all_inside(False)
-            _passages.inside(was_inside)
+            _interposition.all_inside(False)
+            _interposition.inside(was_inside)
 
     def _pdb(self, frame: FrameType) -> Callable[[], object]:
         debugger = pdb.Pdb(stdin=self._input, stdout=self._output, nosigint=True, readrc=False)

@@ -37,7 +37,7 @@ from whence.langs.python.objects.object_kinds import (
     variables_of_module,
 )
 from whence.langs.python.record import _identity, _recorder
-from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.user_code import UserCode
 
 MOST_SECONDS = 60.0
@@ -49,7 +49,7 @@ _ENDS = "an object whose end is noticed ends"
 def start(order: str, user_code: UserCode) -> None:
     """Do what a file says, from here on; the recorder has been started."""
     for module in (call_effects, reachable_objects, class_slots, object_content):
-        module.__dict__["id"] = _passages.address  # of which no journal has to be kept in the dark
+        module.__dict__["id"] = _interposition.address  # which is not in the journal
     with open(order, encoding="utf-8") as file:  # noqa: PTH123
         told = json.load(file)
     if told["do"] == "note":
@@ -76,12 +76,12 @@ def _aside(function: Callable[..., Any]) -> Callable[..., Any]:
     """The journal and the hashes of the program know nothing of it."""
 
     def called(*given: Any) -> Any:
-        inside, aside = _passages.inside(True), _identity.aside(True)
+        inside, aside = _interposition.inside(True), _identity.aside(True)
         try:
             return function(*given, sys._getframe(1))
         finally:
             _identity.aside(aside)
-            _passages.inside(inside)
+            _interposition.inside(inside)
 
     return called
 

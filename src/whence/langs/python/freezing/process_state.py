@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 from whence.langs.python.record import _recorder
-from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal import _interposition
 
 _signal: Any = importlib.import_module("_signal")
 
@@ -28,7 +28,7 @@ def surroundings() -> dict[str, Any]:
     return {
         "it writes text": recorded["texts"],
         "garbage is collected in it whose end is noticed": recorded["garbage"],
-        "it turns to the world outside": _passages.asked(),
+        "it turns to the world outside": _interposition.asked(),
         "it changes the recursion limit": sys.getrecursionlimit(),
         "it changes the switch interval": sys.getswitchinterval(),
         "it changes a context variable": [(id(each), id(context[each])) for each in context],

@@ -402,11 +402,11 @@ def _journal(path: str, folder: str) -> tuple[Journal | None, Aside]:
     """
     if not path:
         return None, directly
-    from whence.langs.python.record.journal import _passages, playing
+    from whence.langs.python.record.journal import _interposition, playing
 
     for name, module in sys.modules.items():
         if name.startswith(__package__):
-            module.__dict__["id"] = _passages.address
+            module.__dict__["id"] = _interposition.address
     launcher = f"{Path(launch.__code__.co_filename).parent}{os.sep}"
     return playing.JournalPlayer(path, folder, lambda _: 0, launcher), playing.aside
 

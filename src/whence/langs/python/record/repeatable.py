@@ -62,10 +62,10 @@ def _installed() -> bool:
 def _inside_the_journal() -> Callable[[bool], bool]:
     """What tells a journal that it is whence that asks, and not the program."""
     try:
-        from whence.langs.python.record.journal import _passages
+        from whence.langs.python.record.journal import _interposition
     except ImportError:
         return bool
-    return _passages.inside
+    return _interposition.inside
 
 
 def aside(function: Callable[..., _T]) -> Callable[..., _T]:

@@ -33,29 +33,65 @@ def test_where_there_is_a_compiler_the_parts_in_c_are_built(module: str) -> None
     assert importlib.util.find_spec(f"whence.langs.python.{module}") is not None
 
 
+def importing(name: str, source: Path, *flags: str) -> str:
+    """Why an extension module that is built from this file cannot be imported."""
+    built = source.with_suffix(".so")
+    command = [*compiler(), "-shared", "-fPIC", *flags, f"-I{RECORDER / 'cpython'}"]
+    command += [f"-I{sysconfig.get_path('include')}", "-o", str(built), str(source)]
+    subprocess.run(command, check=True, capture_output=True)
+    with pytest.raises(ImportError) as refusal:
+        ExtensionFileLoader(name, str(built)).create_module(
+            ModuleSpec(name, None, origin=str(built))
+        )
+    return str(refusal.value)
+
+
+@pytest.mark.skipif(not has_a_compiler(), reason="there is no C compiler")
+def test_for_an_unknown_version_there_is_a_module_that_says_so(tmp_path: Path) -> None:
+    source = tmp_path / "unsupported.c"
+    source.write_text((RECORDER / "unsupported.c").read_text())
+    reason = importing("_recorder", source, "-DWHENCE_MODULE=_recorder")
+    assert "this version of Python is not known" in reason
+
+
+@pytest.mark.skipif(not has_a_compiler(), reason="there is no C compiler")
+def test_the_recorder_in_c_cannot_be_compiled_for_a_free_threaded_build() -> None:
+    command = [*compiler(), "-fsyntax-only", "-DPy_GIL_DISABLED=1"]
+    command += [f"-I{sysconfig.get_path('include')}", str(RECORDER / "_recorder.c")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "free-threaded builds of Python are not supported" in done.stderr
+
+
 @pytest.mark.skipif(not has_a_compiler(), reason="there is no C compiler")
 @pytest.mark.parametrize(
     ("pretended", "reason"),
     [
-        ("#define Py_GIL_DISABLED 1", "free-threaded builds of Python are not supported"),
-        (
-            "#undef PY_VERSION_HEX\n#define PY_VERSION_HEX 0x030F00F0",
-            "version of Python is not known",
-        ),
+        ("", "none"),
+        ("#undef PY_VERSION_HEX\n#define PY_VERSION_HEX 0x030A00F0", "another release of Python"),
+        ("#define gi_iframe gi_weakreflist", "types of other sizes"),
+        ("#define frame_globals(frame) ((void)frame, NULL)", "keeps frames otherwise"),
+        ("#define value_at(values, index) ((void)index, NULL)", "keeps objects otherwise"),
+        ("#define number_is_negative(number) false", "keeps objects otherwise"),
     ],
 )
-def test_the_recorder_in_c_refuses_an_interpreter_whose_frames_it_does_not_know(
+def test_an_interpreter_with_another_layout_than_its_headers_is_refused(
     pretended: str, reason: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "patchlevel.h").write_text(f"#include_next <patchlevel.h>\n{pretended}\n")
-    built = tmp_path / "_recorder.so"
-    command = [*compiler(), "-shared", "-fPIC", f"-I{tmp_path}"]
-    command += [f"-I{sysconfig.get_path('include')}", "-o", str(built), str(RECORDER / "whole.c")]
-    subprocess.run(command, check=True, capture_output=True)
-    with pytest.raises(ImportError, match=reason):
-        ExtensionFileLoader("_recorder", str(built)).create_module(
-            ModuleSpec("_recorder", None, origin=str(built))
-        )
+    source = tmp_path / "probe.c"
+    source.write_text(
+        f"""#include "cpython.h"
+{pretended}
+#include "layout.c"
+
+PyMODINIT_FUNC PyInit_probe(void)
+{{
+    const char *problem = layout_problem();
+    PyErr_SetString(PyExc_ImportError, problem != NULL ? problem : "none");
+    return NULL;
+}}
+"""
+    )
+    assert reason in importing("probe", source)
 
 
 def test_on_a_free_threaded_build_nothing_records_and_it_is_said_why(

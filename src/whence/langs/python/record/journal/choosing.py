@@ -32,7 +32,7 @@ class Journal(Protocol):
 def obstacle(backend: str | None) -> str | None:
     """Why no journal can be kept here, if that is so."""
     try:
-        importlib.import_module("whence.langs.python.record.journal._passages")
+        importlib.import_module("whence.langs.python.record.journal._interposition")
         importlib.import_module("whence.langs.python.record._identity")
     except ImportError:
         return "it needs the parts of whence that are written in C, which are not built here"

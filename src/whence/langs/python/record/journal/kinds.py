@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal import _interposition
 
 HANDLED, OF_FILE, OF_DESCRIPTOR, FILLS, SENDS, NOT_IMPORTS = 1, 2, 4, 8, 16, 32
 OF_PATH, FORKS, STARTS_THREAD, ANY_ARGUMENTS, NOT_KEPT, NOTED = 64, 128, 256, 512, 1024, 2048
@@ -24,8 +24,8 @@ def _fewer(count: int) -> int:
     return count << 12
 
 
-# For each namespace: words, each a function, by how it is noted (native/passages.c says what the
-# bits mean).
+# For each namespace: words, each a function, by how it is noted (native/interposition.h says what
+# the bits mean).
 _TABLE: tuple[tuple[str, int, str], ...] = (
     ("time", 0, "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time "
      "process_time_ns thread_time thread_time_ns clock_gettime clock_gettime_ns sleep"),
@@ -141,12 +141,12 @@ class Entrances:
             handler = self._handlers.get(kind)
             if word in members:
                 bits = how | (HANDLED if handler is not None else 0)
-                _passages.exchange(members[word], NUMBERS[kind], bits, handler)
+                _interposition.exchange(members[word], NUMBERS[kind], bits, handler)
 
     def _imported(
         self, original: Callable[..., Any], _: Any, given: tuple[Any, ...], named: dict[str, Any]
     ) -> Any:
-        result = _passages.outside(original, *given, **named)
+        result = _interposition.outside(original, *given, **named)
         for module in (*given, result):
             name = getattr(module, "__name__", None) or getattr(module, "name", None)
             if type(name) is not str:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from whence.errors import WhenceError
-from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.choosing import ENVIRONMENT, JOURNAL
 from whence.langs.python.record.journal.choosing import FILES as KEPT
 from whence.langs.python.record.journal.collector import Collector
@@ -108,7 +108,7 @@ class JournalPlayer:
         told = json.loads(data[: data.index(b"\n")])
         if {name: told.get(name) for name in conditions()} != conditions():
             raise WhenceError(f"{path}: is the journal of another Python or another whence")
-        _passages.load(data, data.index(b"\n") + 1)
+        _interposition.load(data, data.index(b"\n") + 1)
         self._process = int(told["pid"])
         """The number under which the program knows itself."""
         self._entrances = Entrances(self._handlers(), self._imported)
@@ -132,12 +132,14 @@ class JournalPlayer:
     def start(self) -> None:
         """Play from here on; nothing outside of the folder can be changed any more."""
         self._entrances.exchange_all()
-        self._file_init = _passages.exchange_files(sys.modules["_io"].FileIO, self._file)
-        start_random(lambda number: None, lambda: int(_passages.play(RANDOM_AT_START, ())))
-        self._confined = _passages.confine(self._folder)
+        self._file_init = _interposition.exchange_files(sys.modules["_io"].FileIO, self._file)
+        start_random(lambda number: None, lambda: int(_interposition.play(RANDOM_AT_START, ())))
+        self._confined = _interposition.confine(self._folder)
         self._collector.start()
         _compile_again(self._began)
-        _passages.begin(PLAYING, KINDS, self._diverged, self._escaped, self._own, self._process)
+        _interposition.begin(
+            PLAYING, KINDS, self._diverged, self._escaped, self._own, self._process
+        )
 
     @property
     def folder(self) -> str:
@@ -162,8 +164,8 @@ class JournalPlayer:
 
     def finish(self) -> None:
         """What became of it, once the program has ended."""
-        _passages.inside(True)
-        _, played, left, _ = _passages.state()
+        _interposition.inside(True)
+        _, played, left, _ = _interposition.state()
         self._tell({"played": played, "left": left})
 
     # --- ends --------------------------------------------------------------------------------
@@ -196,12 +198,12 @@ class JournalPlayer:
         self._stop({"missing": f"it uses {what}, of which a journal keeps nothing"})
 
     def _stop(self, report: Mapping[str, Any]) -> NoReturn:
-        _passages.inside(True)
+        _interposition.inside(True)
         self._tell({**report, "call": self._cut_off("it went another way")})
         os._exit(0)
 
     def _tell(self, report: Mapping[str, Any]) -> None:
-        known = {"confined": self._confined, "threads": _passages.state()[3]}
+        known = {"confined": self._confined, "threads": _interposition.state()[3]}
         with open(self._report, "w", encoding="ascii") as file:
             json.dump({**report, **known}, file)
 
@@ -210,7 +212,7 @@ class JournalPlayer:
     def _open(self, original: Original, _: Any, given: Given, named: Named) -> int:
         asked = open_question(given, named)
         _call_fspath(asked[0])
-        opened, flags = _passages.play(OPEN, asked), asked[1]
+        opened, flags = _interposition.play(OPEN, asked), asked[1]
         path = self._place("posix.open", asked, opened, flags)
         if opened[0] == FOLDER:
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -220,20 +222,20 @@ class JournalPlayer:
             flags &= ~getattr(os, "O_NOFOLLOW", 0)
         mode = given[2] if len(given) > 2 else named.get("mode", 0o777)
         descriptor: int = original(path, flags, (mode | _MODE) if type(mode) is int else _MODE)
-        _passages.foreign(descriptor, opened[0] == OTHER)
+        _interposition.foreign(descriptor, opened[0] == OTHER)
         return descriptor
 
     def _file(self, file: Any, given: Given, named: Named | None) -> None:
         asked = file_question(given, named)
         _call_fspath(asked[0])
-        opened = _passages.play(FILE, asked)
+        opened = _interposition.play(FILE, asked)
         path = self._place("FileIO()", asked, opened, flags_of(asked[1]))
         rest = dict(named or {})
         rest.pop("file", None)
         assert self._file_init is not None
         self._file_init(file, path, *given[1:], **rest)
         file.name = asked[0]
-        _passages.foreign(sys.modules["_io"].FileIO.fileno(file), opened[0] == OTHER)
+        _interposition.foreign(sys.modules["_io"].FileIO.fileno(file), opened[0] == OTHER)
 
     def _place(self, kind: str, asked: Given, opened: Given, flags: int) -> str:
         if not opened:
@@ -246,7 +248,7 @@ class JournalPlayer:
 
 def aside(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of whence that the program's code calls: the journal knows nothing of it."""
-    return partial(_passages.aside, function)
+    return partial(_interposition.aside, function)
 
 
 def _importing() -> bool:
@@ -277,14 +279,14 @@ def _call_fspath(path: Any) -> None:
 def _seed(original: Original, _: Any, given: Given, named: Named) -> Any:
     if given and given[0] is not None:
         return original(*given, **named)
-    return original(_passages.play(NUMBERS["_random.Random.seed"], ()))
+    return original(_interposition.play(NUMBERS["_random.Random.seed"], ()))
 
 
 def _input(original: Original, _: Any, given: Given, named: Named) -> Any:
     kind = NUMBERS["builtins.input"]
-    if _passages.peek() == kind:
-        return _passages.play(kind, ())
-    return _passages.outside(original, *given, **named)
+    if _interposition.peek() == kind:
+        return _interposition.play(kind, ())
+    return _interposition.outside(original, *given, **named)
 
 
 def _now(_: Original, kind: Any, given: Given, named: Named) -> Any:
@@ -296,19 +298,19 @@ def _utcnow(_: Original, kind: Any, given: Given, named: Named) -> Any:
 
 
 def _moment(name: str, kind: Any, given: Given, named: Named) -> Any:
-    *fields, fold = _passages.play(NUMBERS[name], ())
+    *fields, fold = _interposition.play(NUMBERS[name], ())
     zone = given[0] if given else named.get("tz")
     return kind(*fields, tzinfo=zone, fold=fold)
 
 
 def _select(_: Original, __: Any, given: Given, ___: Named) -> Any:
-    places = _passages.play(NUMBERS["select.select"], ())
+    places = _interposition.play(NUMBERS["select.select"], ())
     found = zip(given, places, strict=False)
     return tuple([asked[place] for place in each] for asked, each in found)
 
 
 def _chdir(original: Original, _: Any, given: Given, named: Named) -> Any:
-    result = _passages.play(NUMBERS["posix.chdir"], given)
+    result = _interposition.play(NUMBERS["posix.chdir"], given)
     # It may be gone. It matters to imports only: no path of the program is looked up any more.
     with contextlib.suppress(OSError):
         original(*given, **named)
@@ -317,7 +319,7 @@ def _chdir(original: Original, _: Any, given: Given, named: Named) -> Any:
 
 def _pidfd_open(_: Original, __: Any, given: Given, ___: Named) -> Any:
     """A descriptor that nothing ever comes from: that it is ready is in the journal too."""
-    number: int = _passages.play(NUMBERS["posix.pidfd_open"], given)
+    number: int = _interposition.play(NUMBERS["posix.pidfd_open"], given)
     return _moved(os.eventfd(0), number)
 
 
@@ -331,7 +333,7 @@ def _moved(descriptor: int, number: int) -> int:
 
 def _accept(_: Original, __: Any, given: Given, ___: Named) -> Any:
     """Another socket, which leads nowhere, under the number that it had."""
-    number, address = _passages.play(NUMBERS["_socket.socket._accept"], given)
+    number, address = _interposition.play(NUMBERS["_socket.socket._accept"], given)
     from _socket import socket
 
     return _moved(socket().detach(), number), address
@@ -381,7 +383,7 @@ class DirEntry:
 
 
 def _asked(name: str) -> Any:
-    return _passages.play(NUMBERS[f"posix.DirEntry.{name}"], ())
+    return _interposition.play(NUMBERS[f"posix.DirEntry.{name}"], ())
 
 
 class ScandirIterator:
@@ -391,7 +393,7 @@ class ScandirIterator:
         return self
 
     def __next__(self) -> DirEntry:
-        found = _passages.play(NEXT, ())
+        found = _interposition.play(NEXT, ())
         if found is None:
             raise StopIteration
         return DirEntry(*found)
@@ -409,5 +411,5 @@ class ScandirIterator:
 def _scandir(_: Original, __: Any, given: Given, named: Named) -> Any:
     asked = (given[0] if given else named.get("path"),)
     _call_fspath(asked[0])
-    _passages.play(SCANDIR, asked)
+    _interposition.play(SCANDIR, asked)
     return ScandirIterator()

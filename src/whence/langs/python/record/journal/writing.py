@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.record.journal import _passages
+from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.collector import Collector
 from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
 from whence.langs.python.record.journal.kinds import (
@@ -63,7 +63,7 @@ class JournalWriter:
         self._files = KeptFiles(folder)
         self._collector = Collector()
         self._descriptor = _opened(path)
-        _passages.open_file(self._descriptor, _heading(run))
+        _interposition.open_file(self._descriptor, _heading(run))
         self._entrances = Entrances(self._handlers())
 
     def _handlers(self) -> Mapping[str, Handler]:
@@ -78,30 +78,30 @@ class JournalWriter:
     def start(self) -> None:
         """Note all from here on."""
         self._entrances.exchange_all()
-        _passages.exchange_files(_file_type(), self._file)
+        _interposition.exchange_files(_file_type(), self._file)
         with os.scandir(os.sep) as found:
-            _passages.watch_scandir(found, NEXT)
-        start_random(lambda number: _passages.write(RANDOM_AT_START, (), number), _by_chance)
+            _interposition.watch_scandir(found, NEXT)
+        start_random(lambda number: _interposition.write(RANDOM_AT_START, (), number), _by_chance)
         nothing = lambda *_: None  # noqa: E731
         self._collector.start()
-        _passages.begin(WRITING, KINDS, nothing, nothing, own_files(), os.getpid())
+        _interposition.begin(WRITING, KINDS, nothing, nothing, own_files(), os.getpid())
 
     def finish(self) -> None:
         """Note nothing more."""
-        _passages.stop()
+        _interposition.stop()
         os.close(self._descriptor)
 
     def _open(self, descriptor: Any, error: Any, given: Given, named: Named) -> None:
         asked = open_question(given, named)
         if error is not None:
-            _passages.write_error(OPEN, asked, error)
+            _interposition.write_error(OPEN, asked, error)
         else:
             self._note(OPEN, asked, descriptor, asked[1], asked[0])
 
     def _file(self, file: Any, error: Any, given: Given, named: Named | None) -> None:
         asked = file_question(given, named)
         if error is not None:
-            _passages.write_error(FILE, asked, error)
+            _interposition.write_error(FILE, asked, error)
         else:
             descriptor = _file_type().fileno(file)
             self._note(FILE, asked, descriptor, flags_of(asked[1]), asked[0])
@@ -111,8 +111,8 @@ class JournalWriter:
             opened = self._files.opened(descriptor, flags, os.fsdecode(name))
         except (OSError, TypeError, ValueError, MemoryError):
             opened = ()  # such as a full disk: it cannot be played
-        _passages.foreign(descriptor, opened == (OTHER,))
-        _passages.write(kind, asked, opened)
+        _interposition.foreign(descriptor, opened == (OTHER,))
+        _interposition.write(kind, asked, opened)
 
 
 # --- the same questions in both runs -------------------------------------------------------------
@@ -166,29 +166,29 @@ def _seed(original: Original, _: Any, given: Given, named: Named) -> Any:
     if given and given[0] is not None:
         return original(*given, **named)
     number = _by_chance()
-    _passages.write(NUMBERS["_random.Random.seed"], (), number)
+    _interposition.write(NUMBERS["_random.Random.seed"], (), number)
     return original(number)
 
 
 def _input(original: Original, _: Any, given: Given, named: Named) -> Any:
     if not (os.isatty(0) and os.isatty(1)):
-        return _passages.outside(original, *given, **named)  # it reads from sys.stdin
+        return _interposition.outside(original, *given, **named)  # it reads from sys.stdin
     kind = NUMBERS["builtins.input"]
     try:
         text = original(*given, **named)
     except BaseException as error:
-        _passages.write_error(kind, (), error)
+        _interposition.write_error(kind, (), error)
         raise
-    _passages.write(kind, (), text)
+    _interposition.write(kind, (), text)
     return text
 
 
 def _scandir(_: Any, error: Any, given: Given, named: Named) -> None:
     asked = (given[0] if given else named.get("path"),)
     if error is not None:
-        _passages.write_error(SCANDIR, asked, error)
+        _interposition.write_error(SCANDIR, asked, error)
     else:
-        _passages.write(SCANDIR, asked, True)
+        _interposition.write(SCANDIR, asked, True)
 
 
 def _opened(path: str) -> int:

@@ -1,13 +1,11 @@
 /* The frames of a thread that run, as a stack of activations, and which calls are only counted.
  *
  * Invariant: what is on the stack under a frame that begins are frames that it stands on. */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
+#include "activations.h"
 
 #include <errno.h>
 
-static __attribute__((noinline)) bool stack_grow(Thread *thread)
+bool stack_grow(Thread *thread)
 {
     size_t capacity = thread->capacity ? thread->capacity * 2 : 256;
     Activation *stack = PyMem_RawRealloc(thread->stack, capacity * sizeof *stack);
@@ -20,36 +18,9 @@ static __attribute__((noinline)) bool stack_grow(Thread *thread)
     return true;
 }
 
-static inline Activation *push(Thread *thread, Frame *frame, CodeEntry *code,
-                               enum activation_kind kind, uint64_t call, uint32_t depth)
-{
-    if (unlikely(thread->count == thread->capacity) && !stack_grow(thread)) {
-        return NULL;
-    }
-    int32_t index = (int32_t)thread->count;
-    int32_t below = index > 0 ? thread->stack[index - 1].owner : -1;
-    Activation *activation = &thread->stack[thread->count++];
-    *activation = (Activation){
-        .call = call,
-        .frame = frame,
-        .code = code,
-        .depth = depth,
-        .owner = kind == RECORDED ? index : below,
-        .site = kind == RECORDED ? index : -1,
-        .watches = (uint32_t)thread->watch_count,
-        .kind = (uint8_t)kind,
-    };
-    return activation;
-}
-
-static inline void pop(Thread *thread)
-{
-    thread->watch_count = thread->stack[--thread->count].watches;
-}
-
 /* Transparent code: what it calls is called by the call in which it stands, from the place where
  * that stands, if it is among those that run. */
-static Activation *push_alias(Thread *thread, Frame *frame, CodeEntry *code, uint64_t call,
+Activation *push_alias(Thread *thread, Frame *frame, CodeEntry *code, uint64_t call,
                               uint32_t depth, bool skipped)
 {
     Activation *alias = push(thread, frame, code, skipped ? SKIPPED : ALIAS, call, depth);
@@ -67,7 +38,7 @@ static Activation *push_alias(Thread *thread, Frame *frame, CodeEntry *code, uin
 }
 
 /* The activation of a frame, with those dropped that left above it unseen. */
-static Activation *activation_of(Thread *thread, const Frame *frame)
+Activation *activation_of(Thread *thread, const Frame *frame)
 {
     for (size_t i = thread->count; i-- > 0;) {
         if (likely(thread->stack[i].frame == frame)) {
@@ -81,22 +52,22 @@ static Activation *activation_of(Thread *thread, const Frame *frame)
 }
 
 /* Before a frame begins: what is left on the stack are the frames that it stands on. */
-static void make_current(Thread *thread, const Frame *frame)
+void make_current(Thread *thread, const Frame *frame)
 {
     if (thread->count == 0) {
         return;
     }
     const Frame *top = thread->stack[thread->count - 1].frame;
-    if (likely(top == frame->previous && top != frame)) {
+    if (likely(top == frame_caller(frame) && top != frame)) {
         return;
     }
-    thread_sync(thread, frame->previous);
+    thread_sync(thread, frame_caller(frame));
 }
 
 /* ---- bounds ---- */
 
 /* Counts calls that are not recorded on one that is, by its place on the stack; -1: there is none. */
-static void skip_many(Thread *thread, int32_t owner, uint64_t count)
+void skip_many(Thread *thread, int32_t owner, uint64_t count)
 {
     recorder.skipped_calls += count;
     recorder.skips_to_write += count;
@@ -114,13 +85,13 @@ static void skip_many(Thread *thread, int32_t owner, uint64_t count)
 static void skip_below(Thread *thread, int32_t owner) { skip_many(thread, owner, 1); }
 
 /* On the nearest one. */
-static void skip(Thread *thread)
+void skip(Thread *thread)
 {
     skip_below(thread, thread->count > 0 ? thread->stack[thread->count - 1].owner : -1);
 }
 
 /* On that which created a generator, which may begin to run elsewhere. */
-static void skip_of(Thread *thread, uint64_t call)
+void skip_of(Thread *thread, uint64_t call)
 {
     const Activation *top = thread->count > 0 ? &thread->stack[thread->count - 1] : NULL;
     if (top != NULL && top->call == call && top->site >= 0) {
@@ -141,21 +112,6 @@ static void skip_of(Thread *thread, uint64_t call)
     }
 }
 
-static bool beyond_bounds(Origin *parent)
-{
-    return outside_window(parent) || parent->skipped || recorder.full || recorder.next_call > recorder.max_calls ||
-           parent->depth >= recorder.max_depth;
-}
-
-static void put_skipped(uint64_t call, uint64_t count)
-{
-    put_byte(&recorder.page, R_SKIPPED);
-    put_number(&recorder.page, recorder.next_call - call);
-    put_number(&recorder.page, count);
-}
-
-enum { SKIPPED_SIZE = 1 + 2 * NUMBER_SIZE };
-
 static void write_skipped(uint64_t call, uint64_t *count)
 {
     if (*count > 0 && record_begin(recorder.current_thread, SKIPPED_SIZE)) {
@@ -165,10 +121,10 @@ static void write_skipped(uint64_t call, uint64_t *count)
     }
 }
 
-static void write_run_skipped(void) { write_skipped(0, &recorder.skipped_by_run); }
+void write_run_skipped(void) { write_skipped(0, &recorder.skipped_by_run); }
 
 /* Before a call is recorded: so its place in the file tells how many calls there were before it. */
-static __attribute__((noinline)) void write_all_skipped(Thread *thread)
+void write_all_skipped(Thread *thread)
 {
     recorder.skips_to_write = 0;
     for (size_t i = 0; i < thread->count; i++) {
@@ -190,7 +146,3 @@ void write_last_skipped(void)
         write_run_skipped();
     }
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -1,19 +1,6 @@
 /* Values without parts: numbers, texts and bytes. The short ones of them, which are most of all
  * values, are written by atom_at in snapshot.h. */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
-
-enum { ATOM_ROOM = 16 + ATOM_SIZE }; /* an atom, and a name or a few numbers before it */
-
-static inline bool room(Snapshot *s, size_t more)
-{
-    if (unlikely(!buffer_room(s->out, more))) {
-        s->failed = true;
-        return false;
-    }
-    return true;
-}
+#include "encoding.h"
 
 /* How much of a text of this length is written. */
 static inline Py_ssize_t text_stored(const Snapshot *s, Py_ssize_t length)
@@ -26,7 +13,7 @@ static inline Py_ssize_t text_stored(const Snapshot *s, Py_ssize_t length)
     return likely(length <= limit) ? length : limit;
 }
 
-static __attribute__((noinline)) void write_large(Snapshot *s, PyObject *number)
+void write_large(Snapshot *s, PyObject *number)
 {
     const digit *digits = number_digit(number);
     Py_ssize_t count = number_digits(number);
@@ -54,22 +41,7 @@ static __attribute__((noinline)) void write_large(Snapshot *s, PyObject *number)
     }
 }
 
-static inline void write_number(Snapshot *s, PyObject *number)
-{
-    long long value;
-    if (unlikely(!small_number(number, &value))) {
-        write_large(s, number);
-    }
-    else if (value >= 0 && value < 128) {
-        put_byte(s->out, (uint8_t)(V_SMALL + value));
-    }
-    else {
-        put_byte(s->out, V_NUMBER);
-        put_number(s->out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
-    }
-}
-
-static __attribute__((noinline)) void write_string(Snapshot *s, PyObject *text)
+void write_string(Snapshot *s, PyObject *text)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
     Py_ssize_t stored = text_stored(s, length);
@@ -96,7 +68,7 @@ static __attribute__((noinline)) void write_string(Snapshot *s, PyObject *text)
     s->out->length += count;
 }
 
-static void write_bytes(Snapshot *s, uint8_t kind, const char *bytes, Py_ssize_t length)
+void write_bytes(Snapshot *s, uint8_t kind, const char *bytes, Py_ssize_t length)
 {
     Py_ssize_t stored = text_stored(s, length);
     if (!room(s, ATOM_ROOM + (size_t)stored)) {
@@ -107,9 +79,3 @@ static void write_bytes(Snapshot *s, uint8_t kind, const char *bytes, Py_ssize_t
     put_number(s->out, (uint64_t)stored);
     put_bytes(s->out, bytes, (size_t)stored);
 }
-
-static inline void write_double(Snapshot *s, double value) { put_bytes(s->out, &value, sizeof value); }
-
-#else
-typedef int not_empty;
-#endif

@@ -4,16 +4,12 @@
  * prepared first (values are encoded into the thread's scratch, which may run summaries and let
  * other threads write records) and then written in one go. Most calls take a short way that does
  * the same with less to ask. */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
+#include "fast_path.h"
+#include "inputs.h"
 
 #include <errno.h>
 
-enum {
-    CALL_SIZE = 1 + 3 * NUMBER_SIZE,
-    CAREFUL = 16, /* so often refused, a code's inputs are no longer tried in place */
-};
+enum { CAREFUL = 16 }; /* so often refused, a code's inputs are no longer tried in place */
 
 static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code)
 {
@@ -120,7 +116,7 @@ static inline uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code,
 }
 
 /* A frame of a generator begins or goes on: it stands on its resumer, but belongs elsewhere. */
-static Activation *push_generator(Thread *thread, Frame *frame, Generator *generator)
+Activation *push_generator(Thread *thread, Frame *frame, Generator *generator)
 {
     Activation *activation =
         generator->kind == RECORDED
@@ -198,70 +194,7 @@ void generator_closed(Thread *thread, Generator *generator)
     }
 }
 
-/* Whether a short record can be written into the page as it is. */
-static inline bool page_is_ready(const Thread *thread)
-{
-    return likely(recorder.page.length < recorder.page_limit && recorder.tables.length == 0 &&
-                  thread->number == recorder.current_thread);
-}
-
-/* The way of most calls, which does the same as the long one with less to ask: all inputs are short
- * atoms (or none is wanted), and there is nothing else to look at. False, with nothing done, for
- * all others. */
-static inline bool call_quickly(Thread *thread, Frame *frame, CodeEntry *code)
-{
-    size_t count = thread->count;
-    /* No room, or (then it wraps around) nothing to stand on. */
-    bool no_place = count - 1 >= thread->capacity - 1;
-    if (code->missed >= MISSES || no_place || !page_is_ready(thread)) {
-        return false;
-    }
-    const Activation *top = &thread->stack[count - 1];
-    if (unlikely(top->frame != frame->previous || top->kind != RECORDED ||
-                 recorder.next_call > recorder.quick_calls) ||
-        !globals_settled(frame, code)) {
-        return false;
-    }
-    uint8_t *at = recorder.page.bytes + recorder.page.length;
-    uint32_t inputs = code->quick_inputs;
-    const Bound *bound = &recorder.bounds[BOUND_USUAL];
-    uint64_t numbered = 0;
-    *at++ = recorder.quick_record;
-    at = number_at(at, recorder.next_call - top->call);
-    at = number_at(at, code->number);
-    at = number_at(at, frame_place(top->frame));
-    for (uint32_t i = 0; i < inputs; i++) {
-        PyObject *value = frame_slot(frame, code->inputs[i].slot);
-        uint8_t *end = value != NULL ? atom_at(at, value, bound) : NULL;
-        if (unlikely(end == NULL || end - at >= DEDUPED)) {
-            code->missed++;
-            return false;
-        }
-        numbered += end - at >= NUMBERED;
-        at = end;
-    }
-    code->missed = 0;
-    recorder.next_value += numbered;
-    recorder.page.length = (size_t)(at - recorder.page.bytes);
-    Activation *activation = &thread->stack[count];
-    activation->call = recorder.next_call;
-    activation->skipped = 0;
-    activation->frame = frame;
-    activation->code = code;
-    activation->generator = NULL;
-    activation->depth = top->depth + 1;
-    activation->owner = activation->site = (int32_t)count;
-    activation->watches = (uint32_t)thread->watch_count;
-    activation->kind = RECORDED;
-    activation->bound = BOUND_USUAL;
-    thread->count = count + 1;
-    recorder.next_call++;
-    record_end();
-    return true;
-}
-
-/* Apart, so that the quick way has no registers to save. */
-static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, CodeEntry *code)
+void call_slowly(Thread *thread, Frame *frame, CodeEntry *code)
 {
     bool of_generator = code->is_generator && owned_by_generator(frame);
     bool is_call = !code->transparent || code->counted;
@@ -313,13 +246,18 @@ static __attribute__((noinline)) void call_slowly(Thread *thread, Frame *frame, 
     call_may_be_frozen(thread, frame);
 }
 
-void call_started(Thread *thread, Frame *frame, CodeEntry *code)
+/* Up to which call the short way is open, which looks neither for garbage nor at bounds. */
+void quick_refresh(void)
 {
-    if (!call_quickly(thread, frame, code)) {
-        call_slowly(thread, frame, code);
+    uint64_t left = recorder.collect_at;
+    if (recorder.stop_calls < left) {
+        left = recorder.stop_calls;
     }
+    if (recorder.freeze_at != NEVER && recorder.freeze_at <= left) {
+        left = recorder.freeze_at - 1;
+    }
+    if (left != NEVER) {
+        left -= left < recorder.skipped_calls ? left : recorder.skipped_calls;
+    }
+    recorder.quick_calls = left < recorder.quick_most ? left : recorder.quick_most;
 }
-
-#else
-typedef int not_empty;
-#endif

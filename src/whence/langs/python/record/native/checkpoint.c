@@ -9,8 +9,6 @@
  * Invariant: the process that goes on sees nothing of it, no child and no signal. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -82,7 +80,7 @@ static void make_checkpoint(Thread *thread)
 }
 
 /* As often as it takes to be in time, and no oftener. */
-static __attribute__((noinline)) void look_for_checkpoint(Thread *thread)
+void look_for_checkpoint(Thread *thread)
 {
     uint64_t now = time_used(), since = now - checkpoints.looked;
     checkpoints.looked = now;
@@ -188,7 +186,3 @@ bool checkpoint_tell(int control, const void *message, size_t length, int descri
     memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
     return sendmsg(control, &sent, MSG_NOSIGNAL) == (ssize_t)length;
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -5,11 +5,7 @@
  * own: the only objects of the program that a recording keeps alive. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 #include <errno.h>
-
-#include "opcode.h"
 
 CodeCache code_cache[CODE_CACHE];
 Map code_map;
@@ -79,24 +75,9 @@ static void find_rebound(CodeEntry *entry)
     for (Py_ssize_t i = 0; i + 1 < length; i += 2) {
         int argument = extended << 8 | code[i + 1];
         extended = code[i] == EXTENDED_ARG ? argument : 0;
-        switch (code[i]) {
-        case STORE_FAST:
-        case DELETE_FAST:
-        case STORE_DEREF:
-        case DELETE_DEREF:
-            mark_rebound(entry, argument);
-            break;
-#if PYTHON_313
-        case STORE_FAST_STORE_FAST:
-            mark_rebound(entry, argument & 15);
-            mark_rebound(entry, argument >> 4);
-            break;
-        case STORE_FAST_LOAD_FAST:
-            mark_rebound(entry, argument >> 4);
-            break;
-#endif
-        default:
-            break;
+        int slots[2];
+        for (int stored = stored_slots(code[i], argument, slots); stored > 0; stored--) {
+            mark_rebound(entry, slots[stored - 1]);
         }
     }
     Py_DECREF(bytes);
@@ -118,7 +99,7 @@ static bool find_inputs(CodeEntry *entry, Py_ssize_t parameters, Py_ssize_t free
     for (Py_ssize_t i = 0; i < count; i++) {
         bool is_free = i >= parameters;
         Py_ssize_t slot = is_free ? first_free + i - parameters : i;
-        bool is_cell = _PyLocals_GetKind(code->co_localspluskinds, (int)slot) & CO_FAST_CELL;
+        bool is_cell = slot_is_cell(code, slot);
         entry->inputs[i].slot = (int32_t)slot;
         entry->inputs[i].kind = is_free ? INPUT_FREE : is_cell ? INPUT_CELL : INPUT_PLAIN;
     }
@@ -240,43 +221,11 @@ static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
     return entry;
 }
 
-#if PYTHON_312
-
-static _PyCoCached kept_by(const PyCodeObject *code)
-{
-    return code->_co_cached != NULL ? *code->_co_cached : (_PyCoCached){NULL, NULL, NULL, NULL};
-}
-
-/* A code object keeps its names and bytes once they were asked for: a program that counts the
- * objects there are would see ours. */
-static void forget_since(PyCodeObject *code, const _PyCoCached *before)
-{
-    if (code->_co_cached == NULL) {
-        return;
-    }
-    if (before->_co_code == NULL) {
-        Py_CLEAR(code->_co_cached->_co_code);
-    }
-    if (before->_co_varnames == NULL) {
-        Py_CLEAR(code->_co_cached->_co_varnames);
-    }
-    if (before->_co_cellvars == NULL) {
-        Py_CLEAR(code->_co_cached->_co_cellvars);
-    }
-    if (before->_co_freevars == NULL) {
-        Py_CLEAR(code->_co_cached->_co_freevars);
-    }
-}
-
-#endif
-
 CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread)
 {
     CodeEntry *entry = map_get(&code_map, code);
     if (entry == NULL) {
-#if PYTHON_312
-        _PyCoCached before = kept_by(code);
-#endif
+        CodeAttributes before = code_attributes(code);
         OwnCode own = own_code_begin(thread);
         Py_INCREF(code);
         PyObject *description =
@@ -288,9 +237,7 @@ CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread
             entry = code_add(code, description);
         }
         Py_XDECREF(description);
-#if PYTHON_312
-        forget_since(code, &before);
-#endif
+        drop_new_attributes(code, &before);
         Py_DECREF(code);
         own_code_end(&own);
     }
@@ -314,7 +261,7 @@ void code_reset(void)
             }
             PyMem_RawFree(entry->globals);
             PyMem_RawFree(entry->inputs);
-#if !PYTHON_312
+#if !HAS_MONITORING
             PyMem_RawFree(entry->sites);
 #endif
             Py_DECREF(entry->code);
@@ -323,7 +270,3 @@ void code_reset(void)
     }
     map_clear(&old);
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -1,57 +1,7 @@
 /* Values with parts, each of which has its share of the bound: sequences, sets and dicts. */
-#include "recorder.h"
+#include "encoding.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
-static long write_value(Snapshot *s, PyObject *value, long depth, long budget);
-static long write_compound(Snapshot *s, PyObject *value, long depth, long budget);
-static long write_flat(Snapshot *s, PyObject *value);
-
-static inline long shared_out(long parts, long width, long left)
-{
-    long most = parts < width ? parts : width;
-    return most < left ? most : left < 0 ? 0 : left;
-}
-
-/* With no level below it a part uses the same whatever its share: no need to divide. */
-static inline long write_part_apart(Snapshot *s, PyObject *part, long depth, long left, long parts)
-{
-    long used = depth > 0 ? write_compound(s, part, depth, left / parts) : write_flat(s, part);
-    return left > used ? left - used : 0;
-}
-
-/* One part of a container, in the room that the caller made, with its share of what is left;
- * returns what is left then. */
-static inline long write_part_here(Snapshot *s, PyObject *part, bool missing, long depth, long left,
-                                   long parts)
-{
-    if (unlikely(missing || left < parts)) { /* a share of less than 1 */
-        put_byte(s->out, V_LEFT_OUT);
-        return left;
-    }
-    if (unlikely(part == NULL)) {
-        put_byte(s->out, V_UNBOUND);
-        return left - 1;
-    }
-    const uint8_t *end = atom_at(buffer_end(s->out), part, s->bound);
-    if (likely(end != NULL)) {
-        buffer_ends(s->out, end);
-        return left - 1;
-    }
-    return write_part_apart(s, part, depth, left, parts);
-}
-
-static long write_part(Snapshot *s, PyObject *part, bool missing, long depth, long left, long parts)
-{
-    return likely(room(s, ATOM_ROOM)) ? write_part_here(s, part, missing, depth, left, parts)
-                                      : left;
-}
-
-static inline void enter(Snapshot *s, PyObject *container) { s->chain[s->chain_length++] = container; }
-
-static inline void leave(Snapshot *s) { s->chain_length--; }
-
-static long write_sequence(Snapshot *s, PyObject *sequence, uint8_t kind, long depth, long budget)
+long write_sequence(Snapshot *s, PyObject *sequence, uint8_t kind, long depth, long budget)
 {
     bool is_list = kind == V_LIST;
     Py_ssize_t count = is_list ? PyList_GET_SIZE(sequence) : PyTuple_GET_SIZE(sequence);
@@ -84,7 +34,7 @@ static long write_sequence(Snapshot *s, PyObject *sequence, uint8_t kind, long d
     return budget - left;
 }
 
-static long write_set(Snapshot *s, PyObject *set, uint8_t kind, long depth, long budget)
+long write_set(Snapshot *s, PyObject *set, uint8_t kind, long depth, long budget)
 {
     PySetObject *raw = (PySetObject *)set;
     long left = budget - 1;
@@ -119,7 +69,7 @@ static inline long begin_dict(Snapshot *s, PyObject *dict, long depth, long left
     return stored;
 }
 
-static long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
+long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
 {
     long left = budget - 1;
     long stored = begin_dict(s, dict, depth, left);
@@ -145,7 +95,7 @@ static long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
 }
 
 /* In the order of its own, which is not that of the dict once an item was moved. */
-static long write_ordered_dict(Snapshot *s, PyObject *dict, long depth, long budget)
+long write_ordered_dict(Snapshot *s, PyObject *dict, long depth, long budget)
 {
     const OrderedDict *raw = (const OrderedDict *)dict;
     long left = budget - 1;
@@ -170,7 +120,3 @@ static long write_ordered_dict(Snapshot *s, PyObject *dict, long depth, long bud
     leave(s);
     return budget - left;
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -6,21 +6,18 @@
  * the frame is left at once.
  *
  * Invariant: after a call that was not made, the numbers of calls are what they would be. */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
+#include "activations.h"
 
 static struct {
     uint64_t *wanted;
     size_t count, next;
     PyObject *entered, *left;
-    const Frame *open; /* the one whose end is wanted; they do not lie in each other */
-} looked_at;
+} observed;
 
-static void look_at_next(void)
+static void observe_next(void)
 {
-    bool is_last = looked_at.next == looked_at.count;
-    recorder.freeze_at = is_last ? NEVER : looked_at.wanted[looked_at.next];
+    bool is_last = observed.next == observed.count;
+    recorder.freeze_at = is_last ? NEVER : observed.wanted[observed.next];
     quick_refresh();
 }
 
@@ -39,14 +36,14 @@ bool freezing_set(PyObject *ordinals, PyObject *entered, PyObject *left)
         PyMem_RawFree(wanted);
         return false;
     }
-    PyMem_RawFree(looked_at.wanted);
-    looked_at.wanted = wanted;
-    looked_at.count = count;
-    looked_at.next = 0;
-    looked_at.open = NULL;
-    Py_XSETREF(looked_at.entered, Py_NewRef(entered));
-    Py_XSETREF(looked_at.left, Py_NewRef(left));
-    look_at_next();
+    PyMem_RawFree(observed.wanted);
+    observed.wanted = wanted;
+    observed.count = count;
+    observed.next = 0;
+    recorder.observed_frame = NULL;
+    Py_XSETREF(observed.entered, Py_NewRef(entered));
+    Py_XSETREF(observed.left, Py_NewRef(left));
+    observe_next();
     return true;
 }
 
@@ -67,46 +64,35 @@ static PyObject *asked_aside(Thread *thread, PyObject *function, PyObject *first
     return said;
 }
 
-/* Deep in a recursion on 3.11 frames are not evaluated by us. */
-static bool can_be_given(const PyThreadState *tstate)
-{
-#if PYTHON_312
-    (void)tstate;
-    return true;
-#else
-    return tstate->interp->eval_frame != NULL;
-#endif
-}
-
 static void not_made(Thread *thread, Frame *frame, PyObject *value, PyObject *calls)
 {
     uint64_t count = PyLong_AsUnsignedLongLong(calls);
     skip_many(thread, thread->stack[thread->count - 1].owner, count);
-    frame_gives(frame, value);
+    force_return(frame, value);
     collect_for_skipped();
 }
 
-static __attribute__((noinline)) void look_at(Thread *thread, Frame *frame)
+void observe_call(Thread *thread, Frame *frame)
 {
     uint64_t ordinal = calls_before();
-    while (looked_at.next < looked_at.count && looked_at.wanted[looked_at.next] < ordinal) {
-        looked_at.next++; /* it was no call of a plain function */
+    while (observed.next < observed.count && observed.wanted[observed.next] < ordinal) {
+        observed.next++; /* it was no call of a plain function */
     }
     bool is_wanted =
-        looked_at.next < looked_at.count && looked_at.wanted[looked_at.next] == ordinal;
-    looked_at.next += is_wanted;
-    look_at_next();
+        observed.next < observed.count && observed.wanted[observed.next] == ordinal;
+    observed.next += is_wanted;
+    observe_next();
     if (!is_wanted) {
         return;
     }
     PyThreadState *tstate = PyThreadState_Get();
-    BegunFrame begun = frame_begun(tstate, frame);
-    PyObject *can_give = can_be_given(tstate) ? Py_True : Py_False;
-    PyObject *said = asked_aside(thread, looked_at.entered, PyLong_FromUnsignedLongLong(ordinal),
+    PendingFrame pending = pending_frame_enter(tstate, frame);
+    PyObject *can_give = can_force_return(tstate) ? Py_True : Py_False;
+    PyObject *said = asked_aside(thread, observed.entered, PyLong_FromUnsignedLongLong(ordinal),
                                  can_give);
-    frame_begins_again(&begun);
+    pending_frame_leave(&pending);
     if (said == Py_True) {
-        looked_at.open = frame;
+        recorder.observed_frame = frame;
     }
     else if (said != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 2) {
         not_made(thread, frame, PyTuple_GET_ITEM(said, 0), PyTuple_GET_ITEM(said, 1));
@@ -114,28 +100,12 @@ static __attribute__((noinline)) void look_at(Thread *thread, Frame *frame)
     Py_XDECREF(said);
 }
 
-/* A call has begun, and stands on the stack. */
-static inline void call_may_be_frozen(Thread *thread, Frame *frame)
+void observe_end(Thread *thread, PyObject *value)
 {
-    if (unlikely(calls_before() >= recorder.freeze_at)) {
-        look_at(thread, frame);
-    }
-}
-
-static __attribute__((noinline)) void look_at_end(Thread *thread, PyObject *value)
-{
-    looked_at.open = NULL;
+    recorder.observed_frame = NULL;
     bool returns = value != NULL;
-    Py_XDECREF(asked_aside(thread, looked_at.left, Py_NewRef(returns ? value : Py_None),
+    Py_XDECREF(asked_aside(thread, observed.left, Py_NewRef(returns ? value : Py_None),
                            returns ? Py_True : Py_False));
-}
-
-/* A frame returns this; NULL: it raises something. */
-static inline void looked_at_ends(Thread *thread, const Frame *frame, PyObject *value)
-{
-    if (unlikely(frame == looked_at.open)) {
-        look_at_end(thread, value);
-    }
 }
 
 /* ---- what many objects refer to ---- */
@@ -161,7 +131,3 @@ uint64_t references_of(PyObject *objects)
     }
     return sum;
 }
-
-#else
-typedef int not_empty;
-#endif

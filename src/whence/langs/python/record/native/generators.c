@@ -8,15 +8,13 @@
  * objects those that were there before), which calls the interpreter's and looks at the result.
  * The interpreter calls a function past its vectorcall only if it is the usual one.
  *
- * The creation, 3.11: it is what comes of the evaluation of a frame (evaluation.c). Under the profile
+ * The creation, 3.11: it is what comes of the evaluation of a frame (frame_evaluation.c). Under the profile
  * hook the memory tells: the allocator of objects is wrapped, and remembers for each block that is
  * large enough which call asked for it last; when a generator starts, its address gives its creator.
  *
  * The end: the deallocators of the three types are wrapped, since a generator that is dropped
  * while suspended need not run (3.13), and its address is used again. */
 #include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
 
 #include <errno.h>
 
@@ -72,14 +70,6 @@ void generators_reset(void)
 static PyTypeObject *const kinds[] = {&PyGen_Type, &PyCoro_Type, &PyAsyncGen_Type};
 static destructor deallocators[3];
 
-/* An asynchronous generator may be brought back to life by the event loop, to be closed later. */
-static bool may_come_back(PyObject *self)
-{
-    return PyAsyncGen_CheckExact(self) && !PyObject_GC_IsFinalized(self) &&
-           ((PyAsyncGenObject *)self)->ag_origin_or_finalizer != NULL &&
-           !((PyAsyncGenObject *)self)->ag_closed;
-}
-
 /* The types are those of all interpreters of the process, some of which may hold a GIL of their own. */
 static bool is_of_recorded_interpreter(void)
 {
@@ -91,7 +81,7 @@ static void generator_dealloc(PyObject *self)
     Frame *frame = generator_frame(self);
     Generator *generator = is_of_recorded_interpreter() ? map_get(&generators, frame) : NULL;
     uint64_t serial = generator != NULL ? generator->serial : 0;
-    bool ends = !may_come_back(self);
+    bool ends = !may_be_resurrected(self);
     int kind = PyGen_CheckExact(self) ? 0 : PyCoro_CheckExact(self) ? 1 : 2;
     deallocators[kind](self);
     if (generator == NULL || !ends || !recorder.on) {
@@ -123,7 +113,7 @@ static void watch_ends(bool on)
 
 /* ---- the creation ---- */
 
-#if PYTHON_312
+#if HAS_MONITORING
 
 static int function_watcher = -1;
 static vectorcallfunc usual_vectorcall; /* not exported by 3.13: taken from a new function */
@@ -164,7 +154,7 @@ static PyObject *watched_vectorcall(PyObject *function, PyObject *const *argumen
         Frame *frame = generator_frame(result);
         if (thread != NULL && !thread->suspended &&
             (PyObject *)frame_code(frame) == ((PyFunctionObject *)function)->func_code) {
-            CodeEntry *code = code_entry(frame_code(frame), frame->f_globals, thread);
+            CodeEntry *code = code_entry(frame_code(frame), frame_globals(frame), thread);
             if (code != NULL && code->user) {
                 generator_created(thread, result, code, NULL);
             }
@@ -186,9 +176,8 @@ static void watch_function(PyFunctionObject *function, PyObject *code)
             return;
         }
         PyFunction_SetVectorcall(function, watched_vectorcall);
-        /* A `def` gives its new function the version of its code, after this event: with one, calls
-         * would be specialised, and go past the vectorcall. */
-        ((PyCodeObject *)code)->co_version = 0;
+        /* After this event a `def` gives its function the version of its code. */
+        forget_code_version((PyCodeObject *)code);
     }
 }
 
@@ -337,7 +326,7 @@ bool creations_watch(bool on)
             blocks_generation = recording_generation;
             memset(blocks, 0, BLOCKS * sizeof *blocks);
         }
-        smallest_generator = (size_t)PyGen_Type.tp_basicsize + sizeof(PyGC_Head);
+        smallest_generator = (size_t)PyGen_Type.tp_basicsize + collector_header();
         if (installed) {
             return true;
         }
@@ -359,7 +348,7 @@ bool creations_watch(bool on)
 
 bool generator_creator(PyObject *generator, Origin *creator)
 {
-    const void *address = (const char *)generator - sizeof(PyGC_Head);
+    const void *address = (const char *)generator - collector_header();
     if (blocks == NULL || blocks_generation != recording_generation) {
         return false;
     }
@@ -376,13 +365,9 @@ bool generator_creator(PyObject *generator, Origin *creator)
 bool generators_watch(bool on)
 {
     watch_ends(on);
-#if PYTHON_312
+#if HAS_MONITORING
     return watch_creations(on);
 #else
-    return true; /* evaluation.c sees them, and profile.c does that itself */
+    return true; /* frame_evaluation.c and profile_hook.c see them */
 #endif
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -6,13 +6,11 @@
  * those that are mutable are walked. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 #include <errno.h>
 
 static Map namespaces;
 
-#if PYTHON_313
+#if HAS_DICT_WATCHERS
 
 static int watcher = -1;
 
@@ -156,13 +154,13 @@ static void check_variable(Thread *thread, GlobalUse *use)
 bool globals_settled(const Frame *frame, const CodeEntry *code)
 {
     return code->global_count == 0 ||
-           (code->walked_count == 0 && frame->f_globals != NULL &&
-            PyDict_CheckExact(frame->f_globals) && is_still_current(code, frame->f_globals));
+           (code->walked_count == 0 && frame_globals(frame) != NULL &&
+            PyDict_CheckExact(frame_globals(frame)) && is_still_current(code, frame_globals(frame)));
 }
 
 void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
 {
-    PyObject *dict = frame->f_globals;
+    PyObject *dict = frame_globals(frame);
     if (dict == NULL || !PyDict_CheckExact(dict)) {
         return;
     }
@@ -188,7 +186,7 @@ void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
         if (hash == -1) {
             hash = PyObject_Hash(use->name);
         }
-        use->value = _PyDict_GetItem_KnownHash(dict, use->name, hash);
+        use->value = dict_get(dict, use->name, hash);
         check_variable(thread, use);
         code->walked_count += use->walked;
     }
@@ -196,7 +194,3 @@ void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
         code->space_version = 0; /* others were here, perhaps with another namespace: look again */
     }
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -5,9 +5,7 @@
  * address. If the code never assigns to the name that is the same object. If it does, it is so
  * unless the frame was the only one to hold it at the beginning: then the object may be gone and
  * its address be used again, and whether it was changed is not known (LOST). */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
+#include "inputs.h"
 
 #include <errno.h>
 
@@ -59,7 +57,7 @@ static inline bool is_borrowed(const Frame *frame, const Input *input)
 
 /* Encodes an input that is more than a byte, and watches it if it has identity or can change. In
  * the page itself it is refused (false, with recording going on) if code would have to run. */
-static bool encode_input(Thread *thread, Buffer *out, const Frame *frame, const Input *input,
+bool encode_input(Thread *thread, Buffer *out, const Frame *frame, const Input *input,
                          uint32_t index, size_t first_watch, const Bound *bound,
                          InputEncoding *encoding)
 {
@@ -106,7 +104,7 @@ static bool encode_input(Thread *thread, Buffer *out, const Frame *frame, const 
 }
 
 /* Encodes each input into the scratch. */
-static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *code,
+bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *code,
                           const Bound *bound)
 {
     size_t first_watch = thread->watch_count;
@@ -135,8 +133,6 @@ static bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *c
 }
 
 /* ---- what changed ---- */
-
-enum { CHANGE_SIZE = 1 + 2 * NUMBER_SIZE };
 
 /* One entry of the thread's changes: input, length of the encoding (0: lost), encoding. */
 static bool add_change(Thread *thread, uint16_t input, const uint8_t *bytes, size_t count)
@@ -181,7 +177,7 @@ static inline bool is_unchanged(const PyObject *value, const Bound *bound, uint6
 
 /* Compares what the frame holds with what was seen last, and gathers the differences.
  * `held` gets the containers that are certainly still the same inputs. */
-static bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches,
+bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches,
                            size_t count, Held *held, size_t *held_count)
 {
     const CodeEntry *code = activation->code;
@@ -245,7 +241,7 @@ static uint64_t get_number(const uint8_t *bytes, size_t *at)
 }
 
 /* Each entry grows by less than CHANGE_SIZE bytes as a record. */
-static void put_changes(const Thread *thread, uint64_t call)
+void put_changes(const Thread *thread, uint64_t call)
 {
     for (size_t at = 0; at < thread->changes.length;) {
         uint64_t input = get_number(thread->changes.bytes, &at);
@@ -259,25 +255,3 @@ static void put_changes(const Thread *thread, uint64_t call)
         }
     }
 }
-
-static size_t changes_size(const Thread *thread)
-{
-    /* An entry has at least two bytes. */
-    return thread->changes.length * (1 + CHANGE_SIZE / 2);
-}
-
-static void watches_of(Thread *thread, Activation *activation, Watch **watches, size_t *count)
-{
-    if (activation->generator != NULL) {
-        *watches = activation->generator->watches;
-        *count = activation->generator->watch_count;
-    }
-    else {
-        *watches = thread->watches + activation->watches;
-        *count = thread->watch_count - activation->watches;
-    }
-}
-
-#else
-typedef int not_empty;
-#endif

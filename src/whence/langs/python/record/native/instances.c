@@ -1,8 +1,6 @@
 /* Objects: what their class says that they are, their content, and their attributes as they stand in
  * memory. */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
+#include "encoding.h"
 
 /* ---- attributes ---- */
 
@@ -49,7 +47,7 @@ static inline long write_values(Snapshot *s, PyObject *object, TypeEntry *entry,
     long i = 0;
     for (; i < count && likely(s->runs == runs && left >= stored - i); i++) {
         Py_ssize_t index = values_index(values, i);
-        PyObject *value = values->values[index];
+        PyObject *value = value_at(values, index);
         if (unlikely(value == NULL)) {
             break;
         }
@@ -61,7 +59,7 @@ static inline long write_values(Snapshot *s, PyObject *object, TypeEntry *entry,
         Py_ssize_t index = missing ? 0 : values_index(values, i);
         missing = missing || !type_key_names(entry, index + 1);
         uint32_t name = likely(!missing) ? entry->key_names[index] : name_number(NULL);
-        left = write_attribute(s, name, missing ? NULL : values->values[index], missing, depth - 1,
+        left = write_attribute(s, name, missing ? NULL : value_at(values, index), missing, depth - 1,
                                left, stored - i);
     }
     return left;
@@ -116,7 +114,7 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
     long i = 0;
     Py_ssize_t at = 0;
     if (state.values != NULL &&
-        type_key_names(entry, ((PyHeapTypeObject *)entry->type)->ht_cached_keys->dk_nentries)) {
+        type_key_names(entry, shared_key_count(entry->type))) {
         i = Py_MIN(stored, in_state);
         left = write_values(s, object, entry, state.values, i, stored, depth, left);
     }
@@ -156,7 +154,7 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
 /* ---- instances ---- */
 
 /* The content of an instance of a subclass of a builtin, as that builtin. */
-static long write_content(Snapshot *s, PyObject *value, uint8_t builtin, long depth, long budget)
+long write_content(Snapshot *s, PyObject *value, uint8_t builtin, long depth, long budget)
 {
     switch (builtin) {
     case V_NUMBER:
@@ -205,7 +203,7 @@ static void write_opaque(Snapshot *s, uint32_t type)
     put_number(s->out, type);
 }
 
-static long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long depth, long budget)
+long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long depth, long budget)
 {
     if (s->foreign_opaque && !entry->user &&
         (entry->kind != TYPE_SUMMARY || entry->mutable_summary)) {
@@ -271,7 +269,7 @@ static long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long 
 
 /* A compound value with no level left below it: what it is and how many parts it has. This is the
  * way of most; what is not here is written by write_compound, in the same way. */
-static __attribute__((noinline)) long write_flat(Snapshot *s, PyObject *value)
+long write_flat(Snapshot *s, PyObject *value)
 {
     PyTypeObject *type = Py_TYPE(value);
     if (type == &PyList_Type || type == &PyTuple_Type) {
@@ -307,7 +305,3 @@ static __attribute__((noinline)) long write_flat(Snapshot *s, PyObject *value)
     buffer_ends(s->out, at);
     return is_object ? 1 : 2;
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -6,8 +6,6 @@
  * literals, and no match begins in the last twelve. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 enum { HASH_BITS = 12, MIN_MATCH = 4, LAST_LITERALS = 5, MATCH_LIMIT = 12, MAX_DISTANCE = 65535 };
 
 size_t lz4_bound(size_t count) { return count + count / 255 + 16; }
@@ -157,7 +155,3 @@ uint32_t crc32_of(const uint8_t *bytes, size_t count)
     }
     return ~crc;
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -4,9 +4,9 @@
  * the user gets events of its own for the rest. PY_UNWIND and PY_THROW can be had for all code
  * only, and a callback of theirs must never return DISABLE: that would raise into the program.
  * None is immortal: it is returned without counting. */
-#include "recorder.h"
+#include "fast_path.h"
 
-#if !defined(WHENCE_UNSUPPORTED) && PYTHON_312
+#if HAS_MONITORING
 
 enum {
     PY_START = 1 << 0, PY_RESUME = 1 << 1, PY_RETURN = 1 << 2, PY_YIELD = 1 << 3,
@@ -18,17 +18,7 @@ const char *const hook_name = "monitoring";
 static PyObject *monitoring, *disable, *set_local_events;
 static PyObject *tool, *local_events;
 
-/* The state of this thread if it is recorded now. */
-static inline Thread *recorded_thread(void)
-{
-    if (unlikely(!recorder.on)) {
-        return NULL;
-    }
-    Thread *thread = this_thread();
-    return likely(thread != NULL && !thread->suspended) ? thread : NULL;
-}
-
-static inline Frame *running_frame(void) { return current_frame(_PyThreadState_GET()); }
+static inline Frame *running_frame(void) { return current_frame(this_thread_state()); }
 
 static void listen_to(CodeEntry *code, Thread *thread)
 {
@@ -48,7 +38,7 @@ static PyObject *on_start(PyObject *Py_UNUSED(self), PyObject *const *arguments,
         return Py_None;
     }
     Frame *frame = running_frame();
-    CodeEntry *code = code_entry((PyCodeObject *)arguments[0], frame->f_globals, thread);
+    CodeEntry *code = code_entry((PyCodeObject *)arguments[0], frame_globals(frame), thread);
     if (unlikely(code == NULL || !code->user)) {
         return Py_NewRef(disable);
     }
@@ -65,7 +55,7 @@ static PyObject *on_resume(PyObject *Py_UNUSED(self), PyObject *const *arguments
     Thread *thread = recorded_thread();
     if (likely(thread != NULL)) {
         Frame *frame = running_frame();
-        CodeEntry *code = code_entry((PyCodeObject *)arguments[0], frame->f_globals, thread);
+        CodeEntry *code = code_entry((PyCodeObject *)arguments[0], frame_globals(frame), thread);
         if (code != NULL && code->user && owned_by_generator(frame)) {
             call_resumed(thread, frame, code, NULL);
         }
@@ -79,7 +69,7 @@ static PyObject *on_throw(PyObject *Py_UNUSED(self), PyObject *const *arguments,
     Thread *thread = recorded_thread();
     if (likely(thread != NULL)) {
         Frame *frame = running_frame();
-        CodeEntry *code = code_entry((PyCodeObject *)arguments[0], frame->f_globals, thread);
+        CodeEntry *code = code_entry((PyCodeObject *)arguments[0], frame_globals(frame), thread);
         bool runs = thread->count > 0 && thread->stack[thread->count - 1].frame == frame;
         if (code != NULL && code->user && owned_by_generator(frame) && !runs) {
             call_resumed(thread, frame, code, arguments[2]);
@@ -264,6 +254,4 @@ void hook_stop(void)
     Py_CLEAR(tool);
 }
 
-#else
-typedef int not_empty;
 #endif

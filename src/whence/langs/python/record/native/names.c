@@ -4,8 +4,6 @@
  * small cache. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 #include <errno.h>
 
 typedef struct {
@@ -20,7 +18,7 @@ typedef struct {
 } ContentTable;
 
 static ContentTable names, variables, user_modules;
-static uint32_t next_name, next_type, next_variable;
+static uint32_t next_name, next_variable;
 
 static ContentSlot *content_slot(ContentTable *table, Hash hash)
 {
@@ -200,6 +198,24 @@ void user_module(uint32_t name)
     }
 }
 
-#else
-typedef int not_empty;
-#endif
+bool is_user_module(uint32_t name)
+{
+    const ContentSlot *slot = content_slot(&user_modules, module_key(name));
+    return slot != NULL && slot->used;
+}
+
+void names_reset(void)
+{
+    for (size_t i = 0; variables.slots != NULL && i <= variables.mask; i++) {
+        if (variables.slots[i].used) {
+            PyMem_RawFree((Variable *)(uintptr_t)variables.slots[i].value);
+        }
+    }
+    content_clear(&names);
+    content_clear(&variables);
+    content_clear(&user_modules);
+    for (size_t i = 0; i < NAME_CACHE; i++) {
+        Py_CLEAR(name_cache[i].text);
+    }
+    next_name = next_variable = 0;
+}

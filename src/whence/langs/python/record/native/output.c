@@ -5,14 +5,12 @@
  * put in the place of a standard one, other than by way of that one. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 #include <errno.h>
 #include <stdio.h>
 
 enum { MOST_CHARACTERS = 10000, MORE_SIZE = 48 };
 
-static Passage text_write;
+static Interposed text_write;
 static PyObject *sys_namespace; /* borrowed: it lives as long as the interpreter */
 static PyObject *stream_names[2]; /* of what it holds under the descriptors 1 and 2 */
 
@@ -55,11 +53,11 @@ static void record_output(Thread *thread, uint8_t descriptor, PyObject *text)
     scratch->length = 0;
 }
 
-static PyObject *through_write_text(PyObject *stream, PyObject *text)
+static PyObject *interposed_write_text(PyObject *stream, PyObject *text)
 {
     PyObject *result = text_write.original(stream, text);
     recorder.texts++;
-    if (result == NULL || recorder.full || !passage_is_watched() || !PyUnicode_Check(text) ||
+    if (result == NULL || recorder.full || !is_recorded_here() || !PyUnicode_Check(text) ||
         PyUnicode_GET_LENGTH(text) == 0) {
         return result;
     }
@@ -74,7 +72,7 @@ static PyObject *through_write_text(PyObject *stream, PyObject *text)
 void output_watch(bool on)
 {
     if (!on) {
-        passage_close(&text_write);
+        restore_function(&text_write);
         return;
     }
     if (stream_names[0] == NULL) {
@@ -88,14 +86,10 @@ void output_watch(bool on)
     PyObject *type = io == NULL ? NULL : PyObject_GetAttrString(io, "TextIOWrapper");
     PyObject *method = type == NULL ? NULL : PyObject_GetAttrString(type, "write");
     if (stream_names[0] != NULL && stream_names[1] != NULL && sys_namespace != NULL) {
-        passage_open(&text_write, method, METH_O, through_write_text);
+        interpose(&text_write, method, METH_O, interposed_write_text);
     }
     Py_XDECREF(method);
     Py_XDECREF(type);
     Py_XDECREF(io);
     PyErr_Clear();
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -6,8 +6,6 @@
  * Invariant: between record_end and the next record_begin the page holds whole records only. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 #include <errno.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -339,7 +337,3 @@ void put_root(Buffer *page, const uint8_t *bytes, size_t count, const Hash *hash
     put_bytes(page, bytes, count);
     root_written(page, start, hash);
 }
-
-#else
-typedef int not_empty;
-#endif

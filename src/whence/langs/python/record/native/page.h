@@ -90,8 +90,11 @@ typedef struct {
     uint64_t quick_most;              /* as far as bounds are concerned */
     uint8_t quick_record;             /* which begins with this */
     uint64_t collect_at;              /* before this many calls garbage is collected */
-    uint64_t stop_calls, stop_depth;  /* the program is stopped there: limits.c */
-    uint64_t freeze_at;               /* the next call that is looked at: freezing.c */
+    uint64_t stop_calls, stop_depth;  /* the program is stopped there: call_limits.c */
+    uint64_t freeze_at;               /* the next call that is observed: freezing.c */
+    const Frame *observed_frame;      /* the one whose end is observed */
+    uint64_t window_wanted;           /* which of all calls the window is of, 0: there is none */
+    uint64_t window_call;             /* its number in the file, once it has begun */
     uint64_t texts;                   /* how many were written, to any stream */
     uint64_t calls_of_garbage;        /* how many were made because objects were collected */
     uint64_t checkpoint_at;           /* before this many calls: checkpoint.c */

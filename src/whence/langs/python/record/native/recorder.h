@@ -1,50 +1,55 @@
 /* The parts of the recorder, and what they know of each other.
  *
- *   whole.c       all of them, as one translation unit
- *   page.c        bytes, pages and the file
- *   tail.c        the page being filled, where a killed process leaves it
- *   lz4.c         compression and checksum of a page
- *   maps.c        maps from pointers
- *   names.c       the tables of names and variables
- *   types.c       the table of types
- *   code.c        the table of code: what belongs to the user, and what its inputs are
- *   snapshot.c    values: atoms.c, containers.c, instances.c, and seen.c for what was met before
- *   globals.c     module variables
- *   collecting.c  garbage, at fixed numbers of calls
- *   limits.c      programs that do not end
- *   window.c      a recording of one call and what is below it
- *   freezing.c    calls whose effects are noted, or played instead of making them
- *   checkpoint.c  sleeping copies of a re-run
- *   activations.c the frames that run, and which calls are only counted
- *   inputs.c      the inputs of a call, and what changed of them
- *   calls.c       how calls begin
- *   steps.c       how their steps end, and how generators go on
- *   generators.c  which call a suspended frame belongs to
- *   threads.c     the state of each thread, and who started it
- *   monitoring.c  the events of sys.monitoring (3.12 and later)
- *   evaluation.c  the evaluation of frames (3.11)
- *   handover.c    what a call takes over from its caller (3.11)
- *   profile.c     the events of the profile hook (3.11, where that cannot be)
- *   passages.c    builtin functions that pass through: processes that start and end
- *   output.c      what is printed
- *   module.c      what Python sees
+ *   _recorder.c            the module that Python sees
+ *   cpython/               the internals of CPython, and nothing else of them elsewhere
  *
- * page.h and snapshot.h are the parts of this header for the file and for values.
+ *   monitoring.c           events of sys.monitoring (3.12 and later)
+ *   frame_evaluation.c     the evaluation of frames (3.11)
+ *   caller_arguments.c     references that a caller gives up to its callee (3.11)
+ *   profile_hook.c         events of the profile hook (3.11, deep in a recursion)
+ *   interposition.c        interposed functions: processes that start and end
+ *   output.c               what is printed
  *
- * All state is guarded by the GIL. Whoever may let it go (by running Python code, even whence's
- * own) does so before a record is begun and never in the middle of one. Nothing here raises,
- * and nothing holds a reference to an object of the program other than code objects and interned
+ *   fast_path.h            calls and returns that need no look at anything else
+ *   calls.c                how calls begin
+ *   steps.c                how their steps end, and how generators resume
+ *   inputs.c               the inputs of a call, and what changed of them
+ *   globals.c              module variables
+ *   activations.c          the running frames, and which calls are only counted
+ *   generators.c           which call a suspended frame belongs to
+ *   threads.c              the state of each thread, and who started it
+ *   code.c                 the table of code: what belongs to the user, and what its inputs are
+ *   names.c, types.c       the tables of names, variables and types
+ *   pointer_map.c          maps from pointers
+ *
+ *   snapshot.c             values: atoms.c, containers.c, instances.c, visited_containers.c
+ *   page.c                 bytes, pages and the file
+ *   tail.c                 the page being filled, where a killed process leaves it
+ *   lz4.c                  compression and checksum of a page
+ *
+ *   window.c               a recording of one call and what is below it
+ *   freezing.c             calls whose effects are recorded, or replayed instead of making them
+ *   garbage_collection.c   collections at fixed numbers of calls
+ *   call_limits.c          programs that do not end
+ *   checkpoint.c           sleeping forks of a re-run
+ *
+ * page.h and snapshot.h are the parts of this header for the file and for values; activations.h,
+ * encoding.h, fast_path.h and inputs.h are for a few files each.
+ *
+ * All state is guarded by the GIL. Code that may release it (by running Python code, even whence's
+ * own) does so before a record is begun and never in the middle of one. Nothing here raises, and
+ * nothing holds a reference to an object of the program other than code objects and interned
  * names. */
 #ifndef WHENCE_RECORDER_H
 #define WHENCE_RECORDER_H
 
-#include "interpreter.h"
+#include "cpython/cpython.h"
 
-#ifndef WHENCE_UNSUPPORTED
+#pragma GCC visibility push(hidden)
 
 #include "page.h"
 
-/* ---- maps.c, names.c, types.c ---- */
+/* ---- pointer_map.c, names.c, types.c ---- */
 
 typedef struct {
     void **keys;
@@ -98,7 +103,8 @@ typedef struct {
     uint64_t hash; /* of its last GLOBAL record's value */
 } Variable;
 
-bool tables_reset(void);
+void names_reset(void);
+void types_reset(void);
 uint32_t name_number(PyObject *text);
 uint32_t name_number_of(const char *text, size_t count);
 TypeEntry *type_entry(PyTypeObject *type); /* may run whence's own code for a new type */
@@ -129,13 +135,14 @@ bool type_more_key_names(TypeEntry *entry, Py_ssize_t count);
 /* Makes sure that the names of the first so many shared keys are known. */
 static inline bool type_key_names(TypeEntry *entry, Py_ssize_t count)
 {
-    const void *keys = ((PyHeapTypeObject *)entry->type)->ht_cached_keys;
+    const void *keys = shared_keys(entry->type);
     return likely(entry->keys == keys && entry->key_count >= count) ||
            type_more_key_names(entry, count);
 }
 
 Variable *variable_entry(uint32_t module, uint32_t name);
 void user_module(uint32_t name);
+bool is_user_module(uint32_t name);
 void type_watch(bool on);
 /* Writes at most so many characters as UTF-8, surrogates included; returns the bytes (4 each). */
 size_t encode_utf8(PyObject *text, Py_ssize_t characters, uint8_t *target);
@@ -209,7 +216,7 @@ typedef struct {
     PyObject *unmade; /* the class of the exception in flight, if only its arguments exist */
     uint64_t raised_at; /* the place where it came up in the frame that it leaves */
     bool thrown_into; /* a generator goes on with an exception that is not known */
-    const char *floor; /* of its C stack, for evaluation.c */
+    const char *floor; /* of its C stack, for frame_evaluation.c */
     Origin origin;
     uint64_t generation; /* of the recording that it belongs to */
 } Thread;
@@ -223,6 +230,16 @@ static inline Thread *this_thread(void)
     Thread *thread = thread_state;
     return likely(thread != NULL && thread->generation == recording_generation) ? thread
                                                                                : thread_new();
+}
+
+/* The state of this thread if its calls are recorded now. */
+static inline Thread *recorded_thread(void)
+{
+    if (unlikely(!recorder.on)) {
+        return NULL;
+    }
+    Thread *thread = this_thread();
+    return likely(thread != NULL && !thread->suspended) ? thread : NULL;
 }
 
 bool threads_watch(void);
@@ -246,7 +263,7 @@ Origin thread_top_now(Thread *thread);
 
 /* While whence's own Python code runs on behalf of a callback. */
 typedef struct {
-    PyObject *exception[3];
+    SavedException exception;
     PyThreadState *tstate;
     Thread *thread;
     int collecting;
@@ -256,6 +273,8 @@ typedef struct {
 extern uint64_t moment;
 OwnCode own_code_begin(Thread *thread);
 void own_code_end(OwnCode *own);
+/* Raises what a signal handler raised in our own code where the program goes on; clears all else. */
+void pass_on_interrupt(void);
 
 /* ---- code.c ---- */
 
@@ -305,8 +324,8 @@ struct CodeEntry {
     Namespace *space;
     PyObject *space_dict;
     uint64_t space_version;
-#if !PYTHON_312
-    CallSite *sites; /* for each unit of it: handover.c */
+#if !HAS_MONITORING
+    CallSite *sites; /* for each unit of it: caller_arguments.c */
     bool sites_asked;
 #endif
 };
@@ -343,17 +362,31 @@ static inline PyObject *input_value(const Frame *frame, const Input *input)
 
 #include "snapshot.h"
 
-/* ---- collecting.c ---- */
+/* ---- garbage_collection.c ---- */
 
 /* From here on garbage is collected at fixed numbers of calls, by gc.collect. */
 void collect_by_number(PyObject *function);
+void collect_garbage(void);
+/* Calls were counted and not made: what would have been collected in them is collected after. */
+void collect_for_skipped(void);
 /* Each time, it is written to this file how many calls there were. */
 bool collecting_tells(const char *path);
 
-/* ---- limits.c ---- */
+/* ---- call_limits.c ---- */
 
 /* The program is stopped, by this function, before so many calls or so deep ones. */
 void limits_set(uint64_t calls, uint64_t depth, PyObject *function);
+void limit_reached(Thread *thread, const char *what);
+
+static inline void check_limits(Thread *thread, const Origin *parent)
+{
+    if (unlikely(calls_before() >= recorder.stop_calls)) {
+        limit_reached(thread, "calls");
+    }
+    if (unlikely(parent->depth >= recorder.stop_depth)) {
+        limit_reached(thread, "depth");
+    }
+}
 
 /* ---- window.c ---- */
 
@@ -361,6 +394,33 @@ void limits_set(uint64_t calls, uint64_t depth, PyObject *function);
 void window_set(uint64_t wanted, uint64_t budget);
 /* Whether it is recorded for the whole values of that call. */
 bool window_is_whole(void);
+/* How many calls come before the wanted one. */
+uint64_t window_begins_after(void);
+bool is_outside_window(Origin *parent);
+void window_count(uint64_t call, uint32_t depth, Frame *frame);
+void window_over(void);
+
+/* Whether a call that begins is only counted because of the window. Changes its parent if it is the
+ * wanted one: nothing above that is in the file. */
+static inline bool outside_window(Origin *parent)
+{
+    return unlikely(recorder.window_wanted != 0) && is_outside_window(parent);
+}
+
+/* A call was recorded, in a frame that begins; NULL: it is a generator, which was only created. */
+static inline void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
+{
+    if (unlikely(recorder.window_wanted != 0)) {
+        window_count(call, depth, frame);
+    }
+}
+
+static inline void window_may_be_over(uint64_t ended)
+{
+    if (unlikely(ended != 0 && ended == recorder.window_call)) {
+        window_over();
+    }
+}
 /* What is called as it begins, in its frame, and once it has ended; None: nothing. */
 void window_next(uint64_t wanted);
 void window_tell(PyObject *entered, PyObject *over);
@@ -371,11 +431,30 @@ void window_tell(PyObject *entered, PyObject *over);
  * the second as they end. False, with an error set, if that cannot be. */
 bool freezing_set(PyObject *ordinals, PyObject *entered, PyObject *left);
 uint64_t references_of(PyObject *objects);
+void observe_call(Thread *thread, Frame *frame);
+void observe_end(Thread *thread, PyObject *value);
+
+/* A call has begun, and is on the stack. */
+static inline void call_may_be_frozen(Thread *thread, Frame *frame)
+{
+    if (unlikely(calls_before() >= recorder.freeze_at)) {
+        observe_call(thread, frame);
+    }
+}
+
+/* A frame returns this value; NULL: it raises. */
+static inline void observed_call_ends(Thread *thread, const Frame *frame, PyObject *value)
+{
+    if (unlikely(frame == recorder.observed_frame)) {
+        observe_end(thread, value);
+    }
+}
 
 /* ---- checkpoint.c ---- */
 
 /* From here on a copy of the process is made by this function, the first after so many seconds. */
 void checkpoints_set(PyObject *due, double seconds);
+void look_for_checkpoint(Thread *thread);
 void checkpoint_settle(void);
 int checkpoint_fork(void);
 int checkpoint_wake(void);
@@ -390,16 +469,16 @@ bool globals_settled(const Frame *frame, const CodeEntry *code);
 
 /* ---- calls.c, steps.c ---- */
 
-void call_started(Thread *thread, Frame *frame, CodeEntry *code);
+/* After a bound changed: up to which call the fast path is open. */
+void quick_refresh(void);
+
 void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *thrown);
 void call_yielded(Thread *thread, Frame *frame, PyObject *value);
-void call_returned(Thread *thread, Frame *frame, PyObject *value);
 void call_raised(Thread *thread, Frame *frame, PyObject *exception, PyObject *traceback);
 void generator_created(Thread *thread, PyObject *generator, CodeEntry *code, const Origin *creator);
 void generator_closed(Thread *thread, Generator *generator);
 void write_note(const char *text, size_t count);
 void write_end(int how, PyObject *value);
-void write_last_skipped(void);
 
 /* ---- generators.c ---- */
 
@@ -420,41 +499,41 @@ Generator *generator_of(const Frame *frame);
 Generator *generator_add(Frame *frame, CodeEntry *code);
 void generator_forget(const Frame *frame);
 bool generators_watch(bool on);
-#if !PYTHON_312
+#if !HAS_MONITORING
 bool creations_watch(bool on);
 #endif
 void generators_reset(void);
 /* Who created a generator that starts now; false if that is not known. */
 bool generator_creator(PyObject *generator, Origin *creator);
 
-/* ---- passages.c, output.c ---- */
+/* ---- interposition.c, output.c ---- */
 
 enum { END_BY_EXIT = 2 };
 
-/* A builtin function whose calls come by us. */
+/* A builtin function that is interposed. */
 typedef struct {
-    PyMethodDef *definition; /* NULL while it is closed */
+    PyMethodDef *definition; /* NULL while it is not */
     PyCFunction original;
-} Passage;
+} Interposed;
 
-bool passage_open(Passage *passage, PyObject *function, int flags, PyCFunction through);
-void passage_close(Passage *passage);
+bool interpose(Interposed *function, PyObject *object, int flags, PyCFunction replacement);
+void restore_function(Interposed *function);
 /* Whether this process, and this interpreter in it, is being recorded. */
-bool passage_is_watched(void);
-void passages_open(void);
-void passages_close(void);
+bool is_recorded_here(void);
+void interpose_all(void);
+void restore_all(void);
 void output_watch(bool on);
 uint64_t running_call(void);
 /* Before `start`: where to tell of processes, and the name under which. False if it is too long. */
 bool processes_told(const char *path, const char *name, bool child);
 
-/* ---- monitoring.c, evaluation.c, profile.c ---- */
+/* ---- monitoring.c, frame_evaluation.c, profile_hook.c ---- */
 
 bool hook_start(void);
 void hook_stop(void);
 extern const char *const hook_name;
 
-#if !PYTHON_312
+#if !HAS_MONITORING
 void evaluation_try(void);
 void take_arguments(Thread *thread, const Frame *frame, Frame *caller);
 const char *evaluation_floor(void);
@@ -462,5 +541,6 @@ bool profile_start(void);
 void profile_stop(void);
 #endif
 
-#endif /* WHENCE_UNSUPPORTED */
+#pragma GCC visibility pop
+
 #endif

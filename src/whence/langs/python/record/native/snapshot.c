@@ -6,9 +6,7 @@
  * how much there is, and if one of them was given up meanwhile (`aborted`) the rest is left out.
  *
  * Invariant: a value that says that it stores m parts is followed by m parts. */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
+#include "encoding.h"
 
 /* ---- functions and modules ---- */
 
@@ -78,7 +76,7 @@ static void write_module(Snapshot *s, PyObject *module)
         key = PyUnicode_InternFromString("__name__");
     }
     PyObject *name = dict != NULL && key != NULL
-                         ? _PyDict_GetItem_KnownHash(dict, key, PyObject_Hash(key))
+                         ? dict_get(dict, key, PyObject_Hash(key))
                          : NULL;
     uint32_t number = name_number(name);
     put_byte(s->out, V_MODULE);
@@ -161,7 +159,7 @@ static __attribute__((noinline)) long write_builtin_container(Snapshot *s, PyObj
 }
 
 /* What atom_at did not take, in the room for an atom that the caller made. */
-static long write_compound(Snapshot *s, PyObject *value, long depth, long budget)
+long write_compound(Snapshot *s, PyObject *value, long depth, long budget)
 {
     PyTypeObject *type = Py_TYPE(value);
     if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && likely(!PyType_Check(value))) {
@@ -186,7 +184,7 @@ static long write_compound(Snapshot *s, PyObject *value, long depth, long budget
 }
 
 /* In the room for an atom that the caller made. */
-static long write_value(Snapshot *s, PyObject *value, long depth, long budget)
+long write_value(Snapshot *s, PyObject *value, long depth, long budget)
 {
     if (unlikely(budget < 1)) {
         put_byte(s->out, V_LEFT_OUT);
@@ -268,7 +266,3 @@ bool snapshot_plain(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, c
     s->foreign_opaque = s->in_place = false;
     return snapshot_root(s, thread, out, value, bound);
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -2,9 +2,8 @@
  *
  * A step is the time from a call's beginning or resumption to its next yield or its end. Records
  * are written as in calls.c: in place, or prepared first. */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
+#include "fast_path.h"
+#include "inputs.h"
 
 #include <errno.h>
 
@@ -155,13 +154,10 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
     }
 }
 
-/* The object that is in the box in which an asynchronous generator yields; NULL: it awaits. */
+/* The object in the box in which an asynchronous generator yields; NULL: it awaits. */
 static PyObject *unwrapped(PyObject *value)
 {
-    if (strcmp(Py_TYPE(value)->tp_name, "async_generator_wrapped_value") != 0) {
-        return NULL;
-    }
-    return ((PyObject **)(value + 1))[0];
+    return Py_TYPE(value) == yielded_box_type ? ((PyObject **)(value + 1))[0] : NULL;
 }
 
 /* The last step, if the next one can follow without that code runs in between: the generator that
@@ -212,16 +208,15 @@ void call_yielded(Thread *thread, Frame *frame, PyObject *value)
             bare = value == NULL;
         }
         moment += !yields_at_once(frame);
-        int8_t state = generator_keep(frame);
+        int8_t state = generator_mark_running(frame);
         write_end_of_step(thread, activation, R_YIELD, value, bare);
-        generator_release(frame, state);
+        generator_restore_state(frame, state);
         step_passed(owned_by_generator(frame) ? frame_generator(frame) : NULL, NULL);
     }
     pop(thread);
 }
 
-static __attribute__((noinline)) void call_ended(Thread *thread, Frame *frame, uint8_t record,
-                                                 PyObject *value)
+void call_ended(Thread *thread, Frame *frame, uint8_t record, PyObject *value)
 {
     Activation *activation = activation_of(thread, frame);
     if (activation == NULL) {
@@ -241,52 +236,10 @@ static __attribute__((noinline)) void call_ended(Thread *thread, Frame *frame, u
     window_may_be_over(ended);
 }
 
-/* The way of most returns, like that of most calls: the result is an atom (or none is wanted), and
- * there is nothing to compare. */
-static inline bool return_quickly(Thread *thread, Frame *frame, PyObject *value)
-{
-    if (thread->count == 0 || !page_is_ready(thread)) {
-        return false;
-    }
-    const Activation *top = &thread->stack[thread->count - 1];
-    if (top->frame != frame || !top->code->quick || top->kind != RECORDED || top->skipped > 0 ||
-        unlikely(recorder.full || value == NULL || top->call == window.call) ||
-        (thread->watch_count != top->watches && recorder.detail == DETAIL_FULL) ||
-        !globals_settled(frame, top->code)) {
-        return false;
-    }
-    Buffer *page = &recorder.page;
-    uint8_t *at = buffer_end(page);
-    *at++ = recorder.detail == DETAIL_IDS ? R_BARE_RETURN : R_RETURN;
-    at = number_at(at, recorder.next_call - top->call);
-    if (recorder.detail == DETAIL_IDS) {
-        buffer_ends(page, at);
-    }
-    else {
-        const uint8_t *end = atom_at(at, value, &recorder.bounds[top->bound]);
-        if (end == NULL) {
-            return false;
-        }
-        buffer_ends(page, end);
-        root_written(page, (size_t)(at - page->bytes), NULL);
-    }
-    pop(thread);
-    record_end();
-    return true;
-}
-
-void call_returned(Thread *thread, Frame *frame, PyObject *value)
-{
-    looked_at_ends(thread, frame, value);
-    if (!return_quickly(thread, frame, value)) {
-        call_ended(thread, frame, R_RETURN, value);
-    }
-}
-
 void call_raised(Thread *thread, Frame *frame, PyObject *exception, PyObject *traceback)
 {
     thread->raised_at = raised_place(frame, traceback);
-    looked_at_ends(thread, frame, NULL);
+    observed_call_ends(thread, frame, NULL);
     call_ended(thread, frame, R_RAISE, exception);
 }
 
@@ -411,7 +364,3 @@ void write_end(int how, PyObject *value)
         record_end();
     }
 }
-
-#else
-typedef int not_empty;
-#endif

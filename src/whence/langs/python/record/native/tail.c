@@ -13,8 +13,6 @@
  * Invariant: `committed` bytes are whole records, and belong at the place `at` in the trace. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -142,7 +140,3 @@ void tail_forked(void)
         recorder_fail(ENOMEM);
     }
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -1,12 +1,10 @@
 /* The state of each thread, who started it, and the frame around whence's own code.
  *
- * A new thread's calls belong to the call that started it. The audit event of the start (on 3.11 a
- * passage: passages.c) comes in the starter, right before the interpreter makes the thread's state;
+ * A new thread's calls belong to the call that started it. The audit event of the start (on 3.11 an
+ * interposed function: interposition.c) comes in the starter, right before the interpreter makes the thread's state;
  * the number that this state will have is known then, and is the key under which the starter's call
  * is left. */
 #include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
 
 #include <errno.h>
 #include <pthread.h>
@@ -60,13 +58,13 @@ Thread *thread_new(void)
     thread->count = thread->watch_count = 0;
     thread->scratch.length = thread->changes.length = 0;
     thread->suspended = 0;
-#if !PYTHON_312
+#if !HAS_MONITORING
     thread->floor = evaluation_floor();
 #endif
     thread->generation = recording_generation;
     thread->number = recorder.next_thread++;
     thread->origin = (Origin){0, 0, 0, false};
-    uint64_t id = PyThreadState_Get()->id;
+    uint64_t id = PyThreadState_GetID(PyThreadState_Get());
     if (origins[id % ORIGINS].id == id &&
         origins[id % ORIGINS].generation == recording_generation) {
         thread->origin = origins[id % ORIGINS].origin;
@@ -79,7 +77,7 @@ void thread_sync(Thread *thread, const Frame *running)
 {
     while (thread->count > 0) {
         const Frame *top = thread->stack[thread->count - 1].frame;
-        for (const Frame *frame = running; frame != NULL; frame = frame->previous) {
+        for (const Frame *frame = running; frame != NULL; frame = frame_caller(frame)) {
             if (frame == top) {
                 return;
             }
@@ -98,7 +96,7 @@ void thread_starts(void)
 {
     Thread *thread = this_thread();
     if (thread != NULL && !thread->suspended) {
-        uint64_t id = PyInterpreterState_Get()->threads.next_unique_id + 1;
+        uint64_t id = next_thread_id();
         origins[id % ORIGINS].id = id;
         origins[id % ORIGINS].generation = recording_generation;
         origins[id % ORIGINS].origin = thread_top_now(thread);
@@ -112,7 +110,7 @@ static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_U
         tail_close();
     }
     if (unlikely(recorder.on && strncmp(event, "_thread.start_", 14) == 0) &&
-        passage_is_watched()) {
+        is_recorded_here()) {
         thread_starts();
     }
     return 0;
@@ -151,12 +149,7 @@ uint64_t moment;
 OwnCode own_code_begin(Thread *thread)
 {
     moment++;
-    OwnCode own = {{NULL, NULL, NULL}, PyThreadState_Get(), thread, 0};
-#if PYTHON_312
-    own.exception[0] = PyErr_GetRaisedException();
-#else
-    PyErr_Fetch(&own.exception[0], &own.exception[1], &own.exception[2]);
-#endif
+    OwnCode own = {save_exception(), PyThreadState_Get(), thread, 0};
     if (thread != NULL) {
         thread->suspended++;
     }
@@ -175,7 +168,7 @@ static int raise_interrupt(void *interrupt)
 
 /* A signal was handled while our own code ran, and an interrupt or an exit came of it: it is raised
  * where the program goes on. Any other exception is our own, and stays here. */
-static void pass_on_interrupt(void)
+void pass_on_interrupt(void)
 {
     if (PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear();
@@ -204,13 +197,5 @@ void own_code_end(OwnCode *own)
     if (own->thread != NULL) {
         own->thread->suspended--;
     }
-#if PYTHON_312
-    PyErr_SetRaisedException(own->exception[0]);
-#else
-    PyErr_Restore(own->exception[0], own->exception[1], own->exception[2]);
-#endif
+    restore_exception(&own->exception);
 }
-
-#else
-typedef int not_empty;
-#endif

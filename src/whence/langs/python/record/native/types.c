@@ -5,11 +5,10 @@
  * would be seen. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 #include <errno.h>
 
 static Map types;
+static uint32_t next_type;
 
 static void type_names(PyTypeObject *type, uint32_t *module, uint32_t *name)
 {
@@ -263,8 +262,7 @@ static TypeEntry *type_add(PyTypeObject *type)
     entry->summary = summary;
     uint32_t module, name;
     type_names(type, &module, &name);
-    ContentSlot *slot = content_slot(&user_modules, module_key(module));
-    entry->user = slot != NULL && slot->used;
+    entry->user = is_user_module(module);
     entry->number = next_type++;
     if (!collect_slots(entry) || !buffer_room(&recorder.tables, 2 + 2 * NUMBER_SIZE)) {
         recorder_fail(ENOMEM);
@@ -298,15 +296,14 @@ TypeEntry *type_entry(PyTypeObject *type)
 
 bool type_more_key_names(TypeEntry *entry, Py_ssize_t count)
 {
-    const void *keys = ((PyHeapTypeObject *)entry->type)->ht_cached_keys;
+    const void *keys = shared_keys(entry->type);
     uint32_t *numbers = PyMem_RawRealloc(entry->key_names, (size_t)count * sizeof *numbers);
     if (numbers == NULL) {
         recorder_fail(ENOMEM);
         return false;
     }
-    PyDictUnicodeEntry *entries = shared_keys(entry->type);
     for (Py_ssize_t i = 0; i < count; i++) {
-        numbers[i] = name_number(entries[i].me_key);
+        numbers[i] = name_number(shared_key(entry->type, i));
     }
     entry->key_names = numbers;
     entry->keys = keys;
@@ -350,8 +347,7 @@ void type_watch(bool on)
     }
 }
 
-/* Forgets everything: the tables of a new recording are empty. */
-bool tables_reset(void)
+void types_reset(void)
 {
     for (size_t i = 0; types.keys != NULL && i <= types.mask; i++) {
         if (types.keys[i] != NULL) {
@@ -360,21 +356,5 @@ bool tables_reset(void)
     }
     map_clear(&types);
     memset(type_cache, 0, sizeof type_cache);
-    for (size_t i = 0; variables.slots != NULL && i <= variables.mask; i++) {
-        if (variables.slots[i].used) {
-            PyMem_RawFree((Variable *)(uintptr_t)variables.slots[i].value);
-        }
-    }
-    content_clear(&names);
-    content_clear(&variables);
-    content_clear(&user_modules);
-    for (size_t i = 0; i < NAME_CACHE; i++) {
-        Py_CLEAR(name_cache[i].text);
-    }
-    next_name = next_type = next_variable = 0;
-    return true;
+    next_type = 0;
 }
-
-#else
-typedef int not_empty;
-#endif

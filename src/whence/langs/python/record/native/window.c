@@ -9,41 +9,39 @@
  * is recorded. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 enum {
     LEVELS = 1024,
     FEWEST = 1, /* the call's own callees are recorded in any case */
 };
 
 static struct {
-    uint64_t wanted; /* 0: there is no window */
     uint64_t budget;
     uint64_t kept[LEVELS], all;
     uint32_t top; /* the depth of the call */
     bool arriving; /* the next call that is recorded is the one that is wanted */
-    uint64_t call; /* which call in the file it is */
     PyObject *entered, *over; /* are called as it begins, and once it has ended */
 } window;
 
 void window_set(uint64_t wanted, uint64_t budget)
 {
-    Py_XDECREF(window.entered);
-    Py_XDECREF(window.over);
+    PyObject *entered = window.entered, *over = window.over;
     memset(&window, 0, sizeof window);
-    window.wanted = wanted;
     window.budget = budget;
+    recorder.window_wanted = wanted;
+    recorder.window_call = 0;
+    Py_XDECREF(entered); /* last: this may run code, which must find the new window */
+    Py_XDECREF(over);
 }
 
 bool window_is_whole(void)
 {
-    return window.wanted != 0 && recorder.first_whole <= recorder.last_whole;
+    return recorder.window_wanted != 0 && recorder.first_whole <= recorder.last_whole;
 }
 
 /* Another call, which begins when the one that was wanted is over. */
 void window_next(uint64_t wanted)
 {
-    window.wanted = wanted;
+    recorder.window_wanted = wanted;
 }
 
 void window_tell(PyObject *entered, PyObject *over)
@@ -52,8 +50,7 @@ void window_tell(PyObject *entered, PyObject *over)
     Py_XSETREF(window.over, Py_NewRef(over));
 }
 
-/* How many calls come before it. */
-static uint64_t window_begins_after(void) { return window.wanted - 1; }
+uint64_t window_begins_after(void) { return recorder.window_wanted - 1; }
 
 /* What it gives back, if that is more than None. */
 static PyObject *tell(PyObject *function)
@@ -78,7 +75,7 @@ static PyObject *tell(PyObject *function)
 static void made_for_its_effects(PyThreadState *tstate, Frame *frame, PyObject *arguments,
                                  PyObject *named)
 {
-    bool hooked = tstate->tracing > 0; /* not where frames are evaluated */
+    bool hooked = is_tracing(tstate); /* not where frames are evaluated */
     if (hooked) {
         PyThreadState_LeaveTracing(tstate);
     }
@@ -96,9 +93,9 @@ static void made_for_its_effects(PyThreadState *tstate, Frame *frame, PyObject *
  * or say what is to come of it: (that, its arguments, those by name). The frame is then left at once. */
 static void window_entered(Frame *frame, uint64_t call)
 {
-    window.call = call;
+    recorder.window_call = call;
     PyThreadState *tstate = PyThreadState_Get();
-    BegunFrame begun = frame_begun(tstate, frame);
+    PendingFrame pending = pending_frame_enter(tstate, frame);
     PyObject *said = tell(window.entered);
     if (said != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 2) {
         for (int place = 0; place < 2; place++) {
@@ -109,21 +106,16 @@ static void window_entered(Frame *frame, uint64_t call)
     if (is_given) {
         made_for_its_effects(tstate, frame, PyTuple_GET_ITEM(said, 1), PyTuple_GET_ITEM(said, 2));
     }
-    frame_begins_again(&begun);
+    pending_frame_leave(&pending);
     if (is_given) {
-        frame_gives(frame, PyTuple_GET_ITEM(said, 0));
+        force_return(frame, PyTuple_GET_ITEM(said, 0));
     }
     Py_XDECREF(said);
 }
 
-/* Whether a call that begins is only counted because of the window. Its parent is changed if it is
- * the one that is wanted: nobody above it is in the file. */
-static bool outside_window(Origin *parent)
+bool is_outside_window(Origin *parent)
 {
-    if (likely(window.wanted == 0)) {
-        return false;
-    }
-    if (unlikely(calls_before() + 1 == window.wanted && parent->call == 0)) {
+    if (unlikely(calls_before() + 1 == recorder.window_wanted && parent->call == 0)) {
         window.arriving = true;
         *parent = (Origin){.depth = parent->depth};
         window.top = parent->depth + 1;
@@ -134,12 +126,8 @@ static bool outside_window(Origin *parent)
     return parent->call == 0;
 }
 
-/* A call was recorded, in a frame that begins; NULL: it is a generator, which was only created. */
-static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
+void window_count(uint64_t call, uint32_t depth, Frame *frame)
 {
-    if (likely(window.wanted == 0)) {
-        return;
-    }
     if (window.arriving) {
         window.arriving = false;
         window_entered(frame, call);
@@ -155,14 +143,8 @@ static void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
     recorder.max_depth = window.top + deepest;
 }
 
-static void window_may_be_over(uint64_t ended)
+void window_over(void)
 {
-    if (unlikely(ended != 0 && ended == window.call)) {
-        frame_gave();
-        Py_XDECREF(tell(window.over));
-    }
+    undo_force_return();
+    Py_XDECREF(tell(window.over));
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -1,6 +1,6 @@
 /* What is opened and walked without a function: files, by making a FileIO, and directories, entry by
  * entry. Of these types a slot is exchanged, and the method that leads to it. */
-#include "journal.h"
+#include "interposition.h"
 
 /* ---- files, which are opened by making one ---- */
 
@@ -21,7 +21,7 @@ static void forget_descriptor(PyObject *file)
 {
     PyObject *number = fileno_definition == NULL ? NULL : fileno_definition->ml_meth(file, NULL);
     if (number != NULL && PyLong_CheckExact(number)) {
-        passages_foreign((int)PyLong_AsLong(number), false);
+        set_foreign((int)PyLong_AsLong(number), false);
     }
     Py_XDECREF(number);
     PyErr_Clear();
@@ -67,12 +67,12 @@ static PyObject *init_as_before(PyObject *Py_UNUSED(module), PyObject *arguments
     Py_RETURN_NONE;
 }
 
-static PyMethodDef init_definition = {"file_init", ANY(init_as_before),
+static PyMethodDef init_definition = {"file_init", ANY_FUNCTION(init_as_before),
                                       METH_VARARGS | METH_KEYWORDS,
                                       "Opens a file as it was done before."};
 
 /* From here on FileIO(...) is the handler's; the way in which it was done before. */
-PyObject *files_exchange(PyObject *file_type, PyObject *handler)
+PyObject *interpose_files(PyObject *file_type, PyObject *handler)
 {
     PyTypeObject *type = (PyTypeObject *)file_type;
     PyObject *descriptor = PyDict_GetItemString(type->tp_dict, "__init__");
@@ -127,7 +127,7 @@ static PyObject *through_scandir_next(PyObject *self)
     return entry;
 }
 
-static void exchange_scandir(PyObject *iterator, uint64_t kind)
+void interpose_scandir(PyObject *iterator, uint64_t kind)
 {
     PyTypeObject *type = Py_TYPE(iterator);
     if (scandir_next == NULL) {

@@ -1,24 +1,18 @@
 /* The journal of what a program learns from the world; ../__init__.py says what it is for.
  *
- * `values.c` turns results into bytes and back, `entries.c` owns the file. `passages.c` stands
- * between the program and the functions of the interpreter that reach the world: it leads their
- * calls (`calls.c`) to `writing.c`, `playing.c` or a handler in Python; `files.c` does so for what
- * is no function. `confine.c` keeps a re-run from changing anything, `module.c` is what Python sees
- * of it. They are compiled as one (`whole.c`).
+ * `values.c` turns results into bytes and back, `entries.c` owns the file. `interposition.c` is
+ * called in place of the interpreter's functions that reach the world. It leads their calls
+ * (`interposed_calls.c`) to `writing.c`, `playing.c` or a handler in Python; `files.c` does so for
+ * what is no function. `confinement.c` keeps a re-run from changing anything, `_interposition.c` is
+ * the module that Python sees.
  *
  * All state is guarded by the GIL. */
 #ifndef WHENCE_JOURNAL_H
 #define WHENCE_JOURNAL_H
 
-#define PY_SSIZE_T_CLEAN
-#define Py_BUILD_CORE_MODULE 1 /* for the count of the garbage collector */
-#include <Python.h>
-#include <internal/pycore_interp.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <structmember.h>
+#include "../../native/cpython/cpython.h"
 
-#include "../../native/garbage.h"
+#pragma GCC visibility push(hidden)
 
 typedef struct {
     uint8_t *bytes;
@@ -73,16 +67,19 @@ uint32_t thread_number(void);
 uint32_t threads_known(void);
 void thread_started(unsigned long ident);
 
-/* calls.c, playing.c, passages.c, files.c */
-bool passages_inside(bool inside);
+/* interposed_calls.c, interposition.c, files.c, playing.c */
+bool set_inside(bool is_inside); /* whether this thread does whence's work; as it was */
+void set_foreign(int descriptor, bool is_foreign);
 PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t count);
-PyObject *passage_exchange(PyObject *function, uint64_t kind, unsigned how, PyObject *handler);
-PyObject *files_exchange(PyObject *file_type, PyObject *handler);
+PyObject *interpose(PyObject *function, uint64_t kind, unsigned how, PyObject *handler);
+PyObject *interpose_files(PyObject *file_type, PyObject *handler);
+void interpose_scandir(PyObject *iterator, uint64_t kind);
 PyObject *entry_played(uint64_t kind, uint32_t digest, PyObject *const *arguments,
                        Py_ssize_t count);
-void passages_foreign(int descriptor, bool foreign);
 
-/* confine.c */
+/* confinement.c */
 PyObject *confine(PyObject *folder);
+
+#pragma GCC visibility pop
 
 #endif

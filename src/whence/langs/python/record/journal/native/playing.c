@@ -1,6 +1,6 @@
 /* In a re-run: the function is not called. What is noted next must be of the same kind and for the
  * same arguments; else the program went another way. */
-#include "journal.h"
+#include "interposition.h"
 
 static PyObject *name_of(uint64_t kind)
 {
@@ -80,14 +80,14 @@ static PyObject *played_into(const Call *call, PyObject *data)
     PyBuffer_Release(&view);
     Py_DECREF(data);
     if (!fits) {
-        return diverge(call->passage->kind, call->arguments, call->count, NULL);
+        return diverge(call->function->kind, call->arguments, call->count, NULL);
     }
     return PyLong_FromSsize_t(length);
 }
 
-static PyObject *played(const Call *call)
+PyObject *played(const Call *call)
 {
-    unsigned how = call->passage->how;
+    unsigned how = call->function->how;
     Py_ssize_t count = all_arguments(call);
     uint32_t question = digest(call);
     if ((how & OF_PATH) && call->count > 0) {
@@ -99,7 +99,7 @@ static PyObject *played(const Call *call)
             PyErr_Clear();
         }
     }
-    PyObject *result = entry_played(call->passage->kind, question, call->arguments, count);
+    PyObject *result = entry_played(call->function->kind, question, call->arguments, count);
     if (how & FILLS) {
         return played_into(call, result);
     }

@@ -1,7 +1,7 @@
 /* In the first run: the function is called, and what came of it is noted. */
-#include "journal.h"
+#include "interposition.h"
 
-static Py_ssize_t length_of(PyObject *buffer)
+Py_ssize_t length_of(PyObject *buffer)
 {
     Py_buffer view;
     if (PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE) != 0) {
@@ -64,9 +64,9 @@ static bool put_picked(Bytes *bytes, const Call *call, PyObject *result)
     return done;
 }
 
-static PyObject *written(const Call *call)
+PyObject *written(const Call *call)
 {
-    unsigned how = call->passage->how;
+    unsigned how = call->function->how;
     uint32_t question = digest(call);
     inside = true;
     PyObject *result = call_original(call);
@@ -96,7 +96,7 @@ static PyObject *written(const Call *call)
     if (result != NULL) {
         PyErr_Clear();
     }
-    entry_write(call->passage->kind, question, result == NULL ? RAISED : RETURNED, &bytes);
+    entry_write(call->function->kind, question, result == NULL ? RAISED : RETURNED, &bytes);
     free(bytes.bytes);
     errno = saved;
     return result;

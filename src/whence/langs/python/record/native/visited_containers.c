@@ -1,12 +1,8 @@
 /* The containers of a value that is being encoded: which were met before, and which are held while
  * code of our own runs. */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
+#include "encoding.h"
 
 /* ---- identity ---- */
-
-enum { MANY_SEEN = 256 }; /* so many are looked through one by one; more are looked up */
 
 /* The same container is written twice only as what it is, never as seen: the first place counts. */
 static bool remember_place(Thread *thread, PyObject *container, size_t place)
@@ -16,7 +12,7 @@ static bool remember_place(Thread *thread, PyObject *container, size_t place)
 }
 
 /* Looked up from here on; what is there to look in at first is from another root. */
-static __attribute__((noinline)) bool remember_many(Snapshot *s, PyObject *container)
+bool remember_many(Snapshot *s, PyObject *container)
 {
     Thread *thread = s->thread;
     bool done = true;
@@ -31,7 +27,7 @@ static __attribute__((noinline)) bool remember_many(Snapshot *s, PyObject *conta
     return done;
 }
 
-static __attribute__((noinline)) bool seen_grow(Snapshot *s)
+bool seen_grow(Snapshot *s)
 {
     Thread *thread = s->thread;
     size_t capacity = thread->seen_capacity ? thread->seen_capacity * 2 : 256;
@@ -45,25 +41,8 @@ static __attribute__((noinline)) bool seen_grow(Snapshot *s)
     return true;
 }
 
-static inline void remember(Snapshot *s, PyObject *container)
-{
-    Thread *thread = s->thread;
-    if (unlikely(s->seen_count >= MANY_SEEN) && !remember_many(s, container)) {
-        return;
-    }
-    if (unlikely(s->seen_count == thread->seen_capacity) && !seen_grow(s)) {
-        return;
-    }
-    thread->seen[s->seen_count++] = container;
-}
-
-static inline uint64_t filter_bit(const PyObject *container)
-{
-    return (uint64_t)1 << ((uintptr_t)container * 0x9E3779B97F4A7C15u >> 58);
-}
-
 /* Where a container stands among those seen, counted from 1; 0 if it is new. */
-static size_t place_seen(const Snapshot *s, const PyObject *container)
+size_t place_seen(const Snapshot *s, const PyObject *container)
 {
     if (unlikely(s->seen_count > MANY_SEEN)) {
         return (size_t)map_get(&s->thread->seen_places, container);
@@ -76,32 +55,10 @@ static size_t place_seen(const Snapshot *s, const PyObject *container)
     return 0;
 }
 
-/* Writes a container that was met before as such; else remembers it and returns false. */
-static inline bool write_known(Snapshot *s, PyObject *container)
-{
-    for (size_t i = 0; i < s->held_count; i++) {
-        if (s->held[i].object == container) {
-            put_byte(s->out, V_INPUT);
-            put_number(s->out, s->held[i].input);
-            return true;
-        }
-    }
-    uint64_t bit = filter_bit(container);
-    size_t place = s->seen_filter & bit ? place_seen(s, container) : 0;
-    if (place > 0) {
-        put_byte(s->out, V_SAME);
-        put_number(s->out, s->seen_count - (place - 1));
-        return true;
-    }
-    s->seen_filter |= bit;
-    remember(s, container);
-    return false;
-}
-
 /* ---- running whence's own code ---- */
 
 /* In the page itself nothing may run: the value is encoded again, apart. */
-static bool must_not_run(Snapshot *s)
+bool must_not_run(Snapshot *s)
 {
     s->refused |= s->in_place;
     if (s->in_place && room(s, 1)) {
@@ -110,7 +67,7 @@ static bool must_not_run(Snapshot *s)
     return s->in_place;
 }
 
-static void hold(Snapshot *s, PyObject *value)
+void hold(Snapshot *s, PyObject *value)
 {
     s->runs++;
     Py_INCREF(value);
@@ -119,10 +76,8 @@ static void hold(Snapshot *s, PyObject *value)
     }
 }
 
-static bool is_last_reference(PyObject *object) { return Py_REFCNT(object) == 1; }
-
 /* Returns whether the value itself is still somebody's. */
-static bool let_go(Snapshot *s, PyObject *value)
+bool let_go(Snapshot *s, PyObject *value)
 {
     bool alive = !is_last_reference(value);
     s->aborted |= !alive;
@@ -134,7 +89,7 @@ static bool let_go(Snapshot *s, PyObject *value)
     return alive;
 }
 
-static TypeEntry *entry_of(Snapshot *s, PyObject *value, PyTypeObject *type)
+TypeEntry *entry_of(Snapshot *s, PyObject *value, PyTypeObject *type)
 {
     TypeEntry *entry = type_known(type);
     if (likely(entry != NULL)) {
@@ -149,7 +104,7 @@ static TypeEntry *entry_of(Snapshot *s, PyObject *value, PyTypeObject *type)
     return let_go(s, value) ? entry : NULL;
 }
 
-static void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry)
+void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry)
 {
     if (must_not_run(s)) {
         return;
@@ -187,7 +142,3 @@ static void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry)
     own_code_end(&own);
     let_go(s, value);
 }
-
-#else
-typedef int not_empty;
-#endif

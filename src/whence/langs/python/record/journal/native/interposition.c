@@ -1,6 +1,6 @@
 /* Functions of the interpreter that reach the world, and what stands before them.
  *
- * As in the recorder's passages, only the address in a function's method definition is exchanged:
+ * As in the recorder's interposition.c, only the address in a function's method definition is exchanged:
  * the program sees the functions that it knows. A function is entered by one of five conventions;
  * each has an entrance of its own for each place in the table, since an entrance is told nothing
  * of the definition that led to it. Once exchanged they stay: with the journal off they do nothing.
@@ -8,20 +8,24 @@
  * While writing, the function is called and what came of it is noted. While playing it is not
  * called: what is noted next must be of the same kind and for the same arguments. Where that is
  * not the whole story (a file is opened, a buffer is filled) the rest is a handler's, in Python. */
-#include "journal.h"
+#include "interposition.h"
+
+enum { FIRST_PLACE = 100, PLACES = 200 };
+static Interposed functions[PLACES];
+static int function_count;
 
 /* What a handler does is nobody's to trace or to record. What it makes does not bring the next
  * collection of garbage nearer, and no signal arrives in it: both run code of the program. */
 PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t count)
 {
     PyThreadState *thread = PyThreadState_Get();
-    int *young = &youngest_generation(&PyInterpreterState_Get()->gc)->count;
+    int *young = young_objects(thread);
     int before = *young;
     int collects = PyGC_Disable();
     PyThreadState_EnterTracing(thread);
-    bool was_inside = passages_inside(true);
+    bool was_inside = set_inside(true);
     PyObject *result = PyObject_Vectorcall(handler, arguments, count, NULL);
-    passages_inside(was_inside);
+    set_inside(was_inside);
     PyThreadState_LeaveTracing(thread);
     if (collects) {
         PyGC_Enable();
@@ -42,7 +46,7 @@ PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t cou
 }
 
 /* Let a handler note what came of a call: its result, or the exception that is raised. */
-static void noted(PyObject *handler, PyObject *result, PyObject *positional, PyObject *named)
+void noted(PyObject *handler, PyObject *result, PyObject *positional, PyObject *named)
 {
     PyObject *type = NULL, *error = NULL, *traceback = NULL;
     if (result == NULL) {
@@ -65,9 +69,9 @@ static void noted(PyObject *handler, PyObject *result, PyObject *positional, PyO
 
 static PyObject *handled(const Call *call)
 {
-    Passage *passage = call->passage;
-    bool of_method = (passage->copy.ml_flags & METH_METHOD) != 0;
-    PyObject *original = PyCMethod_New(&passage->copy, call->self, NULL,
+    Interposed *function = call->function;
+    bool of_method = (function->copy.ml_flags & METH_METHOD) != 0;
+    PyObject *original = PyCMethod_New(&function->copy, call->self, NULL,
                                        of_method ? call->type : NULL);
     PyObject *positional = PyTuple_New(call->count), *named = PyDict_New(), *result = NULL;
     bool done = original != NULL && positional != NULL && named != NULL;
@@ -82,15 +86,15 @@ static PyObject *handled(const Call *call)
         done = PyDict_SetItem(named, PyTuple_GET_ITEM(call->names, i - call->count),
                               call->arguments[i]) == 0;
     }
-    if (done && (passage->how & NOTED) && journal.mode == WRITING) {
+    if (done && (function->how & NOTED) && journal.mode == WRITING) {
         inside = true;
         result = call_original(call);
         inside = false;
-        noted(passage->handler, result, positional, named);
+        noted(function->handler, result, positional, named);
     } else if (done) {
         PyObject *self = call->self == NULL ? Py_None : call->self;
         PyObject *given[] = {original, self, positional, named};
-        result = called_aside(passage->handler, given, 4);
+        result = called_aside(function->handler, given, 4);
     }
     Py_XDECREF(original);
     Py_XDECREF(positional);
@@ -126,7 +130,7 @@ static PyObject *printed(const Call *call, int descriptor)
 
 static PyObject *through(const Call *call)
 {
-    unsigned how = call->passage->how, fewer = (how >> FEWER_SHIFT) & 3;
+    unsigned how = call->function->how, fewer = (how >> FEWER_SHIFT) & 3;
     if (!is_watched() || (fewer > 0 && call->count >= (Py_ssize_t)fewer) ||
         ((how & NOT_IMPORTS) && is_for_import())) {
         return call_original(call);
@@ -151,10 +155,10 @@ static PyObject *through(const Call *call)
     return journal.mode == WRITING ? written(call) : played(call);
 }
 
-static PyObject *through_plain(Passage *passage, PyObject *self, PyObject *argument)
+static PyObject *through_plain(Interposed *function, PyObject *self, PyObject *argument)
 {
-    int convention = passage->copy.ml_flags & CONVENTION;
-    Call call = {.passage = passage, .self = self};
+    int convention = function->copy.ml_flags & CONVENTION;
+    Call call = {.function = function, .self = self};
     if (convention == METH_O) {
         call.arguments = &argument;
         call.count = 1;
@@ -166,42 +170,42 @@ static PyObject *through_plain(Passage *passage, PyObject *self, PyObject *argum
     return through(&call);
 }
 
-static PyObject *through_keywords(Passage *passage, PyObject *self, PyObject *tuple,
+static PyObject *through_keywords(Interposed *function, PyObject *self, PyObject *tuple,
                                   PyObject *dictionary)
 {
-    Call call = {passage, self, NULL, &PyTuple_GET_ITEM(tuple, 0), PyTuple_GET_SIZE(tuple),
+    Call call = {function, self, NULL, &PyTuple_GET_ITEM(tuple, 0), PyTuple_GET_SIZE(tuple),
                  NULL, tuple, dictionary};
     return through(&call);
 }
 
-static PyObject *through_vector(Passage *passage, PyObject *self, PyTypeObject *type,
+static PyObject *through_vector(Interposed *function, PyObject *self, PyTypeObject *type,
                                 PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
-    Call call = {passage, self, type, arguments, count, names, NULL, NULL};
+    Call call = {function, self, type, arguments, count, names, NULL, NULL};
     return through(&call);
 }
 
 #define ENTRANCES(n)                                                                              \
     static PyObject *plain_##n(PyObject *s, PyObject *a)                                          \
     {                                                                                             \
-        return through_plain(&passages[n - FIRST_PLACE], s, a);                                   \
+        return through_plain(&functions[n - FIRST_PLACE], s, a);                                   \
     }                                                                                             \
     static PyObject *keywords_##n(PyObject *s, PyObject *a, PyObject *k)                          \
     {                                                                                             \
-        return through_keywords(&passages[n - FIRST_PLACE], s, a, k);                             \
+        return through_keywords(&functions[n - FIRST_PLACE], s, a, k);                             \
     }                                                                                             \
     static PyObject *fast_##n(PyObject *s, PyObject *const *a, Py_ssize_t c)                      \
     {                                                                                             \
-        return through_vector(&passages[n - FIRST_PLACE], s, NULL, a, c, NULL);                   \
+        return through_vector(&functions[n - FIRST_PLACE], s, NULL, a, c, NULL);                   \
     }                                                                                             \
     static PyObject *named_##n(PyObject *s, PyObject *const *a, Py_ssize_t c, PyObject *k)        \
     {                                                                                             \
-        return through_vector(&passages[n - FIRST_PLACE], s, NULL, a, c, k);                      \
+        return through_vector(&functions[n - FIRST_PLACE], s, NULL, a, c, k);                      \
     }                                                                                             \
     static PyObject *method_##n(PyObject *s, PyTypeObject *t, PyObject *const *a, size_t c,       \
                                 PyObject *k)                                                      \
     {                                                                                             \
-        return through_vector(&passages[n - FIRST_PLACE], s, t, a, (Py_ssize_t)c, k);             \
+        return through_vector(&functions[n - FIRST_PLACE], s, t, a, (Py_ssize_t)c, k);             \
     }
 #define TEN(M, n) M(n##0) M(n##1) M(n##2) M(n##3) M(n##4) M(n##5) M(n##6) M(n##7) M(n##8) M(n##9)
 #define ALL(M)                                                                                    \
@@ -211,8 +215,7 @@ static PyObject *through_vector(Passage *passage, PyObject *self, PyTypeObject *
 
 ALL(ENTRANCES)
 
-#define ANY(function) ((PyCFunction)(void (*)(void))(function))
-#define ROW(n) {ANY(plain_##n), ANY(keywords_##n), ANY(fast_##n), ANY(named_##n), ANY(method_##n)},
+#define ROW(n) {ANY_FUNCTION(plain_##n), ANY_FUNCTION(keywords_##n), ANY_FUNCTION(fast_##n), ANY_FUNCTION(named_##n), ANY_FUNCTION(method_##n)},
 static const PyCFunction entrances[PLACES][5] = {ALL(ROW)};
 
 static int column_of(int flags)
@@ -235,7 +238,7 @@ static int column_of(int flags)
     }
 }
 
-static PyMethodDef *definition_of(PyObject *function)
+PyMethodDef *definition_of(PyObject *function)
 {
     if (PyCFunction_Check(function)) {
         return ((PyCFunctionObject *)function)->m_ml;
@@ -247,25 +250,25 @@ static PyMethodDef *definition_of(PyObject *function)
 }
 
 /* True if calls of the function come through here from now on. */
-PyObject *passage_exchange(PyObject *function, uint64_t kind, unsigned how, PyObject *handler)
+PyObject *interpose(PyObject *function, uint64_t kind, unsigned how, PyObject *handler)
 {
     PyMethodDef *definition = definition_of(function);
     int column = definition == NULL ? -1 : column_of(definition->ml_flags);
-    if (column < 0 || passage_count == PLACES) {
+    if (column < 0 || function_count == PLACES) {
         Py_RETURN_FALSE;
     }
-    for (int i = 0; i < passage_count; i++) {
-        if (passages[i].definition == definition) {
+    for (int i = 0; i < function_count; i++) {
+        if (functions[i].definition == definition) {
             Py_RETURN_TRUE;
         }
     }
-    Passage *passage = &passages[passage_count];
-    passage->definition = definition;
-    passage->copy = *definition;
-    passage->kind = kind;
-    passage->how = how;
+    Interposed *interposed = &functions[function_count];
+    interposed->definition = definition;
+    interposed->copy = *definition;
+    interposed->kind = kind;
+    interposed->how = how;
     Py_XINCREF(handler);
-    passage->handler = handler;
-    definition->ml_meth = entrances[passage_count++][column];
+    interposed->handler = handler;
+    definition->ml_meth = entrances[function_count++][column];
     Py_RETURN_TRUE;
 }

@@ -1,15 +1,13 @@
-/* Builtin functions of the interpreter that pass through the recorder while it is on.
+/* Interposed functions: builtin functions whose calls the recorder sees while it is on.
  *
- * What they do is what no hook tells: a text is written to standard output, a process is started,
- * this one is about to end without a word. Of such a function only the address in its method
- * definition is exchanged, which the interpreter reads at each call; the function objects, their
- * types and whatever holds them stay what they are, so that a program cannot see it. Each passage
- * calls the original and gives its result; all are closed when the recording stops.
+ * No hook tells what they do: a text is written to standard output, a process is started, this one is
+ * about to end at once. Only the address in such a function's method definition is exchanged, which
+ * the interpreter reads at each call. The function objects, their types and whatever holds them stay
+ * what they are, so that a program cannot see it. Each replacement calls the original and returns its
+ * result; all are restored when the recording stops.
  *
  * A definition whose calling convention is not one of those known here is left alone. */
-#include "recorder.h"
-
-#ifndef WHENCE_UNSUPPORTED
+#include "activations.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,33 +29,33 @@ static char own_name[64];
  * the file before anything is written to a pipe. */
 static bool is_child;
 
-bool passage_open(Passage *passage, PyObject *function, int flags, PyCFunction through)
+bool interpose(Interposed *function, PyObject *object, int flags, PyCFunction replacement)
 {
     PyMethodDef *definition = NULL;
-    if (function != NULL && PyCFunction_CheckExact(function)) {
-        definition = ((PyCFunctionObject *)function)->m_ml;
+    if (object != NULL && PyCFunction_CheckExact(object)) {
+        definition = ((PyCFunctionObject *)object)->m_ml;
     }
-    else if (function != NULL && Py_TYPE(function) == &PyMethodDescr_Type) {
-        definition = ((PyMethodDescrObject *)function)->d_method;
+    else if (object != NULL && Py_TYPE(object) == &PyMethodDescr_Type) {
+        definition = ((PyMethodDescrObject *)object)->d_method;
     }
-    if (definition == NULL || definition->ml_flags != flags || passage->definition != NULL) {
+    if (definition == NULL || definition->ml_flags != flags || function->definition != NULL) {
         return false;
     }
-    passage->definition = definition;
-    passage->original = definition->ml_meth;
-    definition->ml_meth = through;
+    function->definition = definition;
+    function->original = definition->ml_meth;
+    definition->ml_meth = replacement;
     return true;
 }
 
-void passage_close(Passage *passage)
+void restore_function(Interposed *function)
 {
-    if (passage->definition != NULL) {
-        passage->definition->ml_meth = passage->original;
-        passage->definition = NULL;
+    if (function->definition != NULL) {
+        function->definition->ml_meth = function->original;
+        function->definition = NULL;
     }
 }
 
-bool passage_is_watched(void)
+bool is_recorded_here(void)
 {
     return recorder.on && recorder.process == getpid() &&
            PyInterpreterState_Get() == PyInterpreterState_Main();
@@ -74,7 +72,7 @@ uint64_t running_call(void)
 /* ---- processes that are started ---- */
 
 /* The conventions that `_posixsubprocess.fork_exec` had; the last one is also os.posix_spawn's. */
-static Passage fork_plain, fork_fast, spawn, spawn_by_path;
+static Interposed fork_plain, fork_fast, spawn, spawn_by_path;
 
 typedef struct {
     uint64_t call;
@@ -84,7 +82,7 @@ typedef struct {
 static Start start_now(void)
 {
     Start start = {0, {0, 0}};
-    if (passage_is_watched()) {
+    if (is_recorded_here()) {
         start.call = running_call();
         clock_gettime(CLOCK_REALTIME, &start.time);
     }
@@ -112,20 +110,20 @@ static PyObject *process_started(Start start, PyObject *process)
     return process;
 }
 
-static PyObject *through_fork_plain(PyObject *module, PyObject *arguments)
+static PyObject *interposed_fork_plain(PyObject *module, PyObject *arguments)
 {
     Start start = start_now();
     return process_started(start, fork_plain.original(module, arguments));
 }
 
-static PyObject *through_fork_fast(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+static PyObject *interposed_fork_fast(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     Start start = start_now();
     Fast original = (Fast)(void (*)(void))fork_fast.original;
     return process_started(start, original(module, arguments, count));
 }
 
-static PyObject *through_spawn(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+static PyObject *interposed_spawn(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
                                PyObject *names)
 {
     Start start = start_now();
@@ -133,7 +131,7 @@ static PyObject *through_spawn(PyObject *module, PyObject *const *arguments, Py_
     return process_started(start, original(module, arguments, count, names));
 }
 
-static PyObject *through_spawn_by_path(PyObject *module, PyObject *const *arguments,
+static PyObject *interposed_spawn_by_path(PyObject *module, PyObject *const *arguments,
                                        Py_ssize_t count, PyObject *names)
 {
     Start start = start_now();
@@ -143,13 +141,13 @@ static PyObject *through_spawn_by_path(PyObject *module, PyObject *const *argume
 
 /* ---- threads that are started ---- */
 
-#if !PYTHON_312
-static Passage start_thread;
+#if !HAS_MONITORING
+static Interposed start_thread;
 
 /* Where no audit event tells of it. */
-static PyObject *through_start_thread(PyObject *module, PyObject *arguments)
+static PyObject *interposed_start_thread(PyObject *module, PyObject *arguments)
 {
-    if (passage_is_watched()) {
+    if (is_recorded_here()) {
         thread_starts();
     }
     return start_thread.original(module, arguments);
@@ -158,10 +156,10 @@ static PyObject *through_start_thread(PyObject *module, PyObject *arguments)
 
 /* ---- processes that end, or tell others something ---- */
 
-static Passage hard_exit, pipe_write;
+static Interposed hard_exit, pipe_write;
 
 /* os._exit runs nothing at the end, so that what is in memory would be lost. */
-static PyObject *through_exit(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+static PyObject *interposed_exit(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
                               PyObject *names)
 {
     bool sound = count == 1 && names == NULL && PyLong_CheckExact(arguments[0]);
@@ -170,7 +168,7 @@ static PyObject *through_exit(PyObject *module, PyObject *const *arguments, Py_s
         long status = PyLong_AsLongAndOverflow(arguments[0], &overflow);
         sound = overflow == 0 && status >= INT_MIN && status <= INT_MAX;
     }
-    if (passage_is_watched()) {
+    if (is_recorded_here()) {
         if (sound) {
             recorder.on = false;
             write_run_skipped();
@@ -184,9 +182,9 @@ static PyObject *through_exit(PyObject *module, PyObject *const *arguments, Py_s
     return ((FastKeywords)(void (*)(void))hard_exit.original)(module, arguments, count, names);
 }
 
-static PyObject *through_write_bytes(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+static PyObject *interposed_write_bytes(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
-    if (recorder.page.length > 0 && passage_is_watched()) {
+    if (recorder.page.length > 0 && is_recorded_here()) {
         page_flush();
     }
     return ((Fast)(void (*)(void))pipe_write.original)(module, arguments, count);
@@ -194,52 +192,52 @@ static PyObject *through_write_bytes(PyObject *module, PyObject *const *argument
 
 /* ---- all of them ---- */
 
-static void open_function(Passage *passage, PyObject *module, const char *name, int flags,
-                          void (*through)(void))
+static void interpose_named(Interposed *function, PyObject *module, const char *name, int flags,
+                            void (*replacement)(void))
 {
-    PyObject *function = module == NULL ? NULL : PyObject_GetAttrString(module, name);
-    passage_open(passage, function, flags, (PyCFunction)through);
-    Py_XDECREF(function);
+    PyObject *object = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+    interpose(function, object, flags, (PyCFunction)replacement);
+    Py_XDECREF(object);
     PyErr_Clear();
 }
 
 #define FUNCTION(name) ((void (*)(void))(name))
 
-void passages_open(void)
+void interpose_all(void)
 {
     PyObject *posix = PyImport_ImportModule("posix");
-    open_function(&hard_exit, posix, "_exit", FAST_KEYWORDS, FUNCTION(through_exit));
+    interpose_named(&hard_exit, posix, "_exit", FAST_KEYWORDS, FUNCTION(interposed_exit));
     if (started_path[0] != '\0') {
         PyObject *module = PyImport_ImportModule("_posixsubprocess");
-        open_function(&fork_plain, module, "fork_exec", METH_VARARGS, FUNCTION(through_fork_plain));
-        open_function(&fork_fast, module, "fork_exec", METH_FASTCALL, FUNCTION(through_fork_fast));
+        interpose_named(&fork_plain, module, "fork_exec", METH_VARARGS, FUNCTION(interposed_fork_plain));
+        interpose_named(&fork_fast, module, "fork_exec", METH_FASTCALL, FUNCTION(interposed_fork_fast));
         Py_XDECREF(module);
-        open_function(&spawn, posix, "posix_spawn", FAST_KEYWORDS, FUNCTION(through_spawn));
-        open_function(&spawn_by_path, posix, "posix_spawnp", FAST_KEYWORDS,
-                      FUNCTION(through_spawn_by_path));
+        interpose_named(&spawn, posix, "posix_spawn", FAST_KEYWORDS, FUNCTION(interposed_spawn));
+        interpose_named(&spawn_by_path, posix, "posix_spawnp", FAST_KEYWORDS,
+                      FUNCTION(interposed_spawn_by_path));
     }
-#if !PYTHON_312
+#if !HAS_MONITORING
     PyObject *threads = PyImport_ImportModule("_thread");
-    open_function(&start_thread, threads, "start_new_thread", METH_VARARGS,
-                  FUNCTION(through_start_thread));
+    interpose_named(&start_thread, threads, "start_new_thread", METH_VARARGS,
+                  FUNCTION(interposed_start_thread));
     Py_XDECREF(threads);
 #endif
     if (is_child) {
-        open_function(&pipe_write, posix, "write", METH_FASTCALL, FUNCTION(through_write_bytes));
+        interpose_named(&pipe_write, posix, "write", METH_FASTCALL, FUNCTION(interposed_write_bytes));
     }
     Py_XDECREF(posix);
     output_watch(recorder.detail == DETAIL_FULL);
     PyErr_Clear();
 }
 
-void passages_close(void)
+void restore_all(void)
 {
-    Passage *every[] = {&fork_plain, &fork_fast, &spawn, &spawn_by_path, &hard_exit, &pipe_write};
+    Interposed *every[] = {&fork_plain, &fork_fast, &spawn, &spawn_by_path, &hard_exit, &pipe_write};
     for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
-        passage_close(every[i]);
+        restore_function(every[i]);
     }
-#if !PYTHON_312
-    passage_close(&start_thread);
+#if !HAS_MONITORING
+    restore_function(&start_thread);
 #endif
     output_watch(false);
 }
@@ -254,7 +252,3 @@ bool processes_told(const char *path, const char *name, bool child)
     is_child = child;
     return true;
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -1,8 +1,6 @@
 /* Maps from pointers: open addressing, no tombstones. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 static inline size_t map_slot(const Map *map, const void *key)
 {
     return (size_t)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 20) & map->mask;
@@ -89,7 +87,3 @@ void map_clear(Map *map)
     PyMem_RawFree(map->values);
     *map = (Map){NULL, NULL, 0, 0};
 }
-
-#else
-typedef int not_empty;
-#endif

@@ -3,7 +3,7 @@
  * By the kernel where it can (Landlock: this process and all that it starts may write to files only
  * below one folder, and connect to nobody), and by the interpreter's audit events everywhere: an
  * event that tells of a change that should have been played stops the re-run. */
-#include "journal.h"
+#include "interposition.h"
 
 #include <errno.h>
 #include <fcntl.h>

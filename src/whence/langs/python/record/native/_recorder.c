@@ -1,21 +1,7 @@
 /* What Python sees: `_recorder`, a thin layer under native_backend.py. */
-#include "recorder.h"
+#include "activations.h"
 
 #include <unistd.h>
-
-#ifdef WHENCE_UNSUPPORTED
-
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_recorder", NULL, 0, NULL,
-                                        NULL, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit__recorder(void)
-{
-    (void)definition;
-    PyErr_SetString(PyExc_ImportError, "the C recorder refuses: " WHENCE_UNSUPPORTED);
-    return NULL;
-}
-
-#else
 
 static bool watching;
 
@@ -25,7 +11,7 @@ static void unwatch(void)
         return;
     }
     watching = false;
-    passages_close();
+    restore_all();
     hook_stop();
     generators_watch(false);
     globals_watch(false);
@@ -39,7 +25,7 @@ static bool watch(void)
     recorder.on = true;
     if (threads_watch() && globals_watch(true) && this_thread() != NULL && generators_watch(true) &&
         hook_start()) {
-        passages_open();
+        interpose_all();
         return true;
     }
     recorder.on = false;
@@ -132,7 +118,9 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     window_set(wanted, budget);
     code_reset();
     generators_reset();
-    if (!tables_reset() || !page_reset(&tail)) {
+    names_reset();
+    types_reset();
+    if (!page_reset(&tail)) {
         PyErr_SetString(PyExc_RuntimeError, "no memory, or no such file descriptor");
         return NULL;
     }
@@ -427,8 +415,13 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__recorder(void)
 {
+    const char *problem = layout_problem();
+    if (problem != NULL) {
+        PyErr_Format(PyExc_ImportError, "the C recorder refuses: %s", problem);
+        return NULL;
+    }
     PyObject *module = PyModule_Create(&definition);
-#if !PYTHON_312
+#if !HAS_MONITORING
     evaluation_try();
 #endif
     if (module != NULL && PyModule_AddStringConstant(module, "HOOK", hook_name) < 0) {
@@ -436,5 +429,3 @@ PyMODINIT_FUNC PyInit__recorder(void)
     }
     return module;
 }
-
-#endif

@@ -1,4 +1,4 @@
-/* The arguments of a call, handed over by its caller: Python 3.11, under evaluation.c.
+/* The arguments of a call, handed over by its caller: Python 3.11, under frame_evaluation.c.
  *
  * Left to itself the interpreter moves the arguments of a call of Python code from the caller's stack
  * to the new frame, which so is the only one to hold them: an object dies when its parameter is bound
@@ -11,7 +11,7 @@
  * reached. It is believed only if the function and its arguments are found there. */
 #include "recorder.h"
 
-#if !defined(WHENCE_UNSUPPORTED) && !PYTHON_312
+#if !HAS_MONITORING
 
 enum { UNKNOWN = -1, MOST_UNITS = 1 << 16 };
 
@@ -183,26 +183,27 @@ static PyObject **arguments_of(const Frame *frame, Frame *caller, CodeEntry *cod
         code->sites_asked = true;
         code->sites = call_sites(code->code);
     }
-    Py_ssize_t at = caller->prev_instr - _PyCode_CODE(caller->f_code);
+    Py_ssize_t at = (Py_ssize_t)frame_place(caller) - 1;
+    const PyCodeObject *calling = frame_code(caller);
     if (code->sites == NULL || at < 0 || code->sites[at].depth == UNKNOWN) {
         return NULL;
     }
     CallSite site = code->sites[at];
-    int given = _Py_OPARG(*caller->prev_instr);
-    if (site.depth < 2 || site.depth + given > caller->f_code->co_stacksize) {
+    int positional = instruction_argument(frame_instruction(caller));
+    if (site.depth < 2 || site.depth + positional > calling->co_stacksize) {
         return NULL;
     }
-    PyObject **first = caller->localsplus + caller->f_code->co_nlocalsplus + site.depth;
-    PyObject *function = (PyObject *)frame->f_func;
+    PyObject **first = frame_stack(caller) + site.depth;
+    PyObject *function = frame_function(frame);
     bool is_method = first[-2] == function;
     if (!is_method && (first[-2] != NULL || first[-1] != function)) {
         return NULL;
     }
     first -= is_method;
-    *count = given + is_method;
-    Py_ssize_t plain = Py_MIN(*count - site.named, frame->f_code->co_argcount);
+    *count = positional + is_method;
+    Py_ssize_t plain = Py_MIN(*count - site.named, frame_code(frame)->co_argcount);
     for (Py_ssize_t i = 0; i < plain; i++) {
-        if (first[i] != frame->localsplus[i]) {
+        if (first[i] != frame_slot(frame, (int)i)) {
             return NULL;
         }
     }
@@ -212,7 +213,7 @@ static PyObject **arguments_of(const Frame *frame, Frame *caller, CodeEntry *cod
 void take_arguments(Thread *thread, const Frame *frame, Frame *caller)
 {
     CodeEntry *code = caller != NULL
-                          ? code_entry(frame_code(caller), caller->f_globals, thread)
+                          ? code_entry(frame_code(caller), frame_globals(caller), thread)
                           : NULL;
     Py_ssize_t count = 0;
     PyObject **arguments = code != NULL ? arguments_of(frame, caller, code, &count) : NULL;
@@ -223,6 +224,4 @@ void take_arguments(Thread *thread, const Frame *frame, Frame *caller)
     }
 }
 
-#else
-typedef int not_empty;
 #endif

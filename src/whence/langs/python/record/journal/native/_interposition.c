@@ -1,19 +1,9 @@
 /* What Python sees of the journal. */
-#include "journal.h"
+#include "interposition.h"
 
 /* When the next collections of garbage come depends on how many objects there are already, and
  * whence has not the same in every run. So from here on it starts from the same numbers. */
 enum { ALIVE_AT_START = 20000 };
-
-static void collector_from_start(void)
-{
-    struct _gc_runtime_state *collector = &PyInterpreterState_Get()->gc;
-    for (int i = 0; i < NUM_GENERATIONS; i++) {
-        youngest_generation(collector)[i].count = 0;
-    }
-    collector->long_lived_total = ALIVE_AT_START;
-    collector->long_lived_pending = 0;
-}
 
 static PyObject *begin(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
@@ -29,7 +19,7 @@ static PyObject *begin(PyObject *Py_UNUSED(module), PyObject *arguments)
     own_files = Py_NewRef(files);
     thread_number(); /* this thread is the first */
     journal.mode = mode;
-    collector_from_start();
+    reset_collector(ALIVE_AT_START);
     Py_RETURN_NONE;
 }
 
@@ -78,7 +68,7 @@ static PyObject *exchange(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OKIO", &function, &kind, &how, &handler)) {
         return NULL;
     }
-    return passage_exchange(function, kind, how, handler == Py_None ? NULL : handler);
+    return interpose(function, kind, how, handler == Py_None ? NULL : handler);
 }
 
 static PyObject *exchange_files(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -87,7 +77,7 @@ static PyObject *exchange_files(PyObject *Py_UNUSED(module), PyObject *arguments
     if (!PyArg_ParseTuple(arguments, "O!O", &PyType_Type, &type, &handler)) {
         return NULL;
     }
-    return files_exchange(type, handler);
+    return interpose_files(type, handler);
 }
 
 static PyObject *watch_scandir(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -97,7 +87,7 @@ static PyObject *watch_scandir(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OK", &iterator, &kind)) {
         return NULL;
     }
-    exchange_scandir(iterator, kind);
+    interpose_scandir(iterator, kind);
     Py_RETURN_NONE;
 }
 
@@ -171,11 +161,11 @@ static PyObject *outside(PyObject *Py_UNUSED(module), PyObject *arguments, PyObj
         return NULL;
     }
     PyThreadState *thread = PyThreadState_Get();
-    bool before = passages_inside(false);
+    bool before = set_inside(false);
     PyThreadState_LeaveTracing(thread);
     PyObject *result = PyObject_Call(PyTuple_GET_ITEM(arguments, 0), rest, named);
     PyThreadState_EnterTracing(thread);
-    passages_inside(before);
+    set_inside(before);
     Py_DECREF(rest);
     return result;
 }
@@ -196,7 +186,7 @@ static PyObject *address(PyObject *Py_UNUSED(module), PyObject *object)
 
 static PyObject *inside_now(PyObject *Py_UNUSED(module), PyObject *wish)
 {
-    return PyBool_FromLong(passages_inside(PyObject_IsTrue(wish) == 1));
+    return PyBool_FromLong(set_inside(PyObject_IsTrue(wish) == 1));
 }
 
 static PyObject *all_inside_now(PyObject *Py_UNUSED(module), PyObject *wish)
@@ -211,7 +201,7 @@ static PyObject *foreign_file(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "ip", &descriptor, &is_foreign)) {
         return NULL;
     }
-    passages_foreign(descriptor, is_foreign != 0);
+    set_foreign(descriptor, is_foreign != 0);
     Py_RETURN_NONE;
 }
 
@@ -258,8 +248,8 @@ static PyMethodDef methods[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_passages", "The journal of what a program learns from the world.", -1,
+    PyModuleDef_HEAD_INIT, "_interposition", "The journal of what a program learns from the world.", -1,
     methods, NULL, NULL, NULL, NULL,
 };
 
-PyMODINIT_FUNC PyInit__passages(void) { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit__interposition(void) { return PyModule_Create(&definition); }

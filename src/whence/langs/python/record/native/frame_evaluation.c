@@ -7,11 +7,11 @@
  *
  * But a call of Python code from Python code then takes some of the C stack, which else it does not.
  * So only a share of a thread's stack is used for that. For calls beyond it, and where somebody else
- * evaluates frames, there is the profile hook (profile.c). While both are in use, a frame is ended by
+ * evaluates frames, there is the profile hook (profile_hook.c). While both are in use, a frame is ended by
  * whoever comes first; the other one no longer finds it among those that run. */
-#include "recorder.h"
+#include "fast_path.h"
 
-#if !defined(WHENCE_UNSUPPORTED) && !PYTHON_312
+#if !HAS_MONITORING
 
 #include <pthread.h>
 
@@ -21,7 +21,7 @@ static PyObject *evaluate(PyThreadState *tstate, Frame *frame, int thrown);
 
 enum { SHARE_OF_STACK = 4 }; /* a quarter */
 
-PyObject *given;
+PyObject *forced_result;
 
 /* The address that the stack of this thread must not grow beyond. */
 const char *evaluation_floor(void)
@@ -55,16 +55,16 @@ static void frame_begins(PyThreadState *tstate, Thread *thread, Frame *frame, Co
                          int thrown)
 {
     if (!owned_by_generator(frame)) {
-        frame->previous = current_frame(tstate); /* as the interpreter is about to do */
+        link_to_current_frame(tstate, frame);
         call_started(thread, frame, code);
     }
     else if (unlikely(thrown)) {
         thrown_into(thread, frame, code);
     }
     else {
-        frame->prev_instr++; /* to the RESUME, where others hear of it */
+        step_to_resume(frame, 1);
         call_resumed(thread, frame, code, NULL);
-        frame->prev_instr--;
+        step_to_resume(frame, -1);
     }
 }
 
@@ -85,8 +85,7 @@ static inline void frame_ended(Thread *thread, Frame *frame, PyObject *result)
     if (unlikely(result == NULL)) {
         frame_raised(thread, frame);
     }
-    else if (unlikely(owned_by_generator(frame)) &&
-             frame_generator(frame)->gi_frame_state == FRAME_SUSPENDED) {
+    else if (unlikely(owned_by_generator(frame)) && is_suspended(frame)) {
         call_yielded(thread, frame, result);
     }
     else {
@@ -101,8 +100,8 @@ static inline void frame_ended(Thread *thread, Frame *frame, PyObject *result)
 static __attribute__((noinline)) PyObject *evaluate_deep(PyThreadState *tstate, Frame *frame,
                                                          int thrown)
 {
-    PyInterpreterState *interpreter = tstate->interp;
-    interpreter->eval_frame = NULL;
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    set_evaluator(interpreter, NULL);
     bool switched = profile_start();
     if (!switched) {
         PyErr_Clear();
@@ -111,34 +110,25 @@ static __attribute__((noinline)) PyObject *evaluate_deep(PyThreadState *tstate, 
         write_note(note, sizeof note - 1);
     }
     uint64_t generation = recording_generation;
-    PyObject *result = _PyEval_EvalFrameDefault(tstate, frame, thrown);
-    bool alone = interpreter->threads.head == tstate && tstate->next == NULL;
-    if (recorder.on && generation == recording_generation && interpreter->eval_frame == NULL &&
+    PyObject *result = evaluate_by_interpreter(tstate, frame, thrown);
+    bool alone =
+        PyInterpreterState_ThreadHead(interpreter) == tstate && PyThreadState_Next(tstate) == NULL;
+    if (recorder.on && generation == recording_generation && evaluator(interpreter) == NULL &&
         (alone || !switched)) {
         profile_stop();
-        interpreter->eval_frame = evaluate;
+        set_evaluator(interpreter, evaluate);
     }
     return result;
 }
 
 /* ---- all frames ---- */
 
-/* The state of this thread if calls of it are recorded now. */
-static inline Thread *recorded_thread(void)
-{
-    if (unlikely(!recorder.on)) {
-        return NULL;
-    }
-    Thread *thread = this_thread();
-    return likely(thread != NULL && !thread->suspended) ? thread : NULL;
-}
-
 static PyObject *evaluate(PyThreadState *tstate, Frame *frame, int thrown)
 {
     Thread *thread = recorded_thread();
     /* Of trace and profile functions nobody is told. */
-    if (unlikely(thread == NULL || tstate->tracing != 0)) {
-        return _PyEval_EvalFrameDefault(tstate, frame, thrown);
+    if (unlikely(thread == NULL || is_tracing(tstate))) {
+        return evaluate_by_interpreter(tstate, frame, thrown);
     }
     if (unlikely((const char *)__builtin_frame_address(0) < thread->floor)) {
         return evaluate_deep(tstate, frame, thrown);
@@ -146,19 +136,19 @@ static PyObject *evaluate(PyThreadState *tstate, Frame *frame, int thrown)
     if (likely(!owned_by_generator(frame))) {
         take_arguments(thread, frame, current_frame(tstate));
     }
-    CodeEntry *code = code_entry(frame_code(frame), frame->f_globals, thread);
+    CodeEntry *code = code_entry(frame_code(frame), frame_globals(frame), thread);
     /* At the recursion limit it will not begin. */
-    if (code == NULL || !code->user || unlikely(tstate->recursion_remaining <= 0)) {
-        return _PyEval_EvalFrameDefault(tstate, frame, thrown);
+    if (code == NULL || !code->user || unlikely(is_at_recursion_limit(tstate))) {
+        return evaluate_by_interpreter(tstate, frame, thrown);
     }
     bool creates = unlikely(code->is_generator) && !owned_by_generator(frame);
     if (!creates) {
         frame_begins(tstate, thread, frame, code, thrown);
     }
-    PyObject *result = given; /* what somebody wants to come of it: window.c */
-    given = NULL;
+    PyObject *result = forced_result; /* window.c, freezing.c */
+    forced_result = NULL;
     if (likely(result == NULL)) {
-        result = _PyEval_EvalFrameDefault(tstate, frame, thrown);
+        result = evaluate_by_interpreter(tstate, frame, thrown);
     }
     thread = recorded_thread();
     if (unlikely(thread == NULL)) {
@@ -181,7 +171,7 @@ static long counted;
 static PyObject *count(PyThreadState *tstate, Frame *frame, int thrown)
 {
     counted++;
-    return _PyEval_EvalFrameDefault(tstate, frame, thrown);
+    return evaluate_by_interpreter(tstate, frame, thrown);
 }
 
 /* The three ways in which a specialised instruction calls Python code. */
@@ -208,9 +198,9 @@ static bool all_frames_are_counted(PyInterpreterState *interpreter)
     Py_XDECREF(done);
     if (function != NULL) {
         counted = 0;
-        interpreter->eval_frame = count;
+        set_evaluator(interpreter, count);
         done = PyObject_CallOneArg(function, PyDict_GetItemString(names, "trial"));
-        interpreter->eval_frame = NULL;
+        set_evaluator(interpreter, NULL);
         Py_XDECREF(done);
     }
     bool all = function != NULL && done != NULL && counted == TRIAL_CALLS;
@@ -225,28 +215,26 @@ static bool can_be_had;
 void evaluation_try(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    can_be_had = interpreter->eval_frame == NULL && all_frames_are_counted(interpreter);
+    can_be_had = evaluator(interpreter) == NULL && all_frames_are_counted(interpreter);
 }
 
 bool hook_start(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    if (!can_be_had || (interpreter->eval_frame != NULL && interpreter->eval_frame != evaluate)) {
+    if (!can_be_had || (evaluator(interpreter) != NULL && evaluator(interpreter) != evaluate)) {
         return profile_start();
     }
-    interpreter->eval_frame = evaluate;
+    set_evaluator(interpreter, evaluate);
     return true;
 }
 
 void hook_stop(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    if (interpreter->eval_frame == evaluate) {
-        interpreter->eval_frame = NULL;
+    if (evaluator(interpreter) == evaluate) {
+        set_evaluator(interpreter, NULL);
     }
     profile_stop();
 }
 
-#else
-typedef int not_empty;
 #endif

@@ -9,8 +9,6 @@
  * whether the program has switched collecting off. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -43,22 +41,6 @@ bool collecting_tells(const char *path)
     return told != NULL;
 }
 
-/* Up to which call the short way is open, which looks neither for garbage nor at bounds. */
-static void quick_refresh(void)
-{
-    uint64_t left = recorder.collect_at;
-    if (recorder.stop_calls < left) {
-        left = recorder.stop_calls;
-    }
-    if (recorder.freeze_at != NEVER && recorder.freeze_at <= left) {
-        left = recorder.freeze_at - 1;
-    }
-    if (left != NEVER) {
-        left -= left < recorder.skipped_calls ? left : recorder.skipped_calls;
-    }
-    recorder.quick_calls = left < recorder.quick_most ? left : recorder.quick_most;
-}
-
 void collect_by_number(PyObject *function)
 {
     Py_XSETREF(collect, Py_NewRef(function));
@@ -85,7 +67,7 @@ static void collect_now(int generation)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *which = PyLong_FromLong(generation); /* one that exists for good */
-    bool hooked = tstate->tracing > 0; /* not where frames are evaluated */
+    bool hooked = is_tracing(tstate); /* not where frames are evaluated */
     if (hooked) {
         PyThreadState_LeaveTracing(tstate);
     }
@@ -116,10 +98,9 @@ static int next_collection(void)
     return generation;
 }
 
-static __attribute__((noinline)) void collect_garbage(void) { collect_now(next_collection()); }
+void collect_garbage(void) { collect_now(next_collection()); }
 
-/* Calls were counted and not made: what would have been collected in them is collected after. */
-static void collect_for_skipped(void)
+void collect_for_skipped(void)
 {
     int generation = -1;
     while (recorder.collect_at < calls_before()) {
@@ -130,7 +111,3 @@ static void collect_for_skipped(void)
         collect_now(generation);
     }
 }
-
-#else
-typedef int not_empty;
-#endif

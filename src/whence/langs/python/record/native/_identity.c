@@ -12,19 +12,14 @@
  * All state is guarded by the GIL of the main interpreter: objects of others, which may have one of
  * their own, hash by address. Once installed it stays: an object's hash must not change. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#if PY_VERSION_HEX < 0x030F0000 && !defined(Py_GIL_DISABLED)
+#include "cpython/cpython.h"
 
 typedef struct {
     uintptr_t object; /* 0: never used, 1: given back */
     uint64_t number;
 } Entry;
 
-enum { GIVEN_BACK = 1, FIRST_CAPACITY = 1 << 12, FILTER_BITS = 18, ALIGNMENT = 16, HEADERS = 3 };
+enum { GIVEN_BACK = 1, FIRST_CAPACITY = 1 << 12, FILTER_BITS = 18, OBJECT_ALIGNMENT = 16, HEADERS = 3 };
 #define AS_BEFORE UINT64_MAX
 #define ASIDE_RANGE ((uint64_t)1 << 40)
 #define SPREAD 0x9E3779B97F4A7C15u
@@ -38,21 +33,15 @@ static bool is_aside, is_installed;
 static hashfunc by_address;
 static PyMemAllocatorEx allocator;
 
-#if PY_VERSION_HEX >= 0x030D0000
-#define RUNNING PyThreadState_GetUnchecked
-#else
-#define RUNNING _PyThreadState_UncheckedGet
-#endif
-
 static bool is_of_main_interpreter(void)
 {
-    PyThreadState *tstate = RUNNING();
+    PyThreadState *tstate = unchecked_thread_state();
     return tstate == NULL || PyThreadState_GetInterpreter(tstate) == PyInterpreterState_Main();
 }
 
 static size_t mixed(uintptr_t address)
 {
-    uint64_t mix = (uint64_t)(address / ALIGNMENT) * SPREAD;
+    uint64_t mix = (uint64_t)(address / OBJECT_ALIGNMENT) * SPREAD;
     return (size_t)(mix ^ (mix >> 29));
 }
 
@@ -162,7 +151,7 @@ static void freed(void *context, void *memory)
 {
     if (memory != NULL) {
         for (uintptr_t header = 0; header < HEADERS; header++) {
-            forget((uintptr_t)memory + header * ALIGNMENT);
+            forget((uintptr_t)memory + header * OBJECT_ALIGNMENT);
         }
     }
     allocator.free(context, memory);
@@ -358,13 +347,3 @@ static struct PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit__identity(void) { return PyModule_Create(&definition); }
-
-#else
-
-PyMODINIT_FUNC PyInit__identity(void)
-{
-    PyErr_SetString(PyExc_ImportError, "this version of Python is not known to it");
-    return NULL;
-}
-
-#endif

@@ -1,4 +1,4 @@
-/* The events of the profile hook: Python 3.11, where frames cannot be evaluated by us (evaluation.c).
+/* The events of the profile hook: Python 3.11, where frames cannot be evaluated by us (frame_evaluation.c).
  *
  * The hook is set in C with no object, so that sys.getprofile() says None beside it. A thread's
  * hook can be set once its state exists: the starter's next event sees that there are new ones.
@@ -8,14 +8,12 @@
  * takes it aside for the time of the event, into variables of its own function that are still on
  * the C stack. They are looked for there, and believed only if the traceback beside them is the
  * one that was just made for this very frame. */
-#include "recorder.h"
+#include "fast_path.h"
 
-#if !defined(WHENCE_UNSUPPORTED) && !PYTHON_312
+#if !HAS_MONITORING
 
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include "internal/pycore_runtime.h"
 
 static PyThreadState *newest; /* the head of the list of threads when it was last looked at */
 
@@ -24,17 +22,15 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
 /* Called by the starter right after it started a thread, and by all others now and then. */
 static void hook_new_threads(void)
 {
-    PyInterpreterState *interpreter = PyInterpreterState_Get();
-    PyThreadState *head = interpreter->threads.head;
+    PyThreadState *head = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     if (likely(head == newest)) {
         return;
     }
     newest = head;
-    for (PyThreadState *tstate = head; tstate != NULL; tstate = tstate->next) {
+    for (PyThreadState *tstate = head; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
         /* One that has run already and has no hook was set free of it by the program. */
-        if (tstate->c_profilefunc == NULL && tstate->cframe->current_frame == NULL) {
-            tstate->c_profilefunc = on_event;
-            tstate->cframe->use_tracing = 255;
+        if (profile_function(tstate) == NULL && current_frame(tstate) == NULL) {
+            set_profile_function(tstate, on_event, true);
         }
     }
 }
@@ -143,8 +139,7 @@ static void on_unwind(Thread *thread, Frame *frame, const uintptr_t *words, PyFr
 
 static void on_return(Thread *thread, Frame *frame, CodeEntry *code, PyObject *value)
 {
-    if (code->is_generator && owned_by_generator(frame) &&
-        frame_generator(frame)->gi_frame_state == FRAME_SUSPENDED) {
+    if (code->is_generator && owned_by_generator(frame) && is_suspended(frame)) {
         call_yielded(thread, frame, value);
     }
     else {
@@ -180,7 +175,7 @@ static void make_way(void)
     const char note[] = "the program replaced the profile function: calls of this thread from here "
                         "on were not recorded";
     write_note(note, sizeof note - 1);
-    if (PyThread_get_thread_ident() == _PyRuntime.main_thread &&
+    if (is_main_thread() &&
         Py_AddPendingCall(trace_again, tstate) == 0) {
         PyThreadState_EnterTracing(tstate);
     }
@@ -212,8 +207,8 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
         return 0;
     }
     hook_new_threads();
-    Frame *frame = frame_object->f_frame;
-    CodeEntry *code = code_entry(frame_code(frame), frame->f_globals, thread);
+    Frame *frame = frame_of(frame_object);
+    CodeEntry *code = code_entry(frame_code(frame), frame_globals(frame), thread);
     if (code == NULL || !code->user) {
         return 0;
     }
@@ -241,18 +236,17 @@ bool profile_start(void)
                                             "not where this version of Python has them");
         return false;
     }
-    if (self->c_profilefunc != NULL) {
+    if (profile_function(self) != NULL) {
         PyErr_SetString(PyExc_RuntimeError, "the program has set a profile function already");
         return false;
     }
     if (!creations_watch(true)) {
         return false;
     }
-    newest = PyInterpreterState_Get()->threads.head;
-    for (PyThreadState *tstate = newest; tstate != NULL; tstate = tstate->next) {
-        if (tstate->c_profilefunc == NULL) {
-            tstate->c_profilefunc = on_event;
-            tstate->cframe->use_tracing = tstate->tracing == 0 ? 255 : 0;
+    newest = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (PyThreadState *tstate = newest; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        if (profile_function(tstate) == NULL) {
+            set_profile_function(tstate, on_event, !is_tracing(tstate));
         }
     }
     return true;
@@ -261,18 +255,14 @@ bool profile_start(void)
 void profile_stop(void)
 {
     PyThreadState *self = PyThreadState_Get();
-    for (PyThreadState *tstate = PyInterpreterState_Get()->threads.head; tstate != NULL;
-         tstate = tstate->next) {
-        if (tstate->c_profilefunc == on_event) {
-            tstate->c_profilefunc = NULL; /* its next change of frame clears use_tracing */
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        if (profile_function(tstate) == on_event) {
+            clear_profile_function(tstate);
         }
     }
-    if (self->c_profilefunc == NULL && self->c_tracefunc == NULL) {
-        self->cframe->use_tracing = 0;
-    }
+    stop_tracing(self);
     creations_watch(false);
 }
 
-#else
-typedef int not_empty;
 #endif

@@ -4,8 +4,6 @@
  * program can interfere. */
 #include "recorder.h"
 
-#ifndef WHENCE_UNSUPPORTED
-
 static PyObject *too_much; /* is called with what there was too much of, and does not return */
 
 void limits_set(uint64_t calls, uint64_t depth, PyObject *function)
@@ -19,24 +17,10 @@ void limits_set(uint64_t calls, uint64_t depth, PyObject *function)
     quick_refresh();
 }
 
-static __attribute__((noinline)) void limit_reached(Thread *thread, const char *what)
+void limit_reached(Thread *thread, const char *what)
 {
     OwnCode own = own_code_begin(thread);
     recorder.stop_calls = recorder.stop_depth = NEVER;
     Py_XDECREF(PyObject_CallFunction(too_much, "s", what));
     own_code_end(&own);
 }
-
-static inline void check_limits(Thread *thread, const Origin *parent)
-{
-    if (unlikely(calls_before() >= recorder.stop_calls)) {
-        limit_reached(thread, "calls");
-    }
-    if (unlikely(parent->depth >= recorder.stop_depth)) {
-        limit_reached(thread, "depth");
-    }
-}
-
-#else
-typedef int not_empty;
-#endif

@@ -1,0 +1,92 @@
+/* A function that is interposed, and a call of it: interposition.c and what it leads calls to. */
+#ifndef WHENCE_INTERPOSITION_H
+#define WHENCE_INTERPOSITION_H
+
+#include "journal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#pragma GCC visibility push(hidden)
+
+/* How calls of a function are treated: bits, which ../kinds.py gives. */
+enum {
+    HANDLED = 1,       /* by a function in Python */
+    OF_FILE = 2,       /* of the descriptor of a FileIO: not for regular files */
+    OF_DESCRIPTOR = 4, /* the same for the first argument */
+    FILLS = 8,         /* the first argument, with as many bytes as it returns */
+    SENDS = 16,        /* the last argument, and says how much of it */
+    NOT_IMPORTS = 32,  /* the interpreter's own use of it, to import, is no matter of the program */
+    OF_PATH = 64,
+    FORKS = 128,
+    STARTS_THREAD = 256,
+    ANY_ARGUMENTS = 512, /* which are not compared */
+    NOT_KEPT = 1024,     /* what it gives is more than can be noted here */
+    NOTED = 2048,        /* while writing, a handler notes what came of it */
+    FEWER_SHIFT = 12,    /* only if there are fewer arguments than this; 0: always */
+    SIGNALS = 1 << 16,   /* the process, which may be this one */
+    PICKS = 1 << 17,     /* some of the objects in each of its arguments */
+};
+
+typedef PyObject *(*Fast)(PyObject *, PyObject *const *, Py_ssize_t);
+typedef PyObject *(*FastKeywords)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+typedef PyObject *(*OfMethod)(PyObject *, PyTypeObject *, PyObject *const *, size_t, PyObject *);
+
+enum { CONVENTION = METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | METH_METHOD };
+
+typedef struct {
+    PyMethodDef *definition, copy; /* the copy is as it was */
+    uint64_t kind;
+    unsigned how;
+    PyObject *handler;
+} Interposed;
+
+typedef struct {
+    Interposed *function;
+    PyObject *self;
+    PyTypeObject *type;
+    PyObject *const *arguments;
+    Py_ssize_t count;
+    PyObject *names;              /* of keyword arguments, which follow in `arguments` */
+    PyObject *tuple, *dictionary; /* as they were given, if so */
+} Call;
+
+#define ANY_FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
+
+/* ---- interposed_calls.c ---- */
+
+extern _Thread_local bool inside;    /* this thread does whence's work */
+extern _Thread_local bool by_opener; /* the next file is opened by a function of the program */
+extern bool all_inside;     /* whatever thread it is: a debugger may talk from one of its own */
+extern PyObject *own_files; /* the beginning of the names of whence's own files */
+extern PyMethodDef *fileno_definition;
+
+bool is_watched(void);
+bool is_for_import(void);
+bool is_file(int descriptor);
+bool is_regular(int descriptor);
+int descriptor_of(const Call *call);
+PyObject *call_original(const Call *call);
+uint32_t digest(const Call *call);
+
+static inline Py_ssize_t all_arguments(const Call *call)
+{
+    return call->count + (call->names == NULL ? 0 : PyTuple_GET_SIZE(call->names));
+}
+
+/* ---- writing.c, playing.c ---- */
+
+Py_ssize_t length_of(PyObject *buffer);
+PyObject *written(const Call *call);
+PyObject *played(const Call *call);
+
+/* ---- interposition.c ---- */
+
+PyMethodDef *definition_of(PyObject *function);
+void noted(PyObject *handler, PyObject *result, PyObject *positional, PyObject *named);
+
+#pragma GCC visibility pop
+
+#endif
