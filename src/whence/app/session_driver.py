@@ -45,6 +45,8 @@ from whence.session.events import (
     Started,
     StrategyChosen,
     SwitchTurned,
+    Trace,
+    Traced,
     TrustGiven,
     Undone,
 )
@@ -124,6 +126,8 @@ class SessionDriver:
     def __post_init__(self) -> None:
         """The tree may grow; a log is about the tree that the session began with."""
         self._first_tree = self.state.tree
+        if isinstance(self.reruns, Following):
+            self.state = replace(self.state, options=replace(self.state.options, trace_marks=True))
         self._inquiry = Inquiry(self.reruns, self.sources, self.waiting)
 
     def start(self, wishes: Sequence[Event] = ()) -> Outcome:
@@ -138,11 +142,15 @@ class SessionDriver:
                 self._step(wish)
         if self.entries and not goes_on:
             self._step(Begun())
-        if goes_on and not self._follow_marks(self.state.facts.answers):
+        outcome, is_allowed = react(self.state), True
+        while goes_on and isinstance(outcome, Trace):
+            is_allowed = self._trace(outcome.answer) and is_allowed
+            outcome = self._step(Traced(outcome.answer))
+        if not is_allowed:
             self.notify(f"Where what you marked came from is not known now: {NOT_ALLOWED}.")
         if self.answer_sink is not None:
             self.answer_sink.begin(self.state.tree, self.state.facts.answers)
-        return self._settled(react(self.state))
+        return self._settled(outcome)
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""
@@ -216,37 +224,33 @@ class SessionDriver:
         """Whether what a person wishes for is run without asking back."""
         return self.follows_unasked or (self.marks_lines and reruns.is_harmless)
 
-    def _follow_marks(self, answers: Sequence[Answer]) -> bool:
-        """Find out where marked parts came from, as far as that takes a run and may be done."""
-        reruns, is_known = self.reruns, True
-        for answer in answers:
-            if answer.mark is None or not isinstance(reruns, Following):
-                continue
-            given = answer.verdict is Verdict.INADMISSIBLE
-            try:
-                call = self.state.tree.call(self.state.tree.position(answer.node))
-                part = locate_mark(call, answer.mark, input_side=given)
-            except WhenceError:
-                continue  # the engine refuses it, and says why
-            if not reruns.needs_run(answer.node, part):
-                continue
-            # What a symptom leads to, or an oracle marked, nobody wished to be run for.
-            wished = answer.by == PERSON
-            if not (self.may_run or (wished and self._may_run_unasked(reruns))):
-                reruns.give_up(answer.node, part, NOT_ALLOWED)
-                is_known = is_known and not wished
-                continue
-            try:
-                reruns.follow(answer.node, part)
-            except KeyboardInterrupt:
-                reruns.give_up(answer.node, part, STOPPED)
-        return is_known
+    def _trace(self, answer: Answer) -> bool:
+        """Find out where a marked part came from, or give it up; whether that was allowed."""
+        reruns = self.reruns
+        assert isinstance(reruns, Following), "marks are traced only if reruns can follow them"
+        assert answer.mark is not None, "only a mark is traced"
+        is_input = answer.verdict is Verdict.INADMISSIBLE
+        try:
+            call = self.state.tree.call(self.state.tree.position(answer.node))
+            part = locate_mark(call, answer.mark, input_side=is_input)
+        except WhenceError:
+            return True  # nothing to follow; the report says that the call cannot be read
+        if not reruns.needs_run(answer.node, part):
+            return True
+        # Nobody wishes a re-run for what a symptom leads to or an oracle marked.
+        wished = answer.by == PERSON
+        if not (self.may_run or (wished and self._may_run_unasked(reruns))):
+            reruns.give_up(answer.node, part, NOT_ALLOWED)
+            return not wished
+        try:
+            reruns.follow(answer.node, part)
+        except KeyboardInterrupt:
+            reruns.give_up(answer.node, part, STOPPED)
+        return True
 
     def _step(self, event: Event) -> Outcome:
-        if isinstance(event, Answered):
-            self._follow_marks(event.answers)
         self.state, outcome = step(self.state, event)
-        if not isinstance(event, Started | Expanded):
+        if not isinstance(event, Started | Expanded | Traced):
             self._keep(event)
         return outcome
 
@@ -300,6 +304,9 @@ class SessionDriver:
                 if isinstance(event, Expanded):
                     self._keep(outcome)
                 outcome = self._step(event)
+            elif isinstance(outcome, Trace):
+                self._trace(outcome.answer)
+                outcome = self._step(Traced(outcome.answer))
             elif isinstance(outcome, Ask) and outcome.question.problem:
                 self.notify(f"Passed over: {outcome.question.problem}.")
                 unknown = Answer(outcome.question.node, Verdict.UNKNOWN, by=UNREADABLE)

@@ -36,14 +36,14 @@ from whence.session.events import (
     Started,
     StrategyChosen,
     SwitchTurned,
+    Traced,
     TrustGiven,
     TrustWithdrawn,
     Undone,
 )
-from whence.session.reaction import react
+from whence.session.reaction import react, react_to_traced
 from whence.session.state import Clash, Facts, State, covered_functions, earlier_answers
-from whence.tree.column_tree import ColumnTree
-from whence.tree.shrinking import with_at_most
+from whence.tree.shrinking import shrink
 
 
 def step(state: State, event: Event) -> tuple[State, Outcome]:
@@ -55,32 +55,21 @@ def step(state: State, event: Event) -> tuple[State, Outcome]:
 def expansion(state: State, request: Expand) -> Event:
     """What a loop answers to a request for more of the tree."""
     try:
-        tree = _made_room(state, request.node)
+        tree = _with_room(state, request.node)
         return Expanded(tree.expand(tree.position(request.node), request.levels))
     except CannotExpand as problem:
         return NotExpandable(request.node, str(problem))
 
 
-def _made_room(state: State, node: int) -> Tree:
-    """The tree, if it is large without what can come to light again and cannot be at fault: what
-    was not used for the longest time goes first."""
-    tree = state.tree
-    is_marked = any(answer.mark is not None for answer in state.facts.answers)
-    # Where a marked part came from may be anywhere.
-    if len(tree.columns) <= state.options.held or is_marked or not isinstance(tree, ColumnTree):
+def _with_room(state: State, node: int) -> Tree:
+    """The tree; one that is too large, without what can be recorded again and is not at fault."""
+    tree, answers = state.tree, state.facts.answers
+    is_marked = any(answer.mark is not None for answer in answers)
+    if len(tree.columns) <= state.options.held or is_marked:  # the origin of a mark may be anywhere
         return tree
     needed = state.space().can_matter()
     needed[tree.positions([node, *state.mentioned()])] = True
-    return with_at_most(tree, state.options.held // 2, needed, _by_use(state, tree))
-
-
-def _by_use(state: State, tree: ColumnTree) -> list[int]:
-    """The sources of the calls: those of which nothing was said, in the order in which they came to
-    light; then the others, by when something was last said of a call of theirs."""
-    nodes = [answer.node for answer in state.facts.answers]
-    said = tree.source_of[tree.positions(nodes)].tolist()
-    last = {source: place for place, source in enumerate(said)}
-    return sorted(range(len(tree.sources)), key=lambda source: last.get(source, -1))
+    return shrink(tree, state.options.held // 2, needed, [answer.node for answer in answers])
 
 
 # --- taking in events --------------------------------------------------------------------------
@@ -95,6 +84,12 @@ def apply(state: State, event: Event) -> State:
             return state.grown(tree)
         case NotExpandable(node, reason):
             return replace(state, not_expandable={**state.not_expandable, node: reason})
+        case Traced(answer):
+            return replace(state, traced=state.traced | {answer})
+        case Answered(answers):
+            state = state.with_facts(_changed(state, event))
+            # Said again, a mark is traced again: a re-run may be allowed by now.
+            return replace(state, traced=state.traced.difference(answers))
         case Begun():
             return replace(state, past=(), future=())
         case Undone():
@@ -146,7 +141,7 @@ def _changed(state: State, event: Event) -> Facts:
                 rejected=facts.rejected + 1,
             )
         case RestSearched():
-            outcome = react(state)
+            outcome = react_to_traced(state)
             if not (isinstance(outcome, Exhausted) and outcome.rest):
                 raise UsageError("the rest is searched when the top of the tree was judged right")
             return replace(facts, rest=True)
@@ -214,7 +209,7 @@ def _with_oracle(state: State, facts: Facts, name: str, on: bool) -> Facts:
 
 
 def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:
-    outcome = react(state)
+    outcome = react_to_traced(state)
     if not isinstance(outcome, Revise):
         raise UsageError("there is no contradiction to resolve")
     waiting = facts.clash.waiting if facts.clash else ()

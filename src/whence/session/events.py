@@ -108,6 +108,13 @@ class NotExpandable:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """The loop followed the mark of an answer or gave it up: the provenance has the result."""
+
+    answer: Answer
+
+
 Event = (
     Started
     | Answered
@@ -124,6 +131,7 @@ Event = (
     | RestSearched
     | Expanded
     | NotExpandable
+    | Traced
 )
 
 # --- what the session asks for -----------------------------------------------------------------
@@ -152,6 +160,13 @@ class Expand:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """Find out where the marked part of an answer came from, then send `Traced`."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
 class Exhausted:
     """Nothing is left to ask and nothing was found. `rest`: `RestSearched` would go on."""
 
@@ -168,4 +183,4 @@ class Revise:
     why: str
 
 
-Outcome = Ask | Found | Expand | Exhausted | Revise
+Outcome = Ask | Found | Expand | Trace | Exhausted | Revise

@@ -20,7 +20,7 @@ from whence.model.verdict import Trust, Verdict
 from whence.ports import Choice, Expansion, Int64s
 from whence.search.registry import find_strategy
 from whence.search.space import SearchSpace
-from whence.session.events import Ask, Exhausted, Expand, Found, Outcome, Revise
+from whence.session.events import Ask, Exhausted, Expand, Found, Outcome, Revise, Trace
 from whence.session.state import State, covered_functions, earlier_answers, expectations
 from whence.tree.readable_call import readable_call
 from whence.tree.weights import questions_left
@@ -33,6 +33,15 @@ _MOST_WEIGHED = 200
 
 def react(state: State) -> Outcome:
     """What the session needs next: an answer, more of the tree, a decision; or that it is over."""
+    if state.facts.clash is None and state.options.trace_marks:
+        for answer in state.facts.answers:
+            if answer.mark is not None and answer not in state.traced:
+                return Trace(answer)
+    return react_to_traced(state)
+
+
+def react_to_traced(state: State) -> Outcome:
+    """What the session needs next, with what the provenance knows of the marks already."""
     if state.facts.clash is not None:
         clash = state.facts.clash
         return Revise(clash.earlier, clash.later, clash.why)

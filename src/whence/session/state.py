@@ -61,6 +61,8 @@ class Options:
 
     ask_top: bool | None = None
     confirm_top: bool = True
+    trace_marks: bool = False
+    """Whether the loop is asked to trace each mark before the search goes on."""
     held: int = 1_000_000
     """A tree of more calls than this gives up what can come to light again and is not needed."""
 
@@ -143,6 +145,8 @@ class State:
     future: tuple[Moment, ...] = ()
     not_expandable: Mapping[int, str] = field(default_factory=dict)
     """Calls whose callees are not to be had, and why."""
+    traced: frozenset[Answer] = frozenset()
+    """The answers whose marks were traced, or given up."""
     prior: Prior | None = None
     graph: CallGraph | None = None
     cache: SpaceCache = field(default_factory=SpaceCache, compare=False, repr=False)

@@ -1,8 +1,8 @@
-"""A tree with less in it: calls that stand for all that is below them, as if nobody had looked.
+"""Makes a tree smaller: calls become implicit again, as if they had never been expanded.
 
-What came to light in a re-run can come to light again, so it is held only while it may be needed.
+What a re-run recorded can be recorded again, so it is held only while it may be needed.
 
-Invariant: weights stay what they are, and so do the ids of all calls that are left.
+Invariant: weights do not change, nor do the ids of the calls that remain.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from whence.ports import Columns
+from whence.ports import Columns, Tree
 from whence.tree.column_tree import ColumnTree, all_ids
 
 Mask = npt.NDArray[np.bool_]
@@ -23,42 +23,65 @@ Mask = npt.NDArray[np.bool_]
 
 @runtime_checkable
 class Repeating(Protocol):
-    """A source of details."""
+    """A source that may give the same calls more than once."""
 
     @property
     def gives_again(self) -> bool:
-        """Whether what is below its calls can be had as often as it is asked for."""
+        """Whether the calls below its calls can be had as often as they are asked for."""
+
+
+def shrink(tree: Tree, most: int, needed: Mask, mentioned: Sequence[int]) -> Tree:
+    """A tree of at most `most` calls, if possible, without those that can be expanded again.
+
+    What is needed stays. The rest goes by when its source was last mentioned: `mentioned` are the
+    ids of calls that were talked about, the last one at the end. A tree that is not in columns
+    cannot be shrunk and is returned as it is.
+    """
+    if not isinstance(tree, ColumnTree):
+        return tree
+    return with_at_most(tree, most, needed, _sources_by_use(tree, mentioned))
+
+
+def _sources_by_use(tree: ColumnTree, mentioned: Sequence[int]) -> list[int]:
+    """The numbers of the sources, the least recently mentioned first."""
+    numbers = tree.source_of[tree.positions(mentioned)].tolist()
+    last_use = {number: index for index, number in enumerate(numbers)}
+    return sorted(range(len(tree.sources)), key=lambda number: last_use.get(number, -1))
 
 
 def without(tree: ColumnTree, needed: Mask) -> ColumnTree:
-    """The tree without what is below calls that can be expanded again, unless that is needed."""
+    """The tree without what lies below calls that can be expanded again, unless it is needed."""
     ends = tree.columns.end
     before = np.concatenate([[0], np.cumsum(needed)])
     nothing_below = before[ends] == before[1:]
-    again = np.array([isinstance(each, Repeating) and each.gives_again for each in tree.sources])
+    repeatable = np.array(
+        [isinstance(source, Repeating) and source.gives_again for source in tree.sources]
+    )
     # A negative detail is no call, but the number of those that were not recorded.
-    return collapsed(tree, nothing_below & again[tree.source_of] & (tree.details >= 0))
+    return collapsed(tree, nothing_below & repeatable[tree.source_of] & (tree.details >= 0))
 
 
 def with_at_most(tree: ColumnTree, most: int, needed: Mask, used: Sequence[int]) -> ColumnTree:
-    """The tree with so many calls, if it can be, by giving up what was not used for the longest.
+    """The tree with at most `most` calls, if possible, by dropping the least recently used sources.
 
-    `used` are the sources of its calls, those that were used last at the end; what is needed stays.
+    `used` are the numbers of the sources, the most recently used ones at the end.
     """
-    place = np.zeros(len(tree.sources), dtype=np.int64)
-    place[used] = np.arange(len(used))
-    last_used = place[tree.source_of]
+    rank = np.zeros(len(tree.sources), dtype=np.int64)
+    rank[used] = np.arange(len(used))
+    rank_of_call = rank[tree.source_of]
 
-    def given_up(count: int) -> ColumnTree:
-        return without(tree, needed | (last_used >= count))
+    def without_oldest(count: int) -> ColumnTree:
+        return without(tree, needed | (rank_of_call >= count))
 
-    # The more sources are given up, the less is left.
-    fewest = bisect_left(range(len(used)), True, key=lambda n: len(given_up(n).columns) <= most)
-    return given_up(fewest)
+    # The more sources are dropped, the fewer calls are left.
+    fewest = bisect_left(
+        range(len(used)), True, key=lambda count: len(without_oldest(count).columns) <= most
+    )
+    return without_oldest(fewest)
 
 
 def collapsed(tree: ColumnTree, at: Mask) -> ColumnTree:
-    """The tree in which these calls are implicit, those that called any."""
+    """The tree in which those of these calls that have callees are implicit."""
     old = tree.columns
     count = len(old)
     tops = np.flatnonzero(at & (old.end > np.arange(1, count + 1)))
@@ -84,7 +107,7 @@ def collapsed(tree: ColumnTree, at: Mask) -> ColumnTree:
         implicit=(old.implicit.astype(bool) | hidden)[keep].astype(np.uint8),
     )
     source_of = tree.source_of[keep]
-    # The first is that of the recording, which others look for there.
+    # The first source is the recording's, and others expect it there.
     used = np.union1d([0], source_of)
     return replace(
         tree,

@@ -26,11 +26,13 @@ from whence.session.events import (
     Started,
     StrategyChosen,
     SwitchTurned,
+    Trace,
+    Traced,
     TrustGiven,
     TrustWithdrawn,
     Undone,
 )
-from whence.session.state import Facts, State
+from whence.session.state import Facts, Options, State
 from whence.testing.answerer import run
 from whence.testing.meanings import one_fault
 from whence.tree.column_tree import Node, tree_of
@@ -512,3 +514,16 @@ def test_auto_does_not_ask_about_an_origin_that_is_most_of_what_is_left() -> Non
     start = State(tree_of(nodes), provenance, facts=Facts(strategy="auto"))
     _, outcome = after(start, said(1, Verdict.WRONG, Mark("result", ("[0]",))))
     assert outcome.question.why != "it made the part that you marked"
+
+
+def test_a_mark_is_traced_by_the_loop_before_the_search_goes_on() -> None:
+    start = State(TREE, facts=Facts(strategy="top-down"), options=Options(trace_marks=True))
+    marked = Answer(1, Verdict.WRONG, Mark("result"))
+    current, outcome = after(start, Answered((marked,)))
+    assert outcome == Trace(marked)
+    current, outcome = step(current, Traced(marked))
+    assert asked(outcome) == 2
+    current, outcome = after(current, Undone(), Redone())
+    assert asked(outcome) == 2, "a traced mark stays traced"
+    current, outcome = after(current, Undone(), Answered((marked,)))
+    assert outcome == Trace(marked), "a mark that is given again is traced again"

@@ -36,6 +36,7 @@ from whence.session.events import (
     RestSearched,
     Revise,
     StrategyChosen,
+    Trace,
     TrustGiven,
     TrustWithdrawn,
     Undone,
@@ -428,7 +429,7 @@ class _Conversation:
             # The event may have been taken in and something after it failed, say an oracle.
             if self.debugging.state is not before:
                 outcome = react(self.debugging.state)
-                if isinstance(outcome, Expand):
+                if isinstance(outcome, Expand | Trace):
                     raise
                 self.outcome = outcome
                 self._fresh = True
