@@ -13,12 +13,8 @@ import twins
 from twins import Bug
 from zoomed import Intended, follow
 
-from whence.langs.python.zoom.function_body import (
-    FunctionBody,
-    blocks_of,
-    expressions_of,
-    functions,
-)
+from whence.langs.python.source.code_locations import functions
+from whence.langs.python.zoom.function_body import FunctionBody, blocks_of, expressions_of
 from whence.model.diagnosis import Status
 from whence.session.events import Found, Outcome
 from whence.tree.column_tree import ColumnTree

@@ -21,7 +21,8 @@ from mutation import MutantBug, Subject, bugs
 from zoom_corpus import changed_line
 from zoomed import Copying, Followed, Intended, OneCall, uninstall
 
-from whence.langs.python.zoom.function_body import FunctionBody, beginning, functions
+from whence.langs.python.source.code_locations import first_line, functions
+from whence.langs.python.zoom.function_body import FunctionBody
 from whence.langs.python.zoom.step_recorder import _ZoomFinder
 from whence.model.verdict import Verdict
 
@@ -119,7 +120,7 @@ def _followed(bug: MutantBug, nth: int) -> Followed | None:
         FunctionBody(node, text),
         bug.function,
         str(path),
-        beginning(node),
+        first_line(node),
         nth,
         _MOST_EVENTS,
         _Enough(),

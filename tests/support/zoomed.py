@@ -19,7 +19,8 @@ from typing import Any
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.record.snapshot import Snapshots
 from whence.langs.python.record.summaries import SUMMARIES
-from whence.langs.python.zoom.function_body import FunctionBody, beginning, find_body, functions
+from whence.langs.python.source.code_locations import first_line, functions
+from whence.langs.python.zoom.function_body import FunctionBody, find_body
 from whence.langs.python.zoom.instrumentation import ENTER, instrument
 from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind, read_segments
 from whence.langs.python.zoom.step_log import StepLog
@@ -176,7 +177,7 @@ def follow(
 
     `then` is raised when it has told enough, where a process of its own would end.
     """
-    first = next(beginning(node) for each, node in functions(ast.parse(source)) if each == name)
+    first = next(first_line(node) for each, node in functions(ast.parse(source)) if each == name)
     one = OneCall(find_body(source, first, name), name, file, first, nth, most, then)
     one.watch.install()
     namespace: Scope = {"__name__": module}
@@ -227,7 +228,7 @@ class Intended:
         self._told = followed.zoomed.told
         self.tree, self.provenance = followed.zoomed.searched()
         first = next(
-            beginning(node) for each, node in functions(ast.parse(repaired)) if each == name
+            first_line(node) for each, node in functions(ast.parse(repaired)) if each == name
         )
         self._body = find_body(repaired, first, name)
         self._steps: Any = self.tree.sources[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.partial_recipes import Partly
@@ -110,12 +110,11 @@ BUILTINS = frozenset(
 )
 
 
-class Ancestry:
+class Ancestry(Protocol):
     """What is known of the classes above one."""
 
     def of(self, name: r.Name) -> tuple[frozenset[r.Name], bool]:
         """The class and those above it, and whether these are all that can count."""
-        return frozenset((name,)), False
 
 
 Find = Callable[[int], "r.Recipe | None"]

@@ -29,13 +29,14 @@ from whence.langs.python.oracles.allowed_types import (
     UserClass,
 )
 from whence.langs.python.source.bindings import (
-    Function,
     Imported,
     ModuleBindings,
     ProgramBindings,
     bound_in,
     name_is_missing,
 )
+from whence.langs.python.source.code_locations import first_line as first_line_of
+from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.trace.value_recipes import Name
 
 _UNCLEAR = Unclear()
@@ -255,10 +256,10 @@ def _literals(inner: Sequence[ast.expr]) -> Allowed:
 
 def find_function(
     module: ModuleBindings, qualname: str, first_line: int
-) -> tuple[Function, Scope] | None:
+) -> tuple[FunctionNode, Scope] | None:
     """The definition of a function by its name and first line, and the scope of its annotations."""
     name = qualname.rpartition(".")[2]
-    found: list[tuple[Function, Scope]] = []
+    found: list[tuple[FunctionNode, Scope]] = []
 
     def look(body: list[ast.stmt], hidden: frozenset[str], path: str) -> None:
         for node in _definitions(body):
@@ -267,8 +268,7 @@ def find_function(
             if isinstance(node, ast.ClassDef):
                 look(node.body, inside | bound_in(node.body), f"{here}.")
                 continue
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if here == qualname and first == first_line and node.name == name:
+            if here == qualname and first_line_of(node) == first_line and node.name == name:
                 found.append((node, Scope(module, inside)))
             locals_ = bound_in(node.body) | {each.arg for each in _arguments(node.args)}
             look(node.body, inside | locals_, f"{here}.<locals>.")
@@ -277,8 +277,8 @@ def find_function(
     return found[0] if len(found) == 1 else None
 
 
-def _definitions(body: list[ast.stmt]) -> list[Function | ast.ClassDef]:
-    found: list[Function | ast.ClassDef] = []
+def _definitions(body: list[ast.stmt]) -> list[FunctionNode | ast.ClassDef]:
+    found: list[FunctionNode | ast.ClassDef] = []
     left: list[ast.AST] = list(reversed(body))
     while left:
         each = left.pop()
@@ -289,7 +289,7 @@ def _definitions(body: list[ast.stmt]) -> list[Function | ast.ClassDef]:
     return found
 
 
-def _type_parameters(node: Function | ast.ClassDef) -> frozenset[str]:
+def _type_parameters(node: FunctionNode | ast.ClassDef) -> frozenset[str]:
     return frozenset(each.name for each in getattr(node, "type_params", []))
 
 
@@ -309,7 +309,7 @@ class Parameter:
     """Whether the annotation is about each item of `*args`, or each value of `**kwargs`."""
 
 
-def parameters(function: Function) -> list[Parameter]:
+def parameters(function: FunctionNode) -> list[Parameter]:
     """The parameters of a function, in the order in which a code object names them."""
     given = function.args
     positional = [*given.posonlyargs, *given.args]

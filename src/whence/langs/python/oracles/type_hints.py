@@ -24,7 +24,8 @@ from whence.langs.python.oracles.annotations import (
     parameters,
     parsed,
 )
-from whence.langs.python.source.bindings import Function, ProgramBindings
+from whence.langs.python.source.bindings import ProgramBindings
+from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.call_reader import TraceSource
@@ -136,7 +137,7 @@ def _mangled(name: str, qualname: str) -> str:
     return f"_{owner}{name}" if private and owner and owner != "<locals>" else name
 
 
-def _is_unchecked(function: Function) -> bool:
+def _is_unchecked(function: FunctionNode) -> bool:
     return any("no_type_check" in ast.unparse(each) for each in function.decorator_list)
 
 

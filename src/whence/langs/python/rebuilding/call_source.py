@@ -9,13 +9,13 @@ from whence.langs.python.rebuilding.source_layout import Group, Text, flat
 from whence.langs.python.rebuilding.value_source import CannotRebuild, ValueWriter, plain, same
 from whence.langs.python.source.definitions import (
     NOT_LITERAL,
-    Function,
     ModuleDefinitions,
     is_literal,
     is_wrapped,
     kind_of,
     literal,
 )
+from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.trace_tables import CodeEntry
@@ -51,7 +51,7 @@ class CallSource:
     """It assigns rather than calls, so that it has no value."""
 
 
-def definition(code: CodeEntry, module: ModuleDefinitions) -> Function:
+def definition(code: CodeEntry, module: ModuleDefinitions) -> FunctionNode:
     """The definition of what was called; `CannotRebuild` if it cannot be called from outside."""
     if code.flags & (f.MODULE_BODY | f.CLASS_BODY):
         what = "module" if code.flags & f.MODULE_BODY else "class"
@@ -72,7 +72,7 @@ def definition(code: CodeEntry, module: ModuleDefinitions) -> Function:
     return found
 
 
-def _is_sent_to(node: Function) -> bool:
+def _is_sent_to(node: FunctionNode) -> bool:
     dropped = {id(each.value) for each in ast.walk(node) if isinstance(each, ast.Expr)}
     return any(isinstance(e, ast.Yield) and id(e) not in dropped for e in ast.walk(node))
 
@@ -97,7 +97,7 @@ def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions)
 
 
 def _of_class(
-    writer: ValueWriter, call: CallRecipe, node: Function, name: Name, variables: dict[str, str]
+    writer: ValueWriter, call: CallRecipe, node: FunctionNode, name: Name, variables: dict[str, str]
 ) -> CallSource:
     given = dict(call.arguments)
     kind = kind_of(node)
@@ -172,7 +172,7 @@ Parts = tuple[tuple[str, Text], ...]
 def _arguments(
     writer: ValueWriter,
     call: CallRecipe,
-    node: Function,
+    node: FunctionNode,
     given: dict[str, Recipe],
     variables: dict[str, str],
     skip: int = 0,

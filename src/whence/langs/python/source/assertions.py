@@ -13,6 +13,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from whence.langs.python.source.code_locations import first_line
+from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode
+from whence.langs.python.source.source_files import parse_source
 from whence.model.symptom import Operand
 
 Span = tuple[int, int, int, int]
@@ -40,12 +43,11 @@ _COLLECTING = frozenset(
 """Builtins that make of one argument what a test compares: it is the argument that is looked at."""
 _WORDS = frozenset(("msg", "message", "places", "delta", "countEqual"))
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def operands_at(source: str, line: int, *, not_raised: bool = False) -> tuple[Operand, ...]:
     """The operands of the assertion at a line; `not_raised`: it is about a missing exception."""
-    module = _parsed(source)
+    module = parse_source(source)
     if module is None:
         return ()
     for statement in _statements_at(module, line):
@@ -60,7 +62,7 @@ def operands_at(source: str, line: int, *, not_raised: bool = False) -> tuple[Op
 
 def statement_at(source: str, line: int) -> str:
     """The source of the innermost statement at a line; of a block only its first line."""
-    module = _parsed(source)
+    module = parse_source(source)
     found = _statements_at(module, line) if module else []
     if not found:
         return ""
@@ -111,7 +113,7 @@ def _method_parts(value: ast.expr) -> Iterator[ast.expr]:
 
 def expected_of(source: str, line: int, operands: Sequence[Operand], wrong: Operand) -> str:
     """What an operand should be if it is wrong and the other is right: a literal, or nothing."""
-    module = _parsed(source)
+    module = parse_source(source)
     others = [each for each in operands if each is not wrong]
     statements = _statements_at(module, line) if module else []
     if len(others) != 1 or not statements or not _is_equality(statements[0]):
@@ -162,7 +164,7 @@ class Made:
 
 def maker(source: str, line: int, operand: Operand) -> Made:
     """The call, or the attribute, whose value the operand is."""
-    module = _parsed(source)
+    module = parse_source(source)
     expression = None if module is None else _at(module, operand.span)
     if (
         module is None
@@ -212,12 +214,10 @@ def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
 
 def decorators(source: str, line: int) -> list[str] | None:
     """The decorators of the function at a line, by their last names; None if there is none."""
-    module = _parsed(source)
+    module = parse_source(source)
     for node in ast.walk(module) if module else ():
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if line in (node.lineno, first):
-                return [_last_name(each) for each in node.decorator_list]
+        if isinstance(node, FunctionNode) and line in (node.lineno, first_line(node)):
+            return [_last_name(decorator) for decorator in node.decorator_list]
     return None
 
 
@@ -238,7 +238,7 @@ def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
             if target == name and isinstance(statement, ast.Assign | ast.AnnAssign):
                 return statement.value or "it is declared and not assigned"
             return f"{name} is assigned in more than one way before the assertion"
-        if isinstance(container, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(container, FunctionNode):
             given = {argument.arg for argument in ast.walk(container.args)
                      if isinstance(argument, ast.arg)}  # fmt: skip
             if name in given:
@@ -298,7 +298,7 @@ def _binds(statement: ast.stmt, name: str) -> bool:
             return True
         if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name == name:
             return True
-        if isinstance(node, _SCOPES):
+        if isinstance(node, DEFINITIONS):
             if getattr(node, "name", None) == name:
                 return True
             continue  # names inside are another function's
@@ -318,13 +318,6 @@ def _plain_target(statement: ast.stmt) -> str | None:
 
 
 # --- small things --------------------------------------------------------------------------------
-
-
-def _parsed(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _statements_at(module: ast.Module, line: int) -> list[ast.stmt]:

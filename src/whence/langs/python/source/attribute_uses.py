@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from whence.langs.python.source.definitions import Function, ModuleDefinitions
+from whence.langs.python.source.definitions import ModuleDefinitions
+from whence.langs.python.source.scopes import FunctionNode
 
 _DEEPEST = 20
 _UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}
@@ -19,7 +20,7 @@ _UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}
 
 def looked_at(
     module: ModuleDefinitions,
-    node: Function | ast.Module,
+    node: FunctionNode | ast.Module,
     parameter: str,
     of: str,
     attributes: Collection[str],
@@ -39,7 +40,9 @@ class _Look:
         self._attributes = attributes
         self._seen: set[str] = set()
 
-    def at(self, node: Function | ast.Module, parameter: str, depth: int) -> frozenset[str] | None:
+    def at(
+        self, node: FunctionNode | ast.Module, parameter: str, depth: int
+    ) -> frozenset[str] | None:
         """What a function looks at, with the methods that it calls on the object."""
         if depth > _DEEPEST:
             return None
@@ -67,7 +70,7 @@ class _Look:
         return frozenset(found)
 
     @staticmethod
-    def _is_stored(node: Function | ast.Module, parameter: str, name: str) -> bool:
+    def _is_stored(node: FunctionNode | ast.Module, parameter: str, name: str) -> bool:
         """Whether the function makes the attribute itself and never reads it."""
         places = [
             e

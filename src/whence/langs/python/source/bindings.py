@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import ast
 import builtins
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whence.langs.python.oracles.allowed_types import Ancestry
+from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode, names_bound_by
+from whence.langs.python.source.source_files import parse_file
 from whence.langs.python.trace.value_recipes import Name
 
 _LARGEST = 8 * 2**20
 _FURTHEST = 8
 """How many modules a name is followed through."""
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +93,15 @@ class ModuleBindings:
                 self._bind_anything(statement)
 
     def _bind_anything(self, statement: ast.stmt) -> None:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(statement, FunctionNode):
             self._add(statement.name, None)
             return
         alias = getattr(ast, "TypeAlias", None)  # from 3.12 on
         if alias is not None and isinstance(statement, alias):
             self._add(statement.name.id, None if statement.type_params else statement.value)
             return
-        for each in _shallow(statement):
-            name = _bound_by(each)
-            if name:
+        for part in _shallow(statement):
+            for name in names_bound_by(part):
                 self._add(name, None)
 
     def _origin(self, module: str, level: int) -> str:
@@ -118,24 +114,11 @@ class ModuleBindings:
         return ".".join([*parts, *([module] if module else [])])
 
 
-def _bound_by(part: ast.AST) -> str | None:
-    """The name that a part of a statement binds."""
-    match part:
-        case ast.Name(name, ctx):
-            return None if isinstance(ctx, ast.Load) else name
-        case ast.ExceptHandler(_, name) | ast.MatchAs(_, name) | ast.MatchStar(name):
-            return name
-        case ast.MatchMapping(_, _, name):
-            return name
-        case _:
-            return None
-
-
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """All statements of one scope, those inside of `if`, `try`, `with` and loops too."""
     for statement in body:
         yield statement
-        if isinstance(statement, _SCOPES):
+        if isinstance(statement, DEFINITIONS):
             continue
         for name in ("body", "orelse", "finalbody"):
             yield from _statements(getattr(statement, name, []))
@@ -166,18 +149,11 @@ def bound_in(body: list[ast.stmt]) -> set[str]:
 
 def parse(path: Path, name: str) -> ModuleBindings | None:
     """A module from its file; None if it cannot be read or is no Python."""
-    try:
-        if path.stat().st_size > _LARGEST:
-            return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-    return ModuleBindings(name, tree, is_package=path.name == "__init__.py")
+    tree = parse_file(path, most_bytes=_LARGEST)
+    return None if tree is None else ModuleBindings(name, tree, path.name == "__init__.py")
 
 
-class ProgramBindings(Ancestry):
+class ProgramBindings:
     """The modules of a program by name, read when they are looked at.
 
     `files` are those that did not change since the program ran.

@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whence.errors import WhenceError
+from whence.langs.python.source.code_locations import first_line
+from whence.langs.python.source.scopes import DEFINITIONS
+from whence.langs.python.source.source_files import parse_source
 from whence.model.call import Function
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 
 
@@ -45,8 +47,9 @@ class PythonCallGraph:
 
     def _read(self, file: str) -> Mapping[tuple[str, int], list[str]]:
         try:
-            return dict(_scopes(ast.parse(self.read(file)), ""))
-        except (WhenceError, SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = parse_source(self.read(file))
+            return {} if tree is None else dict(_names_by_scope(tree, ""))
+        except (WhenceError, RecursionError):
             return {}
 
     def _by_last_name(self, functions: Sequence[Function]) -> Mapping[str, list[int]]:
@@ -64,7 +67,7 @@ class PythonCallGraph:
         return self._named
 
 
-def _scopes(node: ast.AST, qualname: str) -> Iterator[tuple[tuple[str, int], list[str]]]:
+def _names_by_scope(node: ast.AST, qualname: str) -> Iterator[tuple[tuple[str, int], list[str]]]:
     """For each scope, by its qualified name and first line, what it names in the order of text."""
     inside = f"{qualname}." if qualname else ""
     if not isinstance(node, ast.ClassDef | ast.Module):
@@ -73,9 +76,9 @@ def _scopes(node: ast.AST, qualname: str) -> Iterator[tuple[tuple[str, int], lis
     left: list[ast.AST] = list(ast.iter_child_nodes(node))
     while left:
         each = left.pop()
-        if isinstance(each, _SCOPES):
+        if isinstance(each, DEFINITIONS):
             name = inside + (each.name if not isinstance(each, ast.Lambda) else "<lambda>")
-            yield from _scopes(each, name)
+            yield from _names_by_scope(each, name)
             if isinstance(each, ast.Lambda):
                 own.append((each.lineno, each.col_offset, name))
             if isinstance(each, ast.ClassDef):
@@ -87,7 +90,7 @@ def _scopes(node: ast.AST, qualname: str) -> Iterator[tuple[tuple[str, int], lis
         elif isinstance(each, ast.Attribute):
             own.append((each.end_lineno or 0, each.end_col_offset or 0, each.attr))
         left += ast.iter_child_nodes(each)
-    yield (qualname or "<module>", _first_line(node)), [name for _, _, name in sorted(own)]
+    yield (qualname or "<module>", first_line(node)), [name for _, _, name in sorted(own)]
 
 
 def _evaluated_outside(scope: ast.AST) -> list[ast.AST]:
@@ -97,10 +100,3 @@ def _evaluated_outside(scope: ast.AST) -> list[ast.AST]:
     if isinstance(arguments, ast.arguments):
         outside += [*arguments.defaults, *filter(None, arguments.kw_defaults)]
     return outside
-
-
-def _first_line(node: ast.AST) -> int:
-    """Where code begins, by the compiler: with its decorators."""
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    first: int = getattr(node, "lineno", 1)
-    return min([first, *(each.lineno for each in decorators)])

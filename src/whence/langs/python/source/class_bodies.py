@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import ast
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+from whence.langs.python.source.code_locations import header_lines
+from whence.langs.python.source.scopes import FunctionNode
+from whence.langs.python.source.source_files import parse_source
+
 _LONG = 70
 _MOST = 12
 
 
 def class_at(source: str, line: int) -> ast.ClassDef | None:
-    """The class whose definition, its decorators included, begins at a line."""
-    try:
-        module = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    for node in ast.walk(module):
-        if isinstance(node, ast.ClassDef) and line in (
-            node.lineno,
-            *(each.lineno for each in node.decorator_list),
-        ):
-            return node
-    return None
+    """The class whose name or one of whose decorators is in this line."""
+    tree = parse_source(source)
+    nodes = () if tree is None else ast.walk(tree)
+    classes = (node for node in nodes if isinstance(node, ast.ClassDef))
+    return next((node for node in classes if line in header_lines(node)), None)
 
 
 def outline(node: ast.ClassDef) -> list[str]:
     """A line for each attribute and method, as they are written, without what methods do."""
     found = []
     for each in _without_docstring(node):
-        if isinstance(each, _Function):
+        if isinstance(each, FunctionNode):
             found += [f"@{ast.unparse(decorator)}" for decorator in each.decorator_list]
             word = "async def" if isinstance(each, ast.AsyncFunctionDef) else "def"
             found.append(f"{word} {each.name}({ast.unparse(each.args)})")
@@ -49,7 +45,7 @@ def only_defines(node: ast.ClassDef) -> bool:
 def _defines(node: ast.stmt) -> bool:
     if isinstance(node, ast.Pass) or (isinstance(node, ast.AnnAssign) and node.value is None):
         return True
-    if not isinstance(node, _Function) or node.decorator_list:
+    if not isinstance(node, FunctionNode) or node.decorator_list:
         return False
     defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
     return all(isinstance(each, ast.Constant) for each in defaults)

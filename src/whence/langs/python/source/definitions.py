@@ -11,7 +11,9 @@ import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+from whence.langs.python.source.code_locations import first_line
+from whence.langs.python.source.scopes import FunctionNode, names_bound_by
+
 NOT_LITERAL = object()
 _DATACLASS = ("dataclass", "dataclasses.dataclass")
 _TRANSPARENT = {
@@ -58,7 +60,7 @@ class ModuleDefinitions:
         """`SyntaxError` or `ValueError` if the text is not Python."""
         self.text = text
         self.tree = ast.parse(text)
-        self._functions: dict[str, list[Function]] = {}
+        self._functions: dict[str, list[FunctionNode]] = {}
         self._classes: dict[str, ast.ClassDef] = {}
         self._collect(self.tree.body, "")
         self.variables = _variables(self.tree.body)
@@ -70,19 +72,19 @@ class ModuleDefinitions:
 
     def _collect(self, body: list[ast.stmt], prefix: str) -> None:
         for node in _flat(body):
-            if isinstance(node, Function):
+            if isinstance(node, FunctionNode):
                 self._functions.setdefault(prefix + node.name, []).append(node)
             elif isinstance(node, ast.ClassDef):
                 self._classes[prefix + node.name] = node
                 self._collect(node.body, f"{prefix}{node.name}.")
 
-    def function(self, qualname: str, line: int) -> Function | None:
+    def function(self, qualname: str, line: int) -> FunctionNode | None:
         """The function of this name that starts in this line, its decorators included."""
         found = self._functions.get(qualname, [])
-        here = [each for each in found if _first_line(each) == line]
+        here = [each for each in found if first_line(each) == line]
         return here[0] if here else None
 
-    def methods(self, of: str, name: str) -> list[Function] | None:
+    def methods(self, of: str, name: str) -> list[FunctionNode] | None:
         """The functions that a name stands for in a class or the classes above it.
 
         None where that is not known, nothing where it stands for a value of the class itself.
@@ -111,7 +113,7 @@ class ModuleDefinitions:
         top = {name for name in (*self._functions, *self._classes) if "." not in name}
         for node in _flat(self.tree.body):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                top |= {(each.asname or each.name).split(".")[0] for each in node.names}
+                top.update(names_bound_by(node))
         return top | set(self.variables)
 
     @property
@@ -128,7 +130,7 @@ class ModuleDefinitions:
         if found is None:
             return False
         for each in found.body:
-            if isinstance(each, Function) and each.name == "__eq__":
+            if isinstance(each, FunctionNode) and each.name == "__eq__":
                 return _compares(each)
         decorator = _dataclass_decorator(found)
         if decorator is not None:
@@ -145,7 +147,7 @@ class ModuleDefinitions:
             return self._dataclass(found)
         if found.decorator_list or any(ast.unparse(base) != "object" for base in found.bases):
             return None
-        methods = [each for each in found.body if isinstance(each, Function)]
+        methods = [each for each in found.body if isinstance(each, FunctionNode)]
         maker = next((each for each in methods if each.name == "__init__"), None)
         if maker is None:
             return Construction(())
@@ -242,7 +244,7 @@ def _variables(body: list[ast.stmt]) -> dict[str, list[ast.expr | None]]:
     """The variables of a module: for each the values it is bound to, None for one unknown."""
     found: dict[str, list[ast.expr | None]] = {}
     for statement in body:
-        if isinstance(statement, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
+        if isinstance(statement, FunctionNode | ast.ClassDef | ast.Import | ast.ImportFrom):
             continue
         plain = isinstance(statement, ast.Assign | ast.AnnAssign)
         for node in ast.walk(statement):
@@ -258,13 +260,9 @@ def _variables(body: list[ast.stmt]) -> dict[str, list[ast.expr | None]]:
     return found
 
 
-def _first_line(node: Function) -> int:
-    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
-
-
 def _runs(node: ast.stmt, local: set[str]) -> bool:
     """Whether a statement does some of the program's work."""
-    if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Pass):
+    if isinstance(node, FunctionNode | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Pass):
         return False
     if isinstance(node, ast.If):
         if any(isinstance(e, ast.Name) and e.id == "__name__" for e in ast.walk(node.test)):
@@ -290,7 +288,7 @@ def _calls(node: ast.AST, local: set[str]) -> bool:
     )
 
 
-def _compares(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _compares(method: FunctionNode) -> bool:
     """Whether an `__eq__` plainly compares parts of two objects: others may do or say anything."""
     given = [each.arg for each in method.args.args]
     walked = list(ast.walk(method))
@@ -301,7 +299,7 @@ def _compares(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _own(node: ast.ClassDef, *names: str) -> bool:
-    return any(isinstance(each, Function) and each.name in names for each in node.body)
+    return any(isinstance(each, FunctionNode) and each.name in names for each in node.body)
 
 
 def _dataclass_decorator(node: ast.ClassDef) -> ast.expr | None:
@@ -382,7 +380,7 @@ def _by_init(maker: ast.FunctionDef) -> Construction | None:
     return Construction(tuple(parameters), given)
 
 
-def kind_of(node: Function) -> str:
+def kind_of(node: FunctionNode) -> str:
     """How a function in a class is reached: method, class method, static method or property."""
     names = [ast.unparse(each) for each in node.decorator_list]
     for name in names:
@@ -395,7 +393,7 @@ def kind_of(node: Function) -> str:
     return "method"
 
 
-def is_wrapped(node: Function) -> bool:
+def is_wrapped(node: FunctionNode) -> bool:
     """Whether a decorator may have put something else in the function's place."""
     names = [ast.unparse(each) for each in node.decorator_list]
     return any(name not in _TRANSPARENT for name in names)

@@ -11,12 +11,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from whence.langs.python.zoom.step_variables import writes
+from whence.langs.python.source.scopes import COMPREHENSIONS, FUNCTIONS, names_written
 from whence.model.primitive import Span
 
 _LONGEST = 80
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _TRIES = (ast.Try, ast.TryStar)
 _GUARDS = (*_TRIES, ast.With, ast.AsyncWith)
 _OPERATIONS = (ast.expr, ast.AugAssign, ast.Assert)
@@ -60,9 +58,9 @@ def operation_at(tree: ast.Module, text: str, span: Span) -> Operation | None:
     if found is None or _lets_go(found, above):
         return None
     around = list(_around(found, above))
-    owner = next((node for node in around if isinstance(node, _FUNCTIONS)), tree)
+    owner = next((node for node in around if isinstance(node, FUNCTIONS)), tree)
     inside = around[: around.index(owner)] if owner in around else around
-    unseen = {name for node in inside if isinstance(node, _COMPREHENSIONS) for name in _bound(node)}
+    unseen = {name for node in inside if isinstance(node, COMPREHENSIONS) for name in _bound(node)}
     operands = [
         Operand(_segment(text, node), span_of(node), isinstance(node, ast.Name), names)
         for node in _operands(found, above)
@@ -82,7 +80,7 @@ def _around(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> Iterator[ast.AST
 def _lets_go(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> bool:
     """Whether an exception may leave from here that was raised elsewhere."""
     for outer in _around(node, above):
-        if isinstance(outer, _FUNCTIONS):
+        if isinstance(outer, FUNCTIONS):
             return False
         if isinstance(outer, ast.ExceptHandler):
             return True
@@ -116,7 +114,7 @@ def _names(node: ast.AST) -> tuple[str, ...]:
     """The variables of an expression; what it has of its own, in lambdas and the like, is not."""
     if isinstance(node, ast.Name):
         return (node.id,)
-    if isinstance(node, (ast.Lambda, *_COMPREHENSIONS)):
+    if isinstance(node, (ast.Lambda, *COMPREHENSIONS)):
         return ()
     below = (name for each in ast.iter_child_nodes(node) for name in _names(each))
     return tuple(dict.fromkeys(below))
@@ -125,13 +123,13 @@ def _names(node: ast.AST) -> tuple[str, ...]:
 def _bound(node: ast.AST) -> set[str]:
     """What a comprehension binds for itself."""
     targets = [each.target for each in ast.walk(node) if isinstance(each, ast.comprehension)]
-    return set(writes(targets))
+    return set(names_written(targets))
 
 
 def _rebound(owner: ast.AST) -> frozenset[str]:
     body = [owner.body] if isinstance(owner, ast.Lambda) else getattr(owner, "body", [])
     elsewhere = (each for each in ast.walk(owner) if isinstance(each, ast.Nonlocal | ast.Global))
-    return writes(body).union(*(each.names for each in elsewhere))
+    return names_written(body).union(*(each.names for each in elsewhere))
 
 
 def _segment(text: str, node: ast.AST) -> str:

@@ -1,14 +1,14 @@
-"""Parses and compiles in a program's process what the program itself would not: without a warning.
+"""Parses and compiles in the program's process without causing a warning.
 
-The compiler warns of doubtful code: an escape that means nothing, `is` with a literal, from 3.14 on
-a `return` in `finally`. A program gets these warnings when its own text is compiled. If what whence
-makes of that text warned too, they would come twice, and where warnings are errors a re-run would
-end. So for that time a filter stands before all others.
+The compiler warns about doubtful code: an invalid escape, `is` with a literal, from 3.14 on a
+`return` in `finally`. The program gets these warnings when its own text is compiled. If whence's
+rewritten text warned too, they would appear twice, and where warnings are errors a re-run would
+end. So a filter that ignores them is inserted before all others for that time.
 
-It is put there by hand. `warnings.catch_warnings` counts as a change of the filters, after which
-warnings of the program that were shown once are shown again.
+The filter is inserted by hand: `warnings.catch_warnings` counts as a change of the filters, after
+which warnings that the program has shown once are shown again.
 
-Invariant: the filters are afterwards what they were, and nobody can tell that they were not.
+Invariant: afterwards the filters are what they were, and nobody can tell that they were not.
 """
 
 from __future__ import annotations
@@ -19,33 +19,31 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType
-from typing import Any
 
-_IGNORED = ("ignore", None, Warning, None, 0)
+_IGNORE = ("ignore", None, Warning, None, 0)
 
 
-def parsed(source: str | bytes, file: str = "<unknown>") -> ast.Module:
-    """The syntax tree of a text."""
-    with _unwarned():
+def parse_quietly(source: str | bytes, file: str = "<unknown>") -> ast.Module:
+    """The syntax tree of a source."""
+    with _no_warnings():
         return ast.parse(source, file)
 
 
-def compiled(tree: ast.Module, file: str) -> CodeType:
-    """The code of a module that was made of another."""
-    with _unwarned():
+def compile_quietly(tree: ast.Module, file: str) -> CodeType:
+    """The code of a rewritten module."""
+    with _no_warnings():
         return compile(tree, file, "exec", dont_inherit=True)
 
 
 @contextmanager
-def _unwarned() -> Iterator[None]:
-    owner: Any = sys.modules.get("warnings") or _warnings
+def _no_warnings() -> Iterator[None]:
+    owner: object = sys.modules.get("warnings") or _warnings
     filters = getattr(owner, "filters", None)
     if type(filters) is not list:
         yield
         return
-    filters.insert(0, _IGNORED)
+    filters.insert(0, _IGNORE)
     try:
         yield
     finally:
-        place = next(place for place, each in enumerate(filters) if each is _IGNORED)
-        del filters[place]
+        del filters[next(index for index, entry in enumerate(filters) if entry is _IGNORE)]

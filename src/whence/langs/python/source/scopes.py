@@ -1,8 +1,10 @@
 """Which variable a name means: Python's rules of scope, read from the syntax tree.
 
-The shadow of a variable must be bound in exactly the scopes where the variable is, so that the
-interpreter's own rules (closures, comprehensions) take it along. Class bodies are scopes of their
-own that functions in them do not see.
+Two views of "the names that this code binds" exist. `names_bound_in_scope` follows the compiler: a
+comprehension is a scope of its own. `names_written` is the view of somebody who reads a statement:
+the variables of a comprehension count as its own. Both agree on what a single node binds.
+
+Runs in the program's process, while modules are imported: this module imports nothing but `ast`.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+"""What has code of its own."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-INNER = (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)
 
 LOCAL, GLOBAL, CLASS = "local", "global", "class"
 
@@ -93,7 +97,7 @@ def function_scope(
     first = (*node.args.posonlyargs, *node.args.args)
     scope.first = first[0].arg if first else ""
     _bind(scope, node.body if isinstance(node.body, list) else [node.body])
-    inner = {name for each in walk(node) if isinstance(each, ast.Nonlocal) for name in each.names}
+    inner = {name for n in walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
     scope.shared = scope.bound & inner
     scope.label = f"{scope.name}:{node.lineno}"
     return scope
@@ -118,48 +122,45 @@ def walk(root: ast.AST) -> Iterator[ast.AST]:
 
 def parameters(arguments: ast.arguments) -> list[str]:
     """The names of a function's parameters in the order of a call's values."""
-    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-    names += [each.arg for each in arguments.kwonlyargs]
-    names += [each.arg for each in (arguments.vararg, arguments.kwarg) if each is not None]
-    return names
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    collecting = [arguments.vararg, arguments.kwarg]
+    return [argument.arg for argument in (*named, *collecting) if argument is not None]
 
 
 def stored(target: ast.AST) -> set[str]:
     """The names that an assignment target binds."""
-    return {
-        each.id
-        for each in walk(target)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
+    names = (node for node in walk(target) if isinstance(node, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def _bind(scope: Scope, body: Iterable[ast.AST]) -> None:
-    for each in body:
-        for node in own_nodes(each):
+    for statement in body:
+        for node in own_nodes(statement):
             if isinstance(node, ast.Global):
                 scope.declared_global.update(node.names)
             elif isinstance(node, ast.Nonlocal):
                 scope.declared_nonlocal.update(node.names)
             else:
-                scope.bound.update(_names_bound_by(node))
+                scope.bound.update(names_bound_by(node))
     scope.bound -= scope.declared_global | scope.declared_nonlocal
 
 
-def assigned(body: Iterable[ast.AST]) -> set[str]:
-    """The names that statements bind, in their own scope."""
-    return {name for each in body for node in own_nodes(each) for name in _names_bound_by(node)}
+def names_bound_in_scope(body: Iterable[ast.AST]) -> set[str]:
+    """The names that statements bind in their own scope."""
+    return {name for root in body for node in own_nodes(root) for name in names_bound_by(node)}
 
 
-def _names_bound_by(node: ast.AST) -> list[str]:
+def names_bound_by(node: ast.AST) -> list[str]:
+    """The names that this one node binds or deletes, without those of the nodes below it."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             return [name]
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return [name]
         case ast.Import(names=names):
-            return [each.asname or each.name.partition(".")[0] for each in names]
+            return [alias.asname or alias.name.partition(".")[0] for alias in names]
         case ast.ImportFrom(names=names):
-            return [each.asname or each.name for each in names]
+            return [alias.asname or alias.name for alias in names]
         case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
             return [name]
         case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
@@ -182,7 +183,7 @@ def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
         yield node
         if isinstance(node, FUNCTIONS):
             pending += getattr(node, "decorator_list", [])
-            pending += [*node.args.defaults, *(each for each in node.args.kw_defaults if each)]
+            pending += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         elif isinstance(node, ast.ClassDef):
             pending += [*node.decorator_list, *node.bases, *node.keywords]
         elif isinstance(node, COMPREHENSIONS):
@@ -202,6 +203,34 @@ def _walrus_targets(comprehension: ast.AST) -> Iterator[ast.AST]:
             pending += ast.iter_child_nodes(node)
 
 
-def loaded(body: Iterable[ast.AST]) -> set[str]:
+def all_names(body: Iterable[ast.AST]) -> set[str]:
     """Every name that is read or bound below, inner scopes included."""
-    return {node.id for each in body for node in walk(each) if isinstance(node, ast.Name)}
+    return {node.id for root in body for node in walk(root) if isinstance(node, ast.Name)}
+
+
+def names_read(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that are read below, inner scopes included; `x += 1` and `del x` read `x`."""
+    names: set[str] = set()
+    for root in nodes:
+        for node in walk(root):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load | ast.Del):
+                names.add(node.id)
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                names.add(node.target.id)
+    return frozenset(names)
+
+
+def names_written(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that are bound below, by comprehensions too, but not inside other definitions."""
+    return frozenset(name for node in nodes_outside_definitions(nodes)
+                     for name in names_bound_by(node))  # fmt: skip
+
+
+def nodes_outside_definitions(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes below; of the functions and classes among them, not what is inside."""
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, DEFINITIONS):
+            pending += ast.iter_child_nodes(node)

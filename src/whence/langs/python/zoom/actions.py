@@ -12,10 +12,11 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from whence.langs.python.source.liveness import NONE, Names, certainly_bound
+from whence.langs.python.source.scopes import DEFINITIONS, names_read, names_written
 from whence.langs.python.zoom.function_body import FunctionBody
 from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind
 from whence.langs.python.zoom.step_log import StepLog
-from whence.langs.python.zoom.step_variables import NONE, Names, bound_by, reads, writes
 
 _HEAP_WRITES = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.AugAssign, ast.Delete)
 
@@ -70,16 +71,16 @@ class Actions:
         found = NONE
         for piece in action.pieces:
             if isinstance(piece, ast.stmt):
-                found |= bound_by(piece)
+                found |= certainly_bound(piece)
             elif action.is_own and not isinstance(piece, ast.pattern):
-                found |= writes([piece])
+                found |= names_written([piece])
         return found
 
     def named(self, action: Action) -> Names:
         """The names that it may have bound, as the text says."""
         key = tuple(map(id, action.pieces))
         if key not in self._named:
-            self._named[key] = writes(action.pieces)
+            self._named[key] = names_written(action.pieces)
         return self._named[key]
 
     def changed(self, action: Action) -> Names:
@@ -97,7 +98,7 @@ class Actions:
         kind, number = self._told.events[action.end][:2]
         if kind != "round" or action.is_own:
             return NONE
-        return writes([getattr(self._body.statements[number].node, "target", ast.Pass())])
+        return names_written([getattr(self._body.statements[number].node, "target", ast.Pass())])
 
     def _of(self, whole: Segment) -> Iterator[Action]:
         pending: list[Segment | Action] = [whole]
@@ -162,7 +163,7 @@ def _all_below(whole: Segment) -> Iterator[Segment]:
 def touched(node: ast.AST) -> Names:
     """The names that a piece of text may change as it stands: it binds them, stores into them, or
     calls their methods."""
-    found = set(writes([node]))
+    found = set(names_written([node]))
     for each in ast.walk(node):
         is_store = isinstance(each, ast.Attribute | ast.Subscript) and not isinstance(
             each.ctx, ast.Load
@@ -183,7 +184,7 @@ def base_of(node: ast.AST) -> str | None:
 
 def mentioned(node: ast.AST) -> Names:
     """All names in a piece of text."""
-    return reads([node]) | writes([node])
+    return names_read([node]) | names_written([node])
 
 
 def may_write(pieces: tuple[ast.AST, ...]) -> bool:
@@ -206,7 +207,7 @@ def jumps(node: ast.AST) -> frozenset[type[ast.stmt]]:
     pending: list[tuple[ast.AST, bool]] = [(node, False)]
     while pending:
         each, in_loop = pending.pop()
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        if isinstance(each, DEFINITIONS):
             continue
         if isinstance(each, ast.Return | ast.Raise | ast.Assert):
             found.add(ast.Return)

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from whence.langs.python.source.liveness import NONE, Names
 from whence.langs.python.zoom.actions import Action, Actions, touched
 from whence.langs.python.zoom.copied_parts import (
     ExpressionPart,
@@ -23,7 +24,6 @@ from whence.langs.python.zoom.copied_parts import (
 )
 from whence.langs.python.zoom.segments import SegmentEnding, SegmentKind
 from whence.langs.python.zoom.step_log import State, StepLog
-from whence.langs.python.zoom.step_variables import NONE, Names
 
 
 @dataclass(frozen=True)

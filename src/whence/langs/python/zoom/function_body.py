@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+from whence.langs.python.source.code_locations import first_line as first_line_of
+from whence.langs.python.source.code_locations import functions
+from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode
+
 MODULE = "<module>"
-_LOCALS = "<locals>"
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 TEXTS: tuple[type, ...] = (ast.JoinedStr, *filter(None, [getattr(ast, "TemplateStr", None)]))
 """`f"…"`, and from 3.14 on `t"…"`."""
 _UNSEEN = (
-    *_SCOPES, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS,
+    *DEFINITIONS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS,
 )  # fmt: skip
 """What is one value for its statement: what happens inside of it is not told."""
 
@@ -63,7 +64,7 @@ class FunctionBody:
                 self._number(statements, number, inner)
 
     def _number_parts(self, expression: ast.expr) -> None:
-        for part in recorded_parts(expression):
+        for part in logged_parts(expression):
             self.expressions.append(part)
 
     @property
@@ -83,7 +84,7 @@ class FunctionBody:
 
     def _head(self, node: ast.stmt) -> str:
         inside = next((block for _, block in blocks_of(node) if block), None)
-        if inside is None and not isinstance(node, _SCOPES):
+        if inside is None and not isinstance(node, DEFINITIONS):
             return " ".join(self.source(node).split())
         header = _header_end(node)
         lines = self._lines[node.lineno - 1 : header[0] if header else node.lineno]
@@ -167,11 +168,11 @@ def expressions_of(node: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def recorded_parts(expression: ast.expr) -> Iterator[ast.expr]:
+def logged_parts(expression: ast.expr) -> Iterator[ast.expr]:
     """The parts of an expression whose values are told, the outer one after what it is made of."""
     for child in _inner(expression):
-        yield from recorded_parts(child)
-    if is_recorded(expression):
+        yield from logged_parts(child)
+    if is_logged(expression):
         yield expression
 
 
@@ -193,7 +194,7 @@ def _inner(node: ast.AST) -> Iterator[ast.expr]:
             yield child.value
 
 
-def is_recorded(node: ast.expr) -> bool:
+def is_logged(node: ast.expr) -> bool:
     """Whether the value of an expression is told: names are known, constants speak for themselves.
 
     A yield is told in its own way.
@@ -222,31 +223,17 @@ def find_function(tree: ast.Module, first_line: int, qualname: str) -> FunctionN
     if qualname == MODULE:
         return tree
     found = [
-        node for name, node in functions(tree) if name == qualname and beginning(node) == first_line
+        node
+        for name, node in functions(tree)
+        if name == qualname and first_line_of(node) == first_line
     ]
     if len(found) == 1:
         return found[0]
     if qualname.endswith("<lambda>"):
         raise CannotZoom("a lambda is one expression: it has no statements to go into")
     if any(
-        isinstance(node, ast.ClassDef) and beginning(node) == first_line for node in ast.walk(tree)
+        isinstance(node, ast.ClassDef) and first_line_of(node) == first_line
+        for node in ast.walk(tree)
     ):
         raise CannotZoom("the body of a class is not gone into")
     raise CannotZoom(f"the text of {qualname} was not found where it was")
-
-
-def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, FunctionNode]]:
-    """All functions in a text, with their qualified names."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield prefix + node.name, node
-            yield from functions(node, f"{prefix}{node.name}.{_LOCALS}.")
-        elif isinstance(node, ast.ClassDef):
-            yield from functions(node, f"{prefix}{node.name}.")
-        else:
-            yield from functions(node, prefix)
-
-
-def beginning(node: FunctionNode | ast.ClassDef) -> int:
-    """The line that its code begins with: that of its first decorator."""
-    return min([node.lineno, *(each.lineno for each in node.decorator_list)])

@@ -15,13 +15,13 @@ import copy
 from types import CodeType
 from typing import Any
 
-from whence.langs.python.source.quiet_compile import compiled, parsed
+from whence.langs.python.source.quiet_compile import compile_quietly, parse_quietly
+from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.zoom.function_body import (
     TEXTS,
     FunctionBody,
-    FunctionNode,
     find_function,
-    is_recorded,
+    is_logged,
 )
 
 ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAISED, LEFT = (
@@ -37,7 +37,7 @@ _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 def instrument(source: str | bytes, file: str, first_line: int, qualname: str) -> CodeType:
     """The code of a module in which one function can tell what it does."""
-    tree = parsed(source)
+    tree = parse_quietly(source)
     owner = find_function(tree, first_line, qualname)
     plain = copy.deepcopy(owner)
     body = FunctionBody(owner, "")
@@ -48,7 +48,7 @@ def instrument(source: str | bytes, file: str, first_line: int, qualname: str) -
         owner.body.insert(first, ast.Expr(_call(ENTER)))
     else:
         _make_dual(owner, plain, telling)
-    return compiled(ast.fix_missing_locations(tree), file)
+    return compile_quietly(ast.fix_missing_locations(tree), file)
 
 
 def _make_dual(owner: FunctionNode, plain: Any, telling: _Telling) -> None:
@@ -228,7 +228,7 @@ class _Parts(ast.NodeTransformer):
             (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS),
         ):
             self.generic_visit(node)
-        if number is None or not (isinstance(node, ast.expr) and is_recorded(node)):
+        if number is None or not (isinstance(node, ast.expr) and is_logged(node)):
             return node
         return _placed(_call(PART, ast.Constant(number), node), node)
 

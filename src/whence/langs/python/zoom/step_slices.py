@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
 
+from whence.langs.python.source.liveness import NONE, Names
 from whence.langs.python.zoom.actions import (
     Action,
     Actions,
@@ -27,7 +28,7 @@ from whence.langs.python.zoom.actions import (
 from whence.langs.python.zoom.assignment_history import AssignmentHistory
 from whence.langs.python.zoom.copied_parts import VariablePart
 from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind
-from whence.langs.python.zoom.step_variables import NONE, Names, StepVariables
+from whence.langs.python.zoom.step_variables import StepVariables
 
 
 class Width(Enum):

@@ -14,10 +14,11 @@ from hashlib import blake2b
 from whence.errors import CannotExpand
 from whence.langs.python.source.attribute_uses import looked_at
 from whence.langs.python.source.definitions import ModuleDefinitions
+from whence.langs.python.source.scopes import names_written
 from whence.langs.python.zoom.function_body import FunctionBody
 from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind
 from whence.langs.python.zoom.step_log import State, StepLog
-from whence.langs.python.zoom.step_variables import StepVariables, writes
+from whence.langs.python.zoom.step_variables import StepVariables
 from whence.model.call import (
     Binding,
     Call,
@@ -168,7 +169,7 @@ class StepSource:
             case SegmentKind.ROUND:
                 return self._variables.read_by(getattr(node, "body", []))
             case SegmentKind.ROUNDS if isinstance(node, ast.For | ast.AsyncFor):
-                return self._variables.read_by(node.body) - writes([node.target])
+                return self._variables.read_by(node.body) - names_written([node.target])
         return self._variables.read(segment.number, segment.last)
 
     def changed(self, segment: Segment) -> list[str]:
@@ -218,7 +219,9 @@ class StepSource:
         next round, the exception in a handler."""
         kind, number = self._told.events[segment.end][:2]
         if kind == "round":
-            return writes([getattr(self._body.statements[number].node, "target", ast.Pass())])
+            return names_written(
+                [getattr(self._body.statements[number].node, "target", ast.Pass())]
+            )
         if kind == "caught":
             handlers = getattr(self._body.statements[number].node, "handlers", [])
             return frozenset(each.name for each in handlers if each.name is not None)

@@ -15,7 +15,7 @@ def test_nothing_is_said_of_doubtful_code_even_where_warnings_are_errors() -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         before = list(warnings.filters)
-        made = quiet_compile.compiled(quiet_compile.parsed(DOUBTFUL), "program.py")
+        made = quiet_compile.compile_quietly(quiet_compile.parse_quietly(DOUBTFUL), "program.py")
         assert list(warnings.filters) == before
     assert made.co_filename == "program.py"
 
@@ -24,18 +24,18 @@ def test_nothing_is_said_of_doubtful_code_even_where_warnings_are_errors() -> No
 def test_nothing_is_said_of_what_leaves_a_finally() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        quiet_compile.compiled(
-            quiet_compile.parsed("def f():\n    try: 1\n    finally: return 2\n"), "p.py"
+        quiet_compile.compile_quietly(
+            quiet_compile.parse_quietly("def f():\n    try: 1\n    finally: return 2\n"), "p.py"
         )
 
 
 def test_what_is_no_python_is_told_and_the_filters_are_what_they_were() -> None:
     before = list(warnings.filters)
     with pytest.raises(SyntaxError):
-        quiet_compile.parsed("def")
+        quiet_compile.parse_quietly("def")
     wrong = ast.fix_missing_locations(ast.Module([ast.Return(None)], []))
     with pytest.raises(SyntaxError):
-        quiet_compile.compiled(wrong, "p.py")
+        quiet_compile.compile_quietly(wrong, "p.py")
     assert list(warnings.filters) == before
 
 
@@ -45,6 +45,6 @@ def test_a_warning_that_was_shown_once_is_not_shown_again() -> None:
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("default")
         exec(warn, namespace)
-        quiet_compile.parsed(DOUBTFUL)
+        quiet_compile.parse_quietly(DOUBTFUL)
         exec(warn, namespace)
     assert len(shown) == 1

@@ -15,7 +15,8 @@ import twins
 from twins import Bug
 from zoomed import recorded
 
-from whence.langs.python.zoom.function_body import CannotZoom, beginning, find_body, functions
+from whence.langs.python.source.code_locations import first_line, functions
+from whence.langs.python.zoom.function_body import CannotZoom, find_body
 from whence.langs.python.zoom.instrumentation import instrument
 from whence.langs.python.zoom.segments import Segment, read_segments
 from whence.langs.python.zoom.step_log import StepLog
@@ -38,7 +39,7 @@ def test_a_program_does_the_same_when_one_of_its_functions_tells(
     told = 0
     chosen = [(name, node) for name, node in functions(ast.parse(source)) if name == bug.function]
     for name, node in [*chosen, ("<module>", None)]:
-        first = beginning(node) if node is not None else 0
+        first = first_line(node) if node is not None else 0
         sys.stdin.seek(0)
         with _watched(source, first, name) as found:
             assert _run(instrument(source, "buggy.py", first, name)) == usual
@@ -179,7 +180,7 @@ def _does_the_same(source: str, name: str) -> None:
     usual = _run(compile(source, "buggy.py", "exec", dont_inherit=True))
     assert not usual[1], usual
     nodes = [node for each, node in functions(ast.parse(source)) if each == name]
-    first = beginning(nodes[0]) if nodes else 0
+    first = first_line(nodes[0]) if nodes else 0
     with _watched(source, first, name) as found:
         assert _run(instrument(source, "buggy.py", first, name)) == usual
     told, *_ = found

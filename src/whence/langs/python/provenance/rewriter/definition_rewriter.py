@@ -43,10 +43,10 @@ from whence.langs.python.source.scopes import (
     GLOBAL,
     LOCAL,
     Scope,
-    assigned,
+    all_names,
     class_scope,
     function_scope,
-    loaded,
+    names_bound_in_scope,
     own_nodes,
     parameters,
     walk,
@@ -165,9 +165,9 @@ class DefinitionRewriter(ComprehensionRewriter):
         arguments: ast.arguments = node.args  # type: ignore[attr-defined]
         scope = function_scope(node, self.scope)  # type: ignore[arg-type]
         attributes, items, anything = may_set(body)
-        named = loaded(body)
+        named = all_names(body)
         global_names = {each for each in named & self.variables if scope.resolve(each) == GLOBAL}
-        bound_globals = assigned(body) & scope.declared_global
+        bound_globals = names_bound_in_scope(body) & scope.declared_global
         stepped = is_stepped(node) or isinstance(node, ast.AsyncFunctionDef)
         info = tags.FunctionInfo(
             name=self.qualname_of(name, self.scope),
@@ -185,7 +185,8 @@ class DefinitionRewriter(ComprehensionRewriter):
             fixed_names=frozenset(global_names & self.fixed_variables),
             sets_globals=frozenset(bound_globals),
             sets_cells=frozenset(
-                ("cell", scope.cell(each)) for each in assigned(body) & scope.declared_nonlocal
+                ("cell", scope.cell(each))
+                for each in names_bound_in_scope(body) & scope.declared_nonlocal
             ),
             free_names=frozenset(
                 each for each in named - scope.bound if scope.resolve(each) == LOCAL
@@ -351,7 +352,7 @@ def _captured(body: list[ast.stmt]) -> set[str]:
         for node in own_nodes(each)
         if isinstance(node, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS))
     ]
-    names = loaded(inner)
+    names = all_names(inner)
     for node in inner:
         for each in walk(node):
             if isinstance(each, ast.Nonlocal):

@@ -24,7 +24,7 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     store_name,
     target_tuple,
 )
-from whence.langs.python.source.quiet_compile import compiled
+from whence.langs.python.source.quiet_compile import compile_quietly
 
 
 def rewrite_module(
@@ -43,7 +43,7 @@ def rewrite_module(
     rest = body[first:]
     made = rewriter.quiet_statements(rest) if quiet else _shadowed(rewriter, rest)
     new = ast.Module([*body[:first], *made], [])
-    return compiled(ast.fix_missing_locations(new), file)
+    return compile_quietly(ast.fix_missing_locations(new), file)
 
 
 def _shadowed(rewriter: StatementRewriter, body: list[ast.stmt]) -> list[ast.stmt]:

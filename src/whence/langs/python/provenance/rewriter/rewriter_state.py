@@ -10,13 +10,13 @@ from contextlib import contextmanager
 
 from whence.langs.python.provenance.rewriter.syntax_nodes import CONTROL, constant, load_name
 from whence.langs.python.provenance.tags import SITES, Site
-from whence.langs.python.source.quiet_compile import parsed
+from whence.langs.python.source.quiet_compile import parse_quietly
 from whence.langs.python.source.scopes import (
     GLOBAL,
     LOCAL,
     Scope,
-    assigned,
     module_scope,
+    names_bound_in_scope,
     stored,
     walk,
 )
@@ -38,7 +38,7 @@ class RewriterState:
         """Whether functions also keep their own body, for when nothing is shadowed."""
         self.wanted = wanted
         """Of the function with whose call the shadowing begins: its first line and name."""
-        self.tree = tree or parsed(source, file)
+        self.tree = tree or parse_quietly(source, file)
         self.lines: Sequence[str] = source.splitlines()
         self.scope: Scope = module_scope()
         self.qualname = ""
@@ -140,7 +140,7 @@ def _has_texts_only(tree: ast.Module) -> bool:
 
 def _module_names(tree: ast.Module) -> tuple[set[str], set[str]]:
     """The variables of a module, and those that are bound once and for all by a definition."""
-    names = assigned(tree.body)
+    names = names_bound_in_scope(tree.body)
     counts: Counter[str] = Counter()
     for node in walk(tree):
         if isinstance(node, ast.Global):
@@ -149,7 +149,7 @@ def _module_names(tree: ast.Module) -> tuple[set[str], set[str]]:
     for statement in tree.body:
         once = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
         once |= isinstance(statement, ast.Import)
-        for name in assigned([statement]):
+        for name in names_bound_in_scope([statement]):
             counts[name] += 1 if once else 2
     for node in walk(tree):
         if isinstance(node, ast.NamedExpr):

@@ -17,7 +17,7 @@ from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 from whence.langs.python.provenance.tags import Activation
 from whence.langs.python.record.repeatable import Aside, directly
-from whence.langs.python.source.quiet_compile import parsed
+from whence.langs.python.source.quiet_compile import parse_quietly
 
 
 class Modules:
@@ -47,7 +47,7 @@ class Modules:
         tree = None
         if asserts is not None:
             source = Path(file).read_bytes()
-            tree = parsed(source, file)
+            tree = parse_quietly(source, file)
             asserts(tree, source, file)
         self._count += 1
         wanted: Wanted = None

@@ -32,7 +32,7 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     tuple_node,
 )
 from whence.langs.python.provenance.tags import PHI
-from whence.langs.python.source.scopes import CLASS, GLOBAL, LOCAL, assigned, stored
+from whence.langs.python.source.scopes import CLASS, GLOBAL, LOCAL, names_bound_in_scope, stored
 
 
 class StatementRewriter(DefinitionRewriter):
@@ -48,7 +48,7 @@ class StatementRewriter(DefinitionRewriter):
 
     def as_it_is(self, node: ast.stmt) -> list[ast.stmt]:
         """A statement that has nothing to say about values."""
-        names = sorted(each for each in assigned([node]) if self.has_shadow(each))
+        names = sorted(each for each in names_bound_in_scope([node]) if self.has_shadow(each))
         return [node, *(assign(shadow_name(each), constant(None)) for each in names)]
 
     # --- assignments ---------------------------------------------------------------------------
@@ -266,7 +266,7 @@ class StatementRewriter(DefinitionRewriter):
             return [*out, branches]
         kept = self.temporary()
         out += [assign(kept, self.control), branches, assign(CONTROL, load_name(before))]
-        names = assigned(both)
+        names = names_bound_in_scope(both)
         return out + self.joined_variables(names, site, load_name(kept))
 
     def on_While(self, node: ast.While) -> list[ast.stmt]:  # noqa: N802
@@ -326,7 +326,7 @@ class StatementRewriter(DefinitionRewriter):
         if may_leave([node]):
             return [assign(CONTROL, test)] if not isinstance(node, ast.While) else []
         kept = self.temporary()
-        names = assigned([*node.body, *node.orelse]) | set(more)
+        names = names_bound_in_scope([*node.body, *node.orelse]) | set(more)
         out: list[ast.stmt] = [assign(kept, test), assign(CONTROL, load_name(before))]
         return out + self.joined_variables(names, site, load_name(kept))
 
@@ -352,7 +352,7 @@ class StatementRewriter(DefinitionRewriter):
         if not any(may_leave(each) for each in branches):
             out.append(assign(CONTROL, load_name(before)))
         if node.handlers:
-            names = assigned([*node.body, *node.orelse, *node.handlers])
+            names = names_bound_in_scope([*node.body, *node.orelse, *node.handlers])
             tried = runtime_call(
                 "after_try", site, load_name(before), load_name(caught), load_name(started)
             )
@@ -410,12 +410,12 @@ class StatementRewriter(DefinitionRewriter):
         bodies = [each.body for each in node.cases]
         if any(may_leave(each) for each in bodies):
             return out
-        names = assigned(node.cases)
+        names = names_bound_in_scope(node.cases)
         out += [assign(kept, self.control), assign(CONTROL, load_name(before))]
         return out + self.joined_variables(names, site, load_name(kept))
 
     def _case(self, case: ast.match_case, site: ast.expr, subject: str) -> ast.match_case:
-        names = sorted(assigned([case.pattern]))
+        names = sorted(names_bound_in_scope([case.pattern]))
         tags: list[ast.expr] = []
         start: list[ast.stmt] = []
         for name in names:
