@@ -28,7 +28,7 @@ from prolog_debugging import blamed
 
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import Run, RunLimits, run_goal
-from whence.langs.prolog.frontend import Execution, without_collector
+from whence.langs.prolog.goal_execution import GoalExecution, without_collector
 from whence.langs.prolog.reference import ReferenceProgram, first_difference
 from whence.langs.prolog.trace_tree import TraceTree
 
@@ -88,7 +88,7 @@ def long_run() -> None:
         with Engine() as engine:
             limits = RunLimits(events=2_000_000, skip_below=DEPTH)
             goal = f"long({LONG}, Sum)"
-            execution = Execution(engine, PROGRAM, goal, solutions=1, limits=limits)
+            execution = GoalExecution(engine, PROGRAM, goal, solutions=1, limits=limits)
             captured = time.perf_counter() - start
             tree = first_difference(execution, program, lambda _: None)
             assert tree is not None

@@ -22,7 +22,7 @@ from prolog_corpus import LIMITS, SOLUTIONS, programs, reference, symptoms
 from prolog_mutation import goals_of, mutants, spread
 
 from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.slice_sizes import Size, SliceSizes, slice_sizes
 
 STRATEGIES = ("top-down", "heaviest-first", "divide-and-query", "optimal-divide-and-query", "auto")
@@ -71,7 +71,7 @@ def sizes(file: Path) -> SliceSizes:
     """The sizes for the first goal of a program."""
     with Engine() as engine:
         goal = goals_of(file)[0]
-        execution = Execution(engine, file, goal, solutions=SOLUTIONS, limits=LIMITS)
+        execution = GoalExecution(engine, file, goal, solutions=SOLUTIONS, limits=LIMITS)
         return slice_sizes(execution.trace)
 
 

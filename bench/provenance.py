@@ -107,10 +107,10 @@ def _memory() -> int:
 
 def _tags() -> int:
     """How many tags there are: nothing was collected since they were made."""
-    from whence.langs.python.provenance.runtime.native_tagging import native_tag_count
+    from whence.langs.python.provenance.runtime.native_tagging import tags_in_c
     from whence.langs.python.provenance.tags import FRAME
 
-    return native_tag_count() + sum(
+    return tags_in_c() + sum(
         type(each) is tuple and len(each) > 2 and type(each[0]) is int and 0 <= each[0] <= FRAME
         for each in gc.get_objects()
     )
@@ -145,7 +145,7 @@ main()
 
 def answered(folder: Path) -> dict[str, float]:
     """Seconds of the program, of recording it, and of following a part."""
-    from whence.app.frontends import open_any, reruns_of
+    from whence.app.frontends import open_any
     from whence.model.call import find_mark
 
     program = folder / "program.py"
@@ -158,15 +158,17 @@ def answered(folder: Path) -> dict[str, float]:
         turns = int(turns * 1.2 / plain) + 1
     command = [sys.executable, "-m", "whence", "record", "-o", "run.whence", "program.py"]
     recording = _wall(command, folder)
-    tree, provenance = open_any(folder / "run.whence")
+    opened = open_any(folder / "run.whence")
+    tree = opened.tree
     names = [tree.functions[int(each)].short() for each in tree.columns.function]
     position = len(names) - 1 - names[::-1].index("bill")
     below = int(tree.columns.end[position]) - position - 1
+    reruns: Any = opened.reruns
     told: list[tuple[int, int]] = []
-    reruns: Any = reruns_of(provenance, _Watch(told))
+    reruns.watch = _Watch(told)
     part = find_mark(tree.call(position), "result[3]", input_side=False)
     started = time.perf_counter()
-    origin = reruns.provenance.origin(tree.id(position), part)
+    origin = reruns.origin(tree.id(position), part)
     seconds = time.perf_counter() - started
     assert origin.expression == 'item["cents"] * count', origin
     return {

@@ -34,13 +34,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import mutation
 import twins
+from whence.langs.python.oracles.reference import oracle_of
+from whence.ui.terminal.question import question_lines
 
-from whence.app.frontends import open_any, reruns_of
+from whence.app.frontends import open_any
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.contracts import contracts_of
-from whence.langs.python.oracles.reference_oracle import oracle_of
 from whence.langs.python.oracles.type_hints import TypeHints
-from whence.langs.python.priors.import_prior import ImportPrior
+from whence.langs.python.priors.import_prior import ImportingPrior
 from whence.model.diagnosis import Status
 from whence.model.question import Question
 from whence.model.verdict import Answer, Judgement, Verdict
@@ -50,7 +51,6 @@ from whence.session.events import Answered, Ask, Found, StrategyChosen
 from whence.session.state import State
 from whence.tree.column_tree import ColumnTree
 from whence.ui.terminal.plain import WIDTH_IN_PIPES
-from whence.ui.terminal.question_text import question_lines
 
 BEGIN = "<!-- begin: written by `whence bench questions --write docs/questions.md` -->"
 BEGIN_MUTANTS = BEGIN.replace("questions --write", "questions --mutants N --write")
@@ -100,12 +100,12 @@ def debug(
     With a recording, who marks the parts that are wrong.
     """
     tree, spent = case.tree, 0.0
-    debugging = SessionDriver(State(tree, prior=ImportPrior()), oracles)
+    debugging = SessionDriver(State(tree, prior=ImportingPrior()), oracles)
     wrong = Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))
     if recording is not None:
-        _, provenance = open_any(recording)
-        state = State(tree, provenance, prior=ImportPrior())
-        debugging = SessionDriver(state, reruns=reruns_of(provenance), may_run=True)
+        opened = open_any(recording)
+        state = State(tree, opened.provenance, prior=ImportingPrior())
+        debugging = SessionDriver(state, reruns=opened.reruns, may_run=True)
         wrong = Answered(twins.seen_first(case.bug, tree))
     started = time.perf_counter()
     outcome = debugging.start([StrategyChosen(strategy), wrong])

@@ -23,8 +23,8 @@ from statistics import median
 import numpy as np
 
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.replay_settings import ReplayMode, ReplaySettings
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.model.replay_settings import ReplayMode, ReplaySettings
 from whence.tree.column_tree import ColumnTree
 
 PROGRAM = """

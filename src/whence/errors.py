@@ -27,3 +27,7 @@ class CannotExpand(WhenceError):
 
 class UsageError(WhenceError):
     """A command or an answer was not understood; the message shows the right form."""
+
+
+class CannotWriteTest(WhenceError):
+    """No regression test of a call can be written; the message says why."""

@@ -6,19 +6,25 @@ it promises and what it may be asked; `whence.testing` checks the promises.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from whence.model.call import Call, Function, MarkedPart, Rule
+from whence.model.call import Call, Function, Mark, MarkedPart, Rule
+from whence.model.equation import StableEquation
 from whence.model.origin import Influence, Origin
-from whence.model.primitive import WorkedOut
+from whence.model.primitive import RaisingOperation, Span, WorkedOut
 from whence.model.question import Question
+from whence.model.recording import RecordingFacts, RunSummary
+from whence.model.replay_settings import Progress, ReplaySettings
+from whence.model.symptom import Symptom
 from whence.model.trial import Trial
-from whence.model.verdict import Judgement, Verdict
+from whence.model.verdict import Answer, Judgement, Trust, Verdict
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -373,3 +379,173 @@ class Strategy(Protocol):
 
     def choose(self, suspects: Suspects) -> Choice | Expansion | None:
         """The next question, below the top; None only if no position may be asked about."""
+
+
+# --- front ends ----------------------------------------------------------------------------------
+
+Note = Callable[[str], None]
+"""Shows a person one sentence."""
+Waiting = Callable[[str], AbstractContextManager[object]]
+"""Tells a person what takes long while it does."""
+Identify = Callable[[int, Call], StableEquation | str]
+"""The equation of a call, by its id and content, or why it is not the same in every run."""
+
+
+class ReplayControl(Protocol):
+    """The processes in which a recorded program runs again."""
+
+    def configure(self, settings: ReplaySettings) -> None:
+        """Obey these settings from now on."""
+
+    def close(self) -> None:
+        """End every process that was kept for another re-run."""
+
+
+class MarkHistory(Protocol):
+    """Explains a marked part in more detail than a session needs."""
+
+    def history(self, node: int, part: MarkedPart) -> tuple[Origin, Sequence[frozenset[int]]]:
+        """The origin of a part and its slices, each wider than the one before."""
+
+
+class SourceSyntax(Protocol):
+    """What the text of a source file says. It never raises: a text that is not understood says
+    nothing."""
+
+    def outline(self, text: str, line: int) -> Sequence[str]:
+        """A line for each attribute and method of the class that begins at a line."""
+
+    def attributes_used(self, text: str, call: Call) -> Mapping[str, frozenset[str]]:
+        """For arguments of which a call uses only some attributes, which ones."""
+
+    def operation_at(self, text: str, span: Span) -> RaisingOperation | None:
+        """The operation that stands in exactly this place."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestRequest:
+    """A regression test to be written: of which call, and what is wrong about it."""
+
+    node: int
+    path: Path
+    """The file that the test is meant for; nothing is written to it here."""
+    summary: str
+    expected: str | None = None
+    mark: Mark | None = None
+    checks_output: bool = False
+
+
+class RegressionTestWriter(Protocol):
+    """Writes tests in the language of the program."""
+
+    def write(self, tree: Tree, request: TestRequest) -> str:
+        """The text of a test that fails while the fault is there; else `CannotWriteTest`."""
+
+
+class RunSymptoms(Protocol):
+    """The symptoms of one recorded run, and what follows from each."""
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the run was one test."""
+
+    def summary(self) -> RunSummary:
+        """What can be seen of the run."""
+
+    def stored(self) -> Symptom | None:
+        """The symptom that is stored beside the recording."""
+
+    def store(self, symptom: Symptom) -> None:
+        """Store a symptom beside the recording."""
+
+    def first_answers(self, symptom: Symptom) -> tuple[Sequence[Answer], Sequence[str]]:
+        """The answers that follow from a symptom, and notes for the person; `UsageError` if the
+        symptom does not fit the run."""
+
+    def assertion(self, symptom: Symptom) -> tuple[str, Sequence[str]]:
+        """The source of a failed assertion, and the values of its operands, empty if unknown."""
+
+
+@runtime_checkable
+class ClosableOracle(Protocol):
+    """An oracle that holds processes."""
+
+    def notes(self) -> Sequence[str]:
+        """What the oracle could not find out, for a person to read after the session."""
+
+    def close(self) -> None:
+        """End its processes."""
+
+
+class RunJudge(Protocol):
+    """Judges a run as a whole, before any call of it is judged."""
+
+    def judge_run(self, note: Note, waiting: Waiting) -> tuple[Sequence[Answer], Sequence[Trust]]:
+        """The first answers of a session, and code that cannot be at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class OracleSet:
+    """The oracles of a language, in the order in which they are asked."""
+
+    first: Sequence[Oracle] = ()
+    last: Sequence[Oracle] = ()
+    """Oracles that are asked after those that the user names."""
+    run_judge: RunJudge | None = None
+
+
+class OracleSource(Protocol):
+    """Makes the oracles of a session, when they are wanted: they cost time and processes."""
+
+    def gather(self, reference: str | None) -> OracleSet:
+        """The oracles, with the reference version that is named, if one is."""
+
+
+class PriorSource(Protocol):
+    """Makes the prior of a session."""
+
+    def prior(self, folder: Path | None, note: Note, *, by_imports: bool) -> Prior | None:
+        """What tests have taught, stored in a project's `folder`, and what imports suggest."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """One execution tree with everything that its language offers for it.
+
+    Only the tree is always there. A port that is None is not offered.
+    """
+
+    tree: Tree
+    provenance: Provenance | None = None
+    reruns: Reruns | None = None
+    replay: ReplayControl | None = None
+    history: MarkHistory | None = None
+    oracles: OracleSource | None = None
+    priors: PriorSource | None = None
+    symptoms: RunSymptoms | None = None
+    call_graph: CallGraph | None = None
+    folder: Path | None = None
+    """The working directory of the program: the files that the tree names are relative to it."""
+    began: float | None = None
+    """When the run began, in seconds: a source file that is newer may not be what ran."""
+    syntax: SourceSyntax | None = None
+    tests: RegressionTestWriter | None = None
+    recording: RecordingFacts | None = None
+    identify: Callable[[Path], Identify] | None = None
+    """How calls are known in every run, given the folder of the project."""
+    computes_origins: bool = False
+    """Whether origins are computed from the file, which a converted file must then hold."""
+
+
+class Frontend(Protocol):
+    """Opens the executions of one language, or of one file format."""
+
+    @property
+    def name(self) -> str:
+        """The language or format."""
+
+    def recognizes(self, start: bytes) -> bool:
+        """Whether a file that starts like this is one of its own."""
+
+    def open(self, path: Path, progress: Progress | None = None) -> Opened:
+        """Open a file; `WhenceError` if it cannot be read."""

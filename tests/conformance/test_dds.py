@@ -15,7 +15,7 @@ import pytest
 from papers import load
 from recorded import BACKENDS
 
-from whence.app.frontends import graph_of
+from whence.app.frontends import open_any
 from whence.langs.python.record.choose import NATIVE
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
@@ -86,8 +86,9 @@ class Session:
     """A session in which the first call of mergesort is known to be wrong."""
 
     def __init__(self, path: Path) -> None:
-        tree = open_trace(path)
-        self.state = State(tree, facts=Facts(strategy="dds"), graph=graph_of(tree))
+        opened = open_any(path)
+        tree = opened.tree
+        self.state = State(tree, facts=Facts(strategy="dds"), graph=opened.call_graph)
         for name in PRIMITIVES:
             names = [each.name for each in tree.functions if each.short() == name]
             if names:

@@ -14,7 +14,7 @@ from prolog_debugging import debugged
 from prolog_marks import Marked, debugged_with_marks
 
 from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 
 need_swipl()
 
@@ -118,7 +118,7 @@ def test_it_is_found_through_the_debug_slice_where_data_flow_misses_it(
     narrow, wide = first.influence.slices()
     (tmp_path / "wrong.pl").write_text(bug.wrong)
     with Engine() as engine:
-        execution = Execution(engine, tmp_path / "wrong.pl", bug.goal)
+        execution = GoalExecution(engine, tmp_path / "wrong.pl", bug.goal)
         tree = execution.wrong(1)
         at_fault = {
             node
@@ -139,7 +139,7 @@ def test_what_has_nothing_to_do_with_the_failure_is_outside_of_the_debug_slice(
     bug = BUGS["wrong data reaches a node that fails"]
     (tmp_path / "wrong.pl").write_text(bug.wrong)
     with Engine() as engine:
-        execution = Execution(engine, tmp_path / "wrong.pl", bug.goal)
+        execution = GoalExecution(engine, tmp_path / "wrong.pl", bug.goal)
         tree = execution.wrong(1)
         part = execution.part(tree, "S")
         influence = execution.provenance(tree).influence(tree.id(0), part)

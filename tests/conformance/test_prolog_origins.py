@@ -15,7 +15,7 @@ import pytest
 from prolog import need_swipl
 
 from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.subterm_origin import (
     Branch,
     CameIn,
@@ -33,17 +33,17 @@ TREE = "tree(5, five, tree(2, two, nil, nil), tree(8, eight, nil, nil))"
 
 
 @contextmanager
-def ran(name: str, goal: str) -> Iterator[Execution]:
+def ran(name: str, goal: str) -> Iterator[GoalExecution]:
     with Engine() as engine:
-        yield Execution(engine, papers.DATA / "prolog" / f"{name}.pl", goal, solutions=1)
+        yield GoalExecution(engine, papers.DATA / "prolog" / f"{name}.pl", goal, solutions=1)
 
 
-def tracking(execution: Execution) -> SubtermOrigin:
+def tracking(execution: GoalExecution) -> SubtermOrigin:
     trace = execution.trace
     return SubtermOrigin(execution.source.terms, Branch(trace, Left(Port.EXIT, trace.root)))
 
 
-def goal_named(execution: Execution, name: str, nth: int = 0) -> TracedCall:
+def goal_named(execution: GoalExecution, name: str, nth: int = 0) -> TracedCall:
     """The nth goal of a name in the body of the root's clause."""
     root = execution.trace.root
     found = [c for c in execution.trace.calls if c.caller is root and c.predicate.name == name]
@@ -129,7 +129,7 @@ def test_the_key_of_map_search_comes_out_of_list_member() -> None:
     program = papers.DATA / "prolog" / "pairs.pl"
     goal = "all_pairs_are_in_table(struct([[0-zero],[1-one,2-two]]),[1-one,2-two])"
     with Engine() as engine:
-        execution = Execution(engine, program, goal, solutions=1)
+        execution = GoalExecution(engine, program, goal, solutions=1)
         inner = goal_named(execution, "map_search")
         branch = Branch(execution.trace, Left(Port.FAIL, inner))
         steps = SubtermOrigin(execution.source.terms, branch)
@@ -160,7 +160,7 @@ def test_the_papers_path_leads_to_its_subterm(tmp_path: Path) -> None:
     file = tmp_path / "one.pl"
     file.write_text(f"one({example['term']}).\n")
     with Engine() as engine:
-        execution = Execution(engine, file, "one(X)")
+        execution = GoalExecution(engine, file, "one(X)")
         tree = execution.wrong(1)
         steps = "".join(f"[{step}]" for step in example["path"])
         part = execution.part(tree, f"X{steps}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from twins import record_program
 
-from whence.app.frontends import open_any, reruns_of
+from whence.app.frontends import open_any
 from whence.app.session_driver import SessionDriver
 from whence.model.call import find_mark
 from whence.model.verdict import Answer, Verdict
@@ -50,7 +50,8 @@ class Recorded:
     def __init__(self, folder: Path, source: str):
         (folder / "program.py").write_text(textwrap.dedent(source).lstrip("\n"))
         record_program(folder, ["program.py"], folder / "run.whence", "", False)
-        self.tree, self.provenance = open_any(folder / "run.whence")
+        opened = open_any(folder / "run.whence")
+        self.tree, self.provenance, self.reruns = opened.tree, opened.provenance, opened.reruns
         self.names = [self.tree.functions[int(each)].short() for each in self.tree.columns.function]
 
     def marked(self, function: str, path: str) -> Answer:
@@ -67,7 +68,7 @@ class Recorded:
         What is not among the answers is right; else it is wrong, with a part that is marked.
         """
         debugging = SessionDriver(
-            State(self.tree, self.provenance), reruns=reruns_of(self.provenance), may_run=True
+            State(self.tree, self.provenance), reruns=self.reruns, may_run=True
         )
         run = [0, self.tree.id(self.names.index("<module>"))]
         known = [Answer(node, Verdict.WRONG, by="symptom") for node in run]

@@ -14,7 +14,7 @@ import twins
 from twins import Bug
 
 from whence.app.session_driver import SessionDriver
-from whence.app.frontends import open_any, reruns_of
+from whence.app.frontends import open_any
 from whence.model.diagnosis import Status
 from whence.session.events import Answered, Ask, Found
 from whence.session.state import State
@@ -32,10 +32,11 @@ pytestmark = [
 def located(bug: Bug, path: Path) -> tuple[bool, int]:
     """Whether the function at fault is blamed, and how many marks led to a call that made them."""
     twins.record(bug, "buggy", path, whole=False)
-    tree, provenance = open_any(path)
+    opened = open_any(path)
+    tree, provenance = opened.tree, opened.provenance
     assert isinstance(tree, ColumnTree)
     person = twins.person(bug, tree)
-    debugging = SessionDriver(State(tree, provenance), reruns=reruns_of(provenance), may_run=True)
+    debugging = SessionDriver(State(tree, provenance), reruns=opened.reruns, may_run=True)
     outcome = debugging.start([Answered(twins.seen_first(bug, tree))])
     while isinstance(outcome, Ask):
         outcome = debugging.send(Answered((person.answer(outcome.question.node),)))

@@ -29,7 +29,11 @@ DIALOGUES = sorted(path.parent.name for path in HERE.glob("*/setup.json"))
 def transcript(folder: Path, subjects: dict[str, Callable]) -> str:
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
     name = setup["tree"]
-    tree, provenance = subjects[name]() if name in subjects else open_any(folder / name)
+    if name in subjects:
+        tree, provenance = subjects[name]()
+    else:
+        opened = open_any(folder / name)
+        tree, provenance = opened.tree, opened.provenance
     facts = Facts(
         strategy=setup.get("strategy", DEFAULT), switches=Switches(**setup.get("switches", {}))
     )

@@ -15,7 +15,7 @@ import pytest
 from prolog import need_swipl
 
 from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.traced_call import Port
 from whence.model.call import MarkedPart, find_mark
 from whence.model.value import Kind
@@ -78,7 +78,7 @@ def _goal(numbers: random.Random, part: str, known: int, fresh: "count[str]") ->
     return numbers.choice(ways)
 
 
-def atoms_of(execution: Execution) -> list[tuple[int, MarkedPart]]:
+def atoms_of(execution: GoalExecution) -> list[tuple[int, MarkedPart]]:
     """All parts of all answers in the tree that are atoms of the program, with their nodes."""
     tree, found = execution.wrong(1), []
     for position in range(len(tree.columns)):
@@ -102,7 +102,7 @@ def test_the_origin_of_an_atom_is_the_clause_that_has_it(seed: int, tmp_path: Pa
     file.write_text(program)
     lines = program.splitlines()
     with Engine() as engine:
-        execution = Execution(engine, file, f"s6({numbers.randint(1, 5)}, T)", solutions=1)
+        execution = GoalExecution(engine, file, f"s6({numbers.randint(1, 5)}, T)", solutions=1)
         parts = atoms_of(execution)
         chosen = numbers.sample(parts, min(len(parts), 60))
         tree = execution.wrong(1)

@@ -60,8 +60,8 @@ print(count(0, 2**25))
 DEBUGS = """
 import resource, sys
 from pathlib import Path
-from whence.app.frontends import configure_replay, open_any
-from whence.langs.python.replay.replay_settings import ReplayMode
+from whence.app.frontends import open_any
+from whence.model.replay_settings import ReplayMode, ReplaySettings
 from whence.model.verdict import Answer, Verdict
 from whence.session.engine import expansion, step
 from whence.session.events import Answered, Ask, Expand
@@ -80,9 +80,10 @@ def judged(call):
     return Verdict.RIGHT if int(call.outcome.value.text) == true else Verdict.WRONG
 
 path = Path(sys.argv[1])
-tree, provenance = open_any(path)
-configure_replay(provenance, mode=ReplayMode.CHECKPOINTS)
-partial = provenance.reruns.partial
+opened = open_any(path)
+tree = opened.tree
+opened.replay.configure(ReplaySettings(ReplayMode.CHECKPOINTS))
+partial = opened.reruns.partial
 known = Options(ask_top=False, confirm_top=False)
 first = Answered((Answer(tree.id(1), Verdict.WRONG),))
 state, outcome = step(State(tree, options=known), first)

@@ -16,7 +16,7 @@ from prolog_mutation import Mutant, goals_of
 from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.reference import ReferenceProgram, first_difference
 from whence.model.verdict import Judgement
 from whence.search.registry import DEFAULT
@@ -39,7 +39,7 @@ class Symptom:
 
     mutant: Mutant
     goal: str
-    execution: Execution
+    execution: GoalExecution
     program: ReferenceProgram
     tree: ColumnTree
     judged: dict[int, Judgement] = field(default_factory=dict)
@@ -73,7 +73,9 @@ def symptoms(
         for goal in goals_of(file):
             with Engine() as engine:
                 try:
-                    execution = Execution(engine, place, goal, solutions=SOLUTIONS, limits=LIMITS)
+                    execution = GoalExecution(
+                        engine, place, goal, solutions=SOLUTIONS, limits=LIMITS
+                    )
                 except WhenceError as problem:
                     if "could not be stopped" not in str(problem):
                         raise

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
-from whence.langs.prolog.frontend import LIMITS, Execution
+from whence.langs.prolog.goal_execution import LIMITS, GoalExecution
 from whence.langs.prolog.reference import ReferenceProgram, first_difference
 from whence.model.question import Question
 from whence.model.verdict import Answer, Judgement, Verdict
@@ -44,7 +44,7 @@ def debugged(
     program = ReferenceProgram(folder / "right.pl")
     try:
         with Engine() as engine:
-            execution = Execution(
+            execution = GoalExecution(
                 engine, folder / "wrong.pl", goal, solutions=SOLUTIONS, limits=limits
             )
             tree = first_difference(execution, program, lambda _: None)
@@ -55,7 +55,7 @@ def debugged(
 
 
 def blamed(
-    execution: Execution,
+    execution: GoalExecution,
     program: ReferenceProgram,
     tree: ColumnTree,
     strategy: str,

@@ -13,7 +13,7 @@ from pathlib import Path
 from prolog_reference import HELPERS, SOLUTIONS, Reference, symptom
 
 from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.kept_terms import steps_of
 from whence.langs.prolog.provenance import PrologProvenance
 from whence.langs.prolog.traced_call import Left, Port
@@ -60,7 +60,9 @@ class Session:
     line: int | None = None
 
 
-def wrong_part(reference: Reference, execution: Execution, left: Left, call: Call) -> Mark | None:
+def wrong_part(
+    reference: Reference, execution: GoalExecution, left: Left, call: Call
+) -> Mark | None:
     """The first part of an answer that the right program has otherwise, if it can be marked."""
     if left.port is not Port.EXIT:
         unknown = [nth for nth, each in enumerate(call.arguments, 1) if each.came_of_call]
@@ -95,7 +97,7 @@ def debugged_with_marks(
     with Engine() as ours, Engine() as theirs:
         theirs.load(folder / "right.pl")
         reference = Reference(theirs)
-        execution = Execution(ours, folder / "wrong.pl", goal, solutions=SOLUTIONS)
+        execution = GoalExecution(ours, folder / "wrong.pl", goal, solutions=SOLUTIONS)
         expected, raises = reference.answers(goal)
         try:
             tree = symptom(execution, expected, raises)
@@ -132,7 +134,7 @@ def debugged_with_marks(
 def _wrong(
     session: Session,
     reference: Reference,
-    execution: Execution,
+    execution: GoalExecution,
     provenance: PrologProvenance,
     node: int,
     call: Call,

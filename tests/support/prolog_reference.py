@@ -5,7 +5,7 @@ from __future__ import annotations
 from whence.langs.prolog.engine import Engine, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.events import Run
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port
 from whence.tree.column_tree import ColumnTree
@@ -63,7 +63,7 @@ covered(Goal, Exits, Most) :-
 """
 
 
-def symptom(execution: Execution, expected: list[str], raises: bool) -> ColumnTree:
+def symptom(execution: GoalExecution, expected: list[str], raises: bool) -> ColumnTree:
     if execution.raised is not None and not raises:
         return execution.raising()
     for number, answer in enumerate(execution.answers, 1):

@@ -1,12 +1,11 @@
-"""The options of every command that ends in a diagnosis, and how such a command ends.
+"""Holds one session from the first question to the report.
 
-`whence debug` is the first of them; recording commands share them, so that scripts and CI drive
-all in the same way.
+Every command that ends in a diagnosis ends here. All that is opened for a session (answers, session
+log, oracles, re-runs) is closed again, whatever happens in between.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,26 +13,20 @@ from pathlib import Path
 from typing import TextIO
 
 from whence.app import oracle_gathering
-from whence.app.frontends import (
-    configure_replay,
-    graph_of,
-    replayed,
-    reruns_of,
-    sources_of,
-)
+from whence.app.frontends import sources_of
 from whence.app.progress import Waiting
 from whence.app.report_writing import check_output, write_report
 from whence.app.session_driver import SessionDriver
+from whence.app.session_request import SessionRequest
 from whence.errors import WhenceError
-from whence.langs.python.trace.trace_provenance import program_of
 from whence.model.diagnosis import Diagnosis, Status
+from whence.model.replay_settings import ReplaySettings
 from whence.model.verdict import Scope, Trust
-from whence.ports import Oracle, Provenance, Tree
+from whence.ports import Note, Opened, OracleSet, Tree
 from whence.report.record import exit_code
-from whence.report.source import Sources
 from whence.search.registry import find_strategy
 from whence.session import log_entries
-from whence.session.events import Event, StrategyChosen, SwitchTurned, TrustGiven
+from whence.session.events import Answered, Event, StrategyChosen, SwitchTurned, TrustGiven
 from whence.session.log_entries import LogEntry
 from whence.session.state import Options, State
 from whence.store.session_log import OtherTree, SessionLog, default_path, is_session
@@ -43,185 +36,193 @@ from whence.ui.terminal.loop import LEFT
 from whence.ui.terminal.screen import Screen
 
 First = Callable[[Screen], Sequence[Event] | Diagnosis]
-"""What is said before the first question of a session; or why there is nothing to be found."""
+"""Finds the events before the first question of a session, or why there is nothing to find."""
 
 
 def diagnose(
-    options: argparse.Namespace,
-    tree: Tree,
-    provenance: Provenance | None,
+    request: SessionRequest,
+    opened: Opened,
     path: Path,
     first: First | None = None,
     *,
     top_is_wrong: bool = False,
-    brought: Sequence[Oracle] = (),
+    symptom_is_named: bool = False,
+    is_zoom: bool = False,
     about: str = "",
-    inside: Sources | None = None,
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code.
 
-    `top_is_wrong`: the person has said so already, by naming what is wrong. `brought`: oracles that
-    the tree's language has made. `about`: which of the trees of one file this is. `inside`: the
-    tree is that of the steps of one call, whose source is there; what is said of lines of a text is
-    not remembered, and nobody else knows it.
+    `top_is_wrong`: the person has already said so. `symptom_is_named`: nobody is asked what is
+    wrong with the run. `is_zoom`: the tree holds the steps of one call; oracles know nothing of
+    them and answers are not stored. `about`: which of several trees of one file this is.
     """
-    # Whatever may be wrong with the options is found before an earlier session is touched.
-    wishes = _wishes(options, tree)
-    configure_replay(provenance, node_budget=options.node_budget)
-    asked = oracle_gathering.gather(options, tree, path, brought) if inside is None else []
-    wishes += oracle_gathering.turned_off(options, asked)
-    check_output(options.output)
-    answers, opened = _answers(options.answers)
-    to_stdout = options.format != "text" and options.output is None
-    screen = choose_screen(
-        answers=answers,
-        output=sys.stderr if to_stdout else sys.stdout,
-        plain=options.plain or to_stdout,
-    )
-    log = _session_log(options, tree, path, about, screen.note)
-    known = Options(ask_top=False, confirm_top=False) if top_is_wrong else Options()
+    tree = opened.tree
+    # Whatever may be wrong with the request is found before an earlier session is touched.
+    wishes = _wishes(request, tree)
+    check_output(request.output)
     waiting = Waiting()
-    configure_replay(provenance, on_progress=waiting.show)
-    debugging = SessionDriver(
-        state=State(
-            tree,
-            provenance,
-            options=known,
-            prior=oracle_gathering.prior(options, tree, path, screen.note),
-            graph=graph_of(tree),
-        ),
-        oracles=asked,
-        log=log,
-        notify=screen.note,
-        sources=sources_of(tree) if inside is None else inside,
-        reruns=reruns_of(provenance, waiting.far),
-        marks_lines=options.rerun is not False,
-        may_run=bool(options.rerun),
-        follows_unasked=options.rerun is None and not screen.interactive,
-        waiting=waiting,
-        answer_sink=None
-        if inside
-        else oracle_gathering.answer_writer(options, tree, path, screen.note),
-    )
-    configure_replay(provenance, judged_right=debugging.judged_right)
-    oracle_gathering.tell(asked, screen.note)
-    kept = ExitStack()
-    kept.enter_context(replayed(provenance, options.replay))
-    try:
+    with ExitStack() as resources:
+        screen = _screen(request, resources)
+        ours = OracleSet() if is_zoom else oracle_gathering.language_oracles(opened, request)
+        oracles = (
+            [] if is_zoom else oracle_gathering.gather(request, opened, path, ours, screen.note)
+        )
+        resources.callback(oracle_gathering.close, oracles)
+        wishes += oracle_gathering.turned_off(request, oracles)
+        log = _session_log(request, opened, path, about, screen.note)
+        if log is not None:
+            resources.callback(log.close)
+        driver = SessionDriver(
+            state=State(
+                tree,
+                opened.provenance,
+                options=Options(ask_top=False, confirm_top=False) if top_is_wrong else Options(),
+                prior=oracle_gathering.prior(request, opened, path, screen.note),
+                graph=opened.call_graph,
+            ),
+            oracles=oracles,
+            log=log,
+            notify=screen.note,
+            sources=sources_of(opened),
+            reruns=opened.reruns,
+            marks_lines=request.rerun is not False,
+            may_run=bool(request.rerun),
+            follows_unasked=request.rerun is None and not screen.interactive,
+            waiting=waiting,
+            answer_sink=(
+                None
+                if is_zoom
+                else oracle_gathering.answer_writer(request, opened, path, screen.note)
+            ),
+            recording_notes=() if opened.recording is None else opened.recording.notes,
+            tests=opened.tests,
+        )
+        if opened.replay is not None:
+            opened.replay.configure(
+                ReplaySettings(
+                    request.replay,
+                    request.node_budget,
+                    waiting.show,
+                    driver.judged_right,
+                    waiting.with_progress,
+                )
+            )
+            resources.callback(opened.replay.close)
         if log is not None and log.entries:
             screen.note(f"Going on with the session kept in {log.path}; --fresh starts a new one.")
         goes_on = log is not None and bool(log.entries)
-        with oracle_gathering.ended(asked, screen.note):
-            said: Sequence[Event] | Diagnosis = ()
-            if not goes_on and getattr(options, "wrong", None) is None:
-                said = oracle_gathering.seen(asked, tree, screen.note, waiting)
-            if not said and first is not None and not goes_on:
-                said = first(screen)
-            if isinstance(said, Diagnosis):
-                diagnosis = said
-                found = "There is nothing to find" if said.reason != LEFT else "Nothing was found"
-                screen.note(f"{found}: {said.reason}.")
-            else:
-                outcome, left = converse(debugging, screen, debugging.start([*wishes, *said]))
-                diagnosis = debugging.diagnosis(outcome, left)
-        write_report(options, debugging, diagnosis, screen.note)
-    finally:
-        if log is not None:
-            log.close()
-        if opened:
-            opened.close()
-        kept.close()
-    if debugging.failures and diagnosis.status is not Status.FOUND:
-        raise WhenceError("; ".join(debugging.failures))
+        said: Sequence[Event] | Diagnosis = ()
+        if not goes_on and not symptom_is_named and ours.run_judge is not None:
+            answers, trusts = ours.run_judge.judge_run(screen.note, waiting)
+            said = [Answered(tuple(answers)), *map(TrustGiven, trusts)] if answers else ()
+        if not said and first is not None and not goes_on:
+            said = first(screen)
+        if isinstance(said, Diagnosis):
+            diagnosis = said
+            result = "There is nothing to find" if said.reason != LEFT else "Nothing was found"
+            screen.note(f"{result}: {said.reason}.")
+        else:
+            outcome, left = converse(driver, screen, driver.start([*wishes, *said]))
+            diagnosis = driver.diagnosis(outcome, left)
+        oracle_gathering.say_notes(oracles, screen.note)
+        write_report(request, driver, diagnosis, screen.note)
+    if driver.failures and diagnosis.status is not Status.FOUND:
+        raise WhenceError("; ".join(driver.failures))
     return exit_code(diagnosis)
 
 
-def _answers(name: str | None) -> tuple[TextIO | None, TextIO | None]:
-    """Where answers are read from, and the file that has to be closed afterwards."""
+def _screen(request: SessionRequest, resources: ExitStack) -> Screen:
+    to_stdout = request.format != "text" and request.output is None
+    return choose_screen(
+        answers=_answers(request.answers, resources),
+        output=sys.stderr if to_stdout else sys.stdout,
+        plain=request.plain or to_stdout,
+    )
+
+
+def _answers(name: str | None, resources: ExitStack) -> TextIO | None:
+    """The stream that answers are read from; None: the terminal."""
     if name is None:
-        return None, None
+        return None
     if name == "-":
-        return sys.stdin, None
+        return sys.stdin
     try:
-        opened = Path(name).open(encoding="utf-8", errors="replace")  # noqa: SIM115
+        return resources.enter_context(Path(name).open(encoding="utf-8", errors="replace"))
     except OSError as problem:
         raise WhenceError(f"{name}: the answers cannot be read ({problem.strerror})") from problem
-    return opened, opened
 
 
-def _wishes(options: argparse.Namespace, tree: Tree) -> list[Event]:
-    """What the options ask for, as if it were said at the start of the session."""
+def _wishes(request: SessionRequest, tree: Tree) -> list[Event]:
+    """The request as events at the start of the session."""
     wishes: list[Event] = []
-    if options.strategy is not None:
-        wishes.append(StrategyChosen(find_strategy(options.strategy).name))
-    for name, given, on in (
-        ("compression", options.compress, True),
-        ("single_rule", options.single_rule, True),
-        ("duplicates", options.no_duplicates, False),
-        ("slicing", options.no_slicing, False),
+    if request.strategy is not None:
+        wishes.append(StrategyChosen(find_strategy(request.strategy).name))
+    for name, is_wanted, on in (
+        ("compression", request.compress, True),
+        ("single_rule", request.single_rule, True),
+        ("duplicates", request.no_duplicates, False),
+        ("slicing", request.no_slicing, False),
     ):
-        if given:
+        if is_wanted:
             wishes.append(SwitchTurned(name, on))
-    return wishes + [TrustGiven(_trust(tree, text)) for text in options.trust]
+    return wishes + [TrustGiven(_trust(tree, text)) for text in request.trust]
 
 
 def _trust(tree: Tree, text: str) -> Trust:
     scope, _, name = text.partition(":")
-    known = {each.value: each for each in Scope}
-    if name and scope in known and scope != Scope.FUNCTION.value:
-        return Trust(known[scope], name)
+    scopes = {scope.value: scope for scope in Scope}
+    if name and scope in scopes and scope != Scope.FUNCTION.value:
+        return Trust(scopes[scope], name)
     text = name if name and scope == Scope.FUNCTION.value else text
     return Trust(Scope.FUNCTION, tree.functions[find_function(tree, text)].name)
 
 
 def _session_log(
-    options: argparse.Namespace,
-    tree: Tree,
-    path: Path,
-    about: str,
-    note: Callable[[str], None],
+    request: SessionRequest, opened: Opened, path: Path, about: str, note: Note
 ) -> SessionLog[LogEntry] | None:
     """A person's session is kept by itself; a script's only where a file is named."""
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
-    if options.no_session or (
-        options.session is None and not (options.answers is None and at_terminal)
+    if request.no_session or (
+        request.session is None and not (request.answers is None and at_terminal)
     ):
         return None
-    place = options.session or default_path(path, about)
-    if options.fresh and place.exists():
-        if not is_session(place):
-            raise WhenceError(f"{place} is not a whence session, so --fresh leaves it alone")
-        place.unlink()
-    if options.session is not None:
-        return SessionLog(place, tree, str(path), log_entries)
+    file = request.session or default_path(path, about)
+    if request.fresh and file.exists():
+        if not is_session(file):
+            raise WhenceError(f"{file} is not a whence session, so --fresh leaves it alone")
+        file.unlink()
+    if request.session is not None:
+        return SessionLog(file, opened.tree, str(path), log_entries)
     try:
-        return _own_log(place, tree, path, note)
+        return own_log(file, opened, path, note)
     except WhenceError as problem:
         note(f"This session is not kept: {problem}.")
         return None
 
 
-def _is_younger(recording: Path, session: Path) -> bool:
+def own_log(file: Path, opened: Opened, path: Path, note: Note) -> SessionLog[LogEntry]:
+    """The session that whence keeps by itself; one about an earlier run is put aside.
+
+    A program may do the same twice, so that its recordings are alike. What was wrong with the first
+    run is not known of the second, so a run that began after the session was last written starts a
+    new one. The time of the file says nothing: a copy is newer, too.
+    """
+    if opened.began is not None and _written_before(file, opened.began):
+        note(f"{path} was recorded anew; the earlier session is in {_put_aside(file)}.")
     try:
-        return recording.stat().st_mtime > session.stat().st_mtime
+        return SessionLog(file, opened.tree, str(path), log_entries)
+    except OtherTree:
+        aside = _put_aside(file)
+        note(f"{path} has changed since it was debugged; the answers of then are in {aside}.")
+        return SessionLog(file, opened.tree, str(path), log_entries)
+
+
+def _written_before(file: Path, moment: float) -> bool:
+    try:
+        return file.stat().st_mtime < moment
     except OSError:
         return False
 
 
-def _own_log(
-    place: Path, tree: Tree, path: Path, note: Callable[[str], None]
-) -> SessionLog[LogEntry]:
-    """The session that whence keeps by itself; one about an earlier tree is put aside.
-
-    A program may do the same twice, so that its recordings are alike: the one that is younger than
-    the session was made anew in the place of another, and what was wrong then is not known of it.
-    """
-    if program_of(tree) is not None and _is_younger(path, place):
-        place.unlink()
-    try:
-        return SessionLog(place, tree, str(path), log_entries)
-    except OtherTree:
-        aside = place.with_name(place.name + ".old")
-        place.replace(aside)
-        note(f"{path} has changed since it was debugged; the answers of then are in {aside}.")
-        return SessionLog(place, tree, str(path), log_entries)
+def _put_aside(file: Path) -> Path:
+    return file.replace(file.with_name(file.name + ".old"))

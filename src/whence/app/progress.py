@@ -74,7 +74,7 @@ class Waiting:
         self._shown = False
 
     @contextmanager
-    def far(self, doing: str) -> Iterator[Callable[[int, int], None]]:
+    def with_progress(self, doing: str) -> Iterator[Callable[[int, int], None]]:
         """The same of what can say how far it is: so many of so many."""
         with self(doing):
             if self._doing:

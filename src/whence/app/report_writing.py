@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.app.session_driver import SessionDriver
+from whence.app.session_request import SessionRequest
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.report.html import page
@@ -20,7 +20,7 @@ from whence.session.reaction import react
 
 
 def write_report(
-    options: argparse.Namespace,
+    request: SessionRequest,
     debugging: SessionDriver,
     diagnosis: Diagnosis,
     note: Callable[[str], None],
@@ -28,7 +28,7 @@ def write_report(
     """Write what the options ask for. What is shown in the session is not written again."""
     state, sources, counts = debugging.state, debugging.sources, debugging.counts
     findings = debugging.findings(diagnosis)
-    if options.format == "json":
+    if request.format == "json":
         report = record(
             state,
             diagnosis,
@@ -41,17 +41,17 @@ def write_report(
         inside = debugging.inside
         if inside is not None:
             report["zoom"] = _inside(inside)
-        plain = options.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
-        _write(options.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
-    elif options.format == "html":
+        plain = request.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
+        _write(request.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
+    elif request.format == "html":
         asked = f"{counts.person} answered by a person, {counts.oracle} by others"
         test = _test_text(debugging, diagnosis)
         text = page(state, diagnosis, sources, asked=asked, test=test, findings=findings)
-        _write(options.output, text)
-    elif options.output is not None:
-        _write(options.output, "\n".join(lines(state, diagnosis, sources, findings)) + "\n")
-    if options.regression_test is not None:
-        note(_written_test(options.regression_test, debugging, diagnosis))
+        _write(request.output, text)
+    elif request.output is not None:
+        _write(request.output, "\n".join(lines(state, diagnosis, sources, findings)) + "\n")
+    if request.regression_test is not None:
+        note(_written_test(request.regression_test, debugging, diagnosis))
 
 
 def _inside(debugging: SessionDriver) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _inside(debugging: SessionDriver) -> dict[str, Any]:
 
 def _test_text(debugging: SessionDriver, diagnosis: Diagnosis) -> str:
     try:
-        return regression_test(debugging.state, diagnosis, debugging.sources).text
+        return regression_test(debugging.state, diagnosis, debugging.tests).text
     except WhenceError:
         return ""
 
@@ -80,7 +80,7 @@ def _written_test(file: str, debugging: SessionDriver, diagnosis: Diagnosis) -> 
         return "No regression test was written: no call was found to be at fault."
     path = Path(file) if file else None
     try:
-        return write_test(regression_test(debugging.state, diagnosis, debugging.sources, path))
+        return write_test(regression_test(debugging.state, diagnosis, debugging.tests, path))
     except WhenceError as problem:
         return f"No regression test was written: {problem}."
 

@@ -22,7 +22,15 @@ from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.value import BRIEF
 from whence.model.verdict import PERSON, REMEMBERED, SAID_OUTSIDE, Answer, Verdict
-from whence.ports import Acquitter, Following, Oracle, Reruns, Tree, Zooming
+from whence.ports import (
+    Acquitter,
+    Following,
+    Oracle,
+    RegressionTestWriter,
+    Reruns,
+    Tree,
+    Zooming,
+)
 from whence.report.findings import Findings
 from whence.report.inquiry import STOPPED, Inquiry
 from whence.report.source import Sources
@@ -120,6 +128,10 @@ class SessionDriver:
     """Whether it is run again for a marked part although no person can be asked."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Tells a person what takes long while it does."""
+    recording_notes: tuple[str, ...] = ()
+    """What the recorder noted about the run."""
+    tests: RegressionTestWriter | None = None
+    """Writes regression tests in the language of the program."""
     inside: SessionDriver | None = None
     """The session inside the call at fault, if one was held."""
 
@@ -128,7 +140,7 @@ class SessionDriver:
         self._first_tree = self.state.tree
         if isinstance(self.reruns, Following):
             self.state = replace(self.state, options=replace(self.state.options, trace_marks=True))
-        self._inquiry = Inquiry(self.reruns, self.sources, self.waiting)
+        self._inquiry = Inquiry(self.reruns, self.sources, self.waiting, self.recording_notes)
 
     def start(self, wishes: Sequence[Event] = ()) -> Outcome:
         """Take in what the log holds and then what is wished; say what is needed first.

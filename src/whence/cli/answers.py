@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from whence.app.oracle_gathering import remembered_in
+from whence.app.oracle_gathering import answer_file
 from whence.errors import UsageError
 from whence.oracle.remembered import StoredAnswer
 from whence.store.answer_writer import now
@@ -37,7 +37,7 @@ def configure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print them, or take some back."""
-    file = remembered_in(options.file, print)
+    file = answer_file(options.file, print)
     if not options.words:
         lines = listing(file.all())
         print("\n".join(lines) if lines else "Nothing is remembered here yet.")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.app.oracle_gathering import project_folder, remembered_in
+from whence.app.oracle_gathering import answer_file, project_folder
 from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
 from whence.langs.python.record.user_code import UserCodeRules
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     header = known.header
     place = project_folder(path) or recordings.folder()
     place = place.absolute()
-    file = remembered_in(place / "answers.jsonl", print)
+    file = answer_file(place / "answers.jsonl", print)
     # Found before the run, which takes its time.
     runs = [_Run(before, place.parent)]
     again = _run_again(path.absolute(), header, options.time_limit)

@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from whence.app.frontends import open_any
-from whence.langs.python.trace.trace_reader import about
 from whence.model.call import Mark, MarkedPart, find_mark, roots
-from whence.ports import Provenance, Tree
-from whence.slicing.art_provenance import ArtProvenance
-from whence.tree.column_tree import ColumnTree
+from whence.ports import Opened, Provenance, Tree
 from whence.tree.reader import Header
 from whence.tree.tree_file import write_tree
 
@@ -37,21 +34,22 @@ def configure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Open, write."""
-    tree, provenance = open_any(options.file)
+    opened = open_any(options.file)
+    tree, provenance = opened.tree, opened.provenance
     origins = None
-    if isinstance(provenance, ArtProvenance):
+    if opened.computes_origins and provenance is not None:
         # An origin that is computed here is given by no file: it has to be written down.
         def origins(position: int) -> Iterable[Mapping[str, Any]]:
             return _origins(tree, provenance, position)
 
-    write_tree(options.output or sys.stdout, tree, origins, header_of(tree))
+    write_tree(options.output or sys.stdout, tree, origins, header_of(opened))
     return 0
 
 
-def header_of(tree: Tree) -> Header | None:
+def header_of(opened: Opened) -> Header | None:
     """What a recording says of itself; other trees have a header, or none, in their own file."""
-    recording = about(tree) if isinstance(tree, ColumnTree) else None
-    return None if recording is None else Header("python", recording.header.root)
+    recording = opened.recording
+    return None if recording is None else Header(recording.language, recording.name)
 
 
 def _origins(tree: Tree, provenance: Provenance, position: int) -> Iterable[Mapping[str, Any]]:

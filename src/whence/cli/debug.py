@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from whence.app import diagnosing, first_answers
+from whence.app import diagnosing
+from whence.app.first_answers import FirstAnswers
 from whence.app.frontends import given_or_last, open_any
 from whence.cli import session_options, symptom_option
 
@@ -33,9 +34,10 @@ def configure(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Open the tree and hold the session."""
     path = given_or_last(options.file, ", `whence debug FILE` opens a file")
-    tree, provenance = open_any(path)
+    opened = open_any(path)
     # A recording that is the project's was made to find a fault; others may serve other ends.
-    first = first_answers.FirstAnswers(
-        tree, path, options.wrong, asks=options.file is None, fresh=options.fresh
-    )
-    return diagnosing.diagnose(options, tree, provenance, path, first)
+    first = FirstAnswers(opened, options.wrong, asks=options.file is None, fresh=options.fresh)
+    return diagnosing.diagnose(
+        session_options.read(options), opened, path, first,
+        symptom_is_named=options.wrong is not None,
+    )  # fmt: skip

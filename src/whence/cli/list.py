@@ -7,16 +7,14 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from whence.app.frontends import open_any
 from whence.cli.show import bytes_text, natural
 from whence.errors import WhenceError
+from whence.langs.python.frontend import PythonFrontend
 from whence.langs.python.recordings import read_symptom, recordings, remove
-from whence.langs.python.trace.trace_pages import TraceFile
-from whence.langs.python.trace.trace_reader import about
 from whence.model.call import OutcomeKind
+from whence.ports import Tree
 from whence.report.source import from_here
 from whence.store.session_log import default_path
-from whence.tree.column_tree import ColumnTree
 from whence.tree.readable_call import readable_call
 
 _COMMAND = 60
@@ -58,21 +56,17 @@ def run(options: argparse.Namespace) -> int:
 
 def _lines(path: Path) -> list[str]:
     try:
-        file = TraceFile(path)
-        header = file.header
-        file.close()
-        tree, _ = open_any(path)
+        opened = PythonFrontend().open(path)
     except WhenceError as problem:
         return [str(problem)]
-    assert isinstance(tree, ColumnTree)
-    recording = about(tree)
-    size = path.stat().st_size if recording is None else recording.size
-    when = header.started.replace("T", " ").partition("+")[0]
-    facts = [f"{len(tree.columns) - 1:,} calls", bytes_text(size), _ending(tree)]
+    tree, recording = opened.tree, opened.recording
+    assert recording is not None, "a trace knows its recording"
+    when = recording.started.replace("T", " ").partition("+")[0]
+    facts = [f"{len(tree.columns) - 1:,} calls", bytes_text(recording.size), _ending(tree)]
     facts += _wrong(path)
     if default_path(path).exists():
         facts.append("session begun")
-    command = shlex.join(header.command)
+    command = shlex.join(recording.command)
     if len(command) > _COMMAND:
         command = command[: _COMMAND - 1] + "…"
     return [from_here(str(path)), f"  {when}  {command}", f"  {', '.join(facts)}"]
@@ -89,7 +83,7 @@ def _wrong(path: Path) -> list[str]:
     return [f"wrong: {symptom.expression or symptom.kind.value}{which}"]
 
 
-def _ending(tree: ColumnTree) -> str:
+def _ending(tree: Tree) -> str:
     call, problem = readable_call(tree, 0)
     if problem:
         return "not readable"

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from whence.app.frontends import configure_replay, given_or_last, open_any
+from whence.app.frontends import given_or_last, open_any
 from whence.app.progress import Waiting
 from whence.cli.convert import header_of
 from whence.cli.session_options import add_budget
 from whence.cli.show import natural, tree_lines
 from whence.errors import UsageError
+from whence.model.replay_settings import ReplaySettings
 from whence.ports import Tree
 from whence.tree.tree_file import write_tree
 
@@ -55,11 +56,15 @@ def configure(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Expand one call, and show what came to light."""
     path = given_or_last(options.recording)
-    tree, provenance = open_any(path)
+    opened = open_any(path)
+    tree = opened.tree
     position = _heaviest(tree) if options.call is None else tree.position(options.call)
     node, began = tree.id(position), time.monotonic()
     waiting = Waiting()
-    configure_replay(provenance, node_budget=options.node_budget, on_progress=waiting.show)
+    if opened.replay is not None:
+        opened.replay.configure(
+            ReplaySettings(node_budget=options.node_budget, on_progress=waiting.show)
+        )
     with waiting("running it again"):
         grown = tree.expand(position, 1)
     seconds = time.monotonic() - began
@@ -69,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     for line in tree_lines(grown, options.depth, width, grown.position(node)):
         print(line)
     if options.output is not None:
-        write_tree(options.output, grown, None, header_of(grown))
+        write_tree(options.output, grown, None, header_of(opened))
     return 0
 
 

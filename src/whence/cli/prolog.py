@@ -14,13 +14,13 @@ from typing import Any, TextIO
 from whence.app import diagnosing
 from whence.cli import session_options
 from whence.errors import UsageError
-from whence.langs.prolog.declarations import DeclarationOracle
 from whence.langs.prolog.engine import Engine, EngineProblem
 from whence.langs.prolog.events import RunLimits
-from whence.langs.prolog.frontend import LIMITS, SOLUTIONS, Execution
-from whence.langs.prolog.plunit import Test, TestOracle, Tests, find_tests, tree_of_failure
+from whence.langs.prolog.frontend import opened_goal
+from whence.langs.prolog.goal_execution import LIMITS, SOLUTIONS, GoalExecution
+from whence.langs.prolog.plunit import Test, Tests, find_tests, tree_of_failure
 from whence.langs.prolog.provenance import slices_of
-from whence.langs.prolog.reference import ReferenceOracle, ReferenceProgram, first_difference
+from whence.langs.prolog.reference import ReferenceProgram, first_difference
 from whence.langs.prolog.slice_picture import (
     GRAPHVIZ,
     SKIPPED,
@@ -32,7 +32,7 @@ from whence.langs.prolog.slice_picture import (
 )
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Verdict
-from whence.ports import Oracle, Provenance
+from whence.ports import Provenance
 from whence.report.source import Sources, from_here
 from whence.session.engine import apply, expansion
 from whence.session.events import Answered, Event, Expand
@@ -148,20 +148,13 @@ def run(options: argparse.Namespace) -> int:
         tree = _tree(options, execution, reference, test, out)
         if tree is None:
             return 1
-        provenance = execution.provenance(tree)
-        brought: list[Oracle] = [DeclarationOracle(execution)]
-        if tests is not None:
-            brought.append(TestOracle(tests, execution))
-        if reference is not None:
-            brought.append(ReferenceOracle(reference, execution))
+        goal = opened_goal(execution, tree, tests, reference)
         return diagnosing.diagnose(
-            options,
-            tree,
-            provenance,
+            session_options.read(options),
+            goal,
             options.file,
-            _marking(options, execution, tree, provenance),
+            _marking(options, execution, tree, goal.provenance),
             top_is_wrong=True,
-            brought=brought,
             about=tree.call(0).equation(),
         )
 
@@ -174,13 +167,13 @@ def _failing(tests: Tests | None, options: argparse.Namespace) -> Test:
 
 def _executed(
     options: argparse.Namespace, engine: Engine, tests: Tests | None, test: Test | None
-) -> Execution:
+) -> GoalExecution:
     solutions = options.solutions
     preparation = None
     if test is not None and tests is not None:
         preparation = tests.preparation(test)
         solutions = max(solutions, test.number)
-    return Execution(
+    return GoalExecution(
         engine,
         options.file,
         options.goal or "",
@@ -194,7 +187,7 @@ def _reference(options: argparse.Namespace) -> ReferenceProgram:
     return ReferenceProgram(Path(options.reference))
 
 
-def _slice(options: argparse.Namespace, execution: Execution) -> int:
+def _slice(options: argparse.Namespace, execution: GoalExecution) -> int:
     """Print the slices of an argument of the goal, and draw them."""
     if options.missing or not execution.answers:
         tree = execution.raising() if execution.raised is not None else execution.missing()
@@ -243,7 +236,7 @@ def _descriptor(stream: TextIO) -> int | None:
         return None
 
 
-def _listed(execution: Execution) -> list[str]:
+def _listed(execution: GoalExecution) -> list[str]:
     shown = [f"{number:4}  {text}" for number, text in enumerate(execution.answers, 1)]
     if execution.raised is not None:
         return (
@@ -259,7 +252,7 @@ def _listed(execution: Execution) -> list[str]:
     return ["Answers:", *shown, "No more." if execution.has_all_answers else "There may be more."]
 
 
-def _unseen(execution: Execution) -> list[str]:
+def _unseen(execution: GoalExecution) -> list[str]:
     """What a person has to know: a call may seem at fault for what happened there."""
     if not execution.run.unseen:
         return []
@@ -269,7 +262,7 @@ def _unseen(execution: Execution) -> list[str]:
 
 def _tree(
     options: argparse.Namespace,
-    execution: Execution,
+    execution: GoalExecution,
     reference: ReferenceProgram | None,
     test: Test | None,
     out: TextIO,
@@ -307,9 +300,9 @@ def _tree(
 
 def _marking(
     options: argparse.Namespace,
-    execution: Execution,
+    execution: GoalExecution,
     tree: ColumnTree,
-    provenance: Provenance,
+    provenance: Provenance | None,
 ) -> diagnosing.First | None:
     """What is said first where a part of the goal was named."""
     if options.part is None:
@@ -337,7 +330,7 @@ def _looked_into(state: State) -> State:
 
 def _chosen(
     options: argparse.Namespace,
-    execution: Execution,
+    execution: GoalExecution,
     out: TextIO,
     note: Callable[[str], None],
 ) -> ColumnTree | None:

@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from whence.app import diagnosing, first_answers
+from whence.app import diagnosing
+from whence.app.first_answers import FirstAnswers
 from whence.app.frontends import open_any
 from whence.cli import record, session_options, symptom_option
 from whence.errors import WhenceError
@@ -90,11 +91,14 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     if options.recording is None:
         with contextlib.suppress(OSError):
             keep_environment(recording)
-    tree, provenance = open_any(recording)
+    opened = open_any(recording)
     if options.answers is None:
         _take_terminal()
-    first = first_answers.FirstAnswers(tree, recording, options.wrong, asks=True)
-    return diagnosing.diagnose(options, tree, provenance, recording, first)
+    first = FirstAnswers(opened, options.wrong, asks=True)
+    return diagnosing.diagnose(
+        session_options.read(options), opened, recording, first,
+        symptom_is_named=options.wrong is not None,
+    )  # fmt: skip
 
 
 def _order(options: argparse.Namespace, target: Target, recording: Path) -> Order:

@@ -7,12 +7,14 @@ drive all of them in the same way.
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from whence.app.oracle_gathering import NAMES
 from whence.app.report_writing import check_output
-from whence.langs.python.replay.replay_settings import NODE_BUDGET, ReplayMode
+from whence.app.session_request import SessionRequest
+from whence.model.replay_settings import NODE_BUDGET, ReplayMode
 from whence.search.registry import DEFAULT, find_strategy
 
 
@@ -115,6 +117,12 @@ def add_replay(group: Any) -> None:
         "rerun: from its start; checkpoints: from the nearest of the sleeping copies of it that "
         "the runs before have left, where there can be any (default: checkpoints)",
     )  # fmt: skip
+
+
+def read(options: argparse.Namespace) -> SessionRequest:
+    """The options as what a user wants of a session."""
+    values = {field.name: getattr(options, field.name) for field in fields(SessionRequest)}
+    return SessionRequest(**values | {"replay": ReplayMode(options.replay)})
 
 
 def check(options: argparse.Namespace) -> None:

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from whence.app.frontends import open_any
-from whence.langs.python.trace.trace_reader import About, about
 from whence.model.call import OutcomeKind
-from whence.ports import Floats, Int64s, Tree
-from whence.tree.column_tree import ColumnTree
+from whence.model.recording import RecordingFacts
+from whence.ports import Floats, Int64s, Opened, Tree
 from whence.tree.readable_call import readable_call
 from whence.ui.terminal.multiline import brief
 from whence.ui.terminal.show_command import MOST_LINES, call_lines
@@ -61,20 +60,21 @@ def natural(text: str) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Print what is asked for."""
-    tree, _ = open_any(options.file)
+    opened = open_any(options.file)
     width = max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
-    for line in _lines(options, tree, width):
+    for line in _lines(options, opened, width):
         print(line)
     return 0
 
 
-def _lines(options: argparse.Namespace, tree: Tree, width: int) -> Iterator[str]:
+def _lines(options: argparse.Namespace, opened: Opened, width: int) -> Iterator[str]:
+    tree = opened.tree
     if options.call is not None:
         yield from _one_call(tree, options.call, width)
     elif options.functions:
         yield from _function_lines(tree, None)
     else:
-        yield from _summary(options.file, tree, width)
+        yield from _summary(options.file, opened, width)
         yield ""
         yield from _function_lines(tree, _HOTTEST)
         yield ""
@@ -84,8 +84,8 @@ def _lines(options: argparse.Namespace, tree: Tree, width: int) -> Iterator[str]
 # --- the recording as a whole --------------------------------------------------------------------
 
 
-def _summary(path: Path, tree: Tree, width: int) -> Iterator[str]:
-    recording = about(tree) if isinstance(tree, ColumnTree) else None
+def _summary(path: Path, opened: Opened, width: int) -> Iterator[str]:
+    tree, recording = opened.tree, opened.recording
     yield str(path)
     facts = [*_recording_facts(recording), *_tree_facts(path, tree, recording)]
     for name, text in facts:
@@ -99,27 +99,27 @@ def _summary(path: Path, tree: Tree, width: int) -> Iterator[str]:
         yield from _warnings(recording)
 
 
-def _recording_facts(recording: About | None) -> Iterator[tuple[str, str]]:
+def _recording_facts(recording: RecordingFacts | None) -> Iterator[tuple[str, str]]:
     if recording is None:
         return
-    header = recording.header
-    if header.command:
-        yield "command", " ".join(header.command)
-    if header.cwd:
-        yield "in", header.cwd
-    detail = header.options.get("detail")
+    if recording.command:
+        yield "command", " ".join(recording.command)
+    if recording.folder:
+        yield "in", recording.folder
     known = [
-        f"{header.python}" if header.python else "",
-        f"recorded by {header.backend}" if header.backend else "",
-        f"detail {detail}" if isinstance(detail, str) else "",
+        recording.interpreter,
+        f"recorded by {recording.backend}" if recording.backend else "",
+        f"detail {recording.detail}" if recording.detail else "",
     ]
     if any(known):
         yield "Python", ", ".join(filter(None, known))
-    if header.started:
-        yield "started", header.started
+    if recording.started:
+        yield "started", recording.started
 
 
-def _tree_facts(path: Path, tree: Tree, recording: About | None) -> Iterator[tuple[str, str]]:
+def _tree_facts(
+    path: Path, tree: Tree, recording: RecordingFacts | None
+) -> Iterator[tuple[str, str]]:
     columns = tree.columns
     stands_for = columns.implicit != 0
     hidden = float((columns.own[stands_for] - 1).sum()) if stands_for.any() else 0.0
@@ -145,7 +145,7 @@ def _tree_facts(path: Path, tree: Tree, recording: About | None) -> Iterator[tup
         yield "open", f"{endless:,} calls had not ended when the recording did"
 
 
-def _warnings(recording: About) -> Iterator[str]:
+def _warnings(recording: RecordingFacts) -> Iterator[str]:
     if recording.unread:
         lost = f"the last {recording.unread:,} bytes are lost"
         yield f"  {'damage':<9} {recording.why_unread}: {lost}"

@@ -17,7 +17,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whence.app import diagnosing, first_answers
+from whence.app import diagnosing
+from whence.app.first_answers import FirstAnswers
 from whence.app.frontends import open_any
 from whence.app.progress import told_in_percent
 from whence.cli import session_options
@@ -129,9 +130,9 @@ def run(options: argparse.Namespace) -> int:
     test, path = recorded[0]
     if len(recorded) > 1:
         print(f"\nThe first test that failed: {test}", flush=True)
-    tree, provenance = open_any(path)
-    first = first_answers.FirstAnswers(tree, path, None, asks=False)
-    return diagnosing.diagnose(options, tree, provenance, path, first)
+    opened = open_any(path)
+    first = FirstAnswers(opened, None, asks=False)
+    return diagnosing.diagnose(session_options.read(options), opened, path, first)
 
 
 def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:

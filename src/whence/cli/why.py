@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from whence.app.frontends import open_any, reruns_of, sources_of
+from whence.app.frontends import open_any, sources_of
 from whence.app.progress import Waiting
 from whence.errors import UsageError
-from whence.langs.python.replay.fallback_provenance import FallbackProvenance
 from whence.model.call import Call, MarkedPart, find_mark
 from whence.model.origin import Origin
+from whence.model.replay_settings import ReplaySettings
 from whence.model.value import BRIEF, is_cut, show
-from whence.ports import Provenance, Reruns, Tree
+from whence.ports import Opened, Reruns, Tree
 from whence.report.source import Sources
 from whence.tree.readable_call import function_at, readable_call
 from whence.ui.terminal.listing import find_function
@@ -60,17 +60,20 @@ def configure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Find out, and tell."""
-    tree, provenance = open_any(options.recording)
+    opened = open_any(options.recording)
+    tree = opened.tree
     node = find_call(tree, options.call)
     call, problem = readable_call(tree, tree.position(node))
     if problem:
         raise UsageError(problem)
-    part = _find_part(call, node, options.path, reruns_of(provenance, Waiting().far))
-    origin, slices = _history(provenance, node, part)
+    if opened.replay is not None:
+        opened.replay.configure(ReplaySettings(with_progress=Waiting().with_progress))
+    part = _find_part(call, node, options.path, opened.reruns)
+    origin, slices = _history(opened, node, part)
     if options.format == "json":
         print(json.dumps(_record(tree, node, part, origin, slices), indent=1, ensure_ascii=False))
     else:
-        print("\n".join(_text(tree, node, part, origin, slices, sources_of(tree))))
+        print("\n".join(_text(tree, node, part, origin, slices, sources_of(opened))))
     return 0 if origin.node is not None else 1
 
 
@@ -104,17 +107,14 @@ def find_call(tree: Tree, text: str) -> int:
 
 
 def _history(
-    provenance: Provenance, node: int, part: MarkedPart
-) -> tuple[Origin, tuple[frozenset[int], ...]]:
-    origin = None
-    if isinstance(provenance, FallbackProvenance):
-        if provenance.shadow_runs.can_be_followed(node, part):
-            followed = provenance.shadow_runs.history(node, part)
-            return followed.origin, followed.slices
-        origin = provenance.recorded.origin(node, part)
-    origin = origin or provenance.origin(node, part)
-    influence = provenance.influence(node, part)
-    return origin, () if influence is None else influence.slices()
+    opened: Opened, node: int, part: MarkedPart
+) -> tuple[Origin, Sequence[frozenset[int]]]:
+    if opened.history is not None:
+        return opened.history.history(node, part)
+    assert opened.provenance is not None, "every file that is opened has a provenance"
+    influence = opened.provenance.influence(node, part)
+    slices = () if influence is None else influence.slices()
+    return opened.provenance.origin(node, part), slices
 
 
 def _record(

@@ -6,16 +6,18 @@ The command itself is the wish to run the program again, and says that the call 
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from whence.app import diagnosing
-from whence.app.frontends import open_any, replayed, reruns_of, sources_of
+from whence.app.frontends import open_any
 from whence.app.progress import Waiting
 from whence.cli import session_options
 from whence.cli.why import find_call
 from whence.errors import UsageError
-from whence.ports import Zooming
+from whence.model.replay_settings import ReplaySettings
+from whence.ports import Opened, Zooming
 
 
 def configure(commands: Any) -> None:
@@ -42,16 +44,19 @@ def run(options: argparse.Namespace) -> int:
     session_options.check(options)
     if options.rerun is False:
         raise UsageError("zoom runs the program again, and --no-rerun forbids that")
-    tree, provenance = open_any(options.recording)
-    node = find_call(tree, options.call)
-    reruns = reruns_of(provenance)
-    if not isinstance(reruns, Zooming):
+    opened = open_any(options.recording)
+    node = find_call(opened.tree, options.call)
+    reruns, request = opened.reruns, session_options.read(options)
+    if not isinstance(reruns, Zooming) or opened.replay is None:
         raise UsageError(
             f"{options.recording}: only calls of recorded Python programs are gone into"
         )
-    with replayed(provenance, options.replay), Waiting()("running it again"):
-        steps, inside = reruns.zoom(node)
+    opened.replay.configure(ReplaySettings(request.replay))
+    with closing(opened.replay), Waiting()("running it again"):
+        steps, provenance = reruns.zoom(node)
+    inside = Opened(
+        steps, provenance, folder=opened.folder, began=opened.began, syntax=opened.syntax
+    )
     return diagnosing.diagnose(
-        options, steps, inside, options.recording, top_is_wrong=True, about=f"call {node}",
-        inside=sources_of(tree),
-    )  # fmt: skip
+        request, inside, options.recording, top_is_wrong=True, is_zoom=True, about=f"call {node}"
+    )

@@ -38,3 +38,25 @@ class WorkedOut:
 
     variables: Mapping[str, Value] = field(default_factory=dict)
     parts: Mapping[Span, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RaisingOperand:
+    """An expression whose value an operation takes, and the variables in it."""
+
+    text: str
+    span: Span
+    is_variable: bool
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RaisingOperation:
+    """The operation that stands at a place of the source."""
+
+    text: str
+    operands: tuple[RaisingOperand, ...]
+    rebound: frozenset[str]
+    """Variables that the function binds: their values may differ from those at its start."""
+    is_guarded: bool
+    """Whether code of the function may run after the operation has raised."""

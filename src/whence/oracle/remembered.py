@@ -13,23 +13,14 @@ from typing import Protocol
 
 from whence.errors import UsageError
 from whence.model.call import Call, Mark, find_mark
+from whence.model.equation import StableEquation
 from whence.model.question import Question
 from whence.model.value import Kind, Limits, Value
 from whence.model.verdict import REMEMBERED, Judgement, Verdict
+from whence.ports import Identify
 from whence.tree.codec import encode_call, stable_digest
 
 _TEXT = Limits(depth=4, parts=12, characters=200)
-
-
-@dataclass(frozen=True, slots=True)
-class StableEquation:
-    """A call's equation as it is in every run: the function, a text for readers and a digest."""
-
-    function: str
-    text: str
-    digest: str
-    inputs: str = ""
-    """A digest of the function and its inputs, without the outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +33,6 @@ class StoredAnswer:
     date: str
     expected: str | None = None
     mark: str = ""
-
-
-Identify = Callable[[int, Call], StableEquation | str]
-"""The stable equation of a call, by its id and content, or why it has none."""
 
 
 class AnswerStore(Protocol):

@@ -8,32 +8,34 @@ said, and nothing else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.langs.python.trace.trace_reader import about
 from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
 from whence.model.symptom import SYMPTOM
 from whence.model.value import Value, is_cut, is_opaque
 from whence.model.verdict import PERSON, SAID_OUTSIDE, Verdict
-from whence.ports import Tree
 from whence.report.source import Sources
 from whence.session.state import State
-from whence.tree.column_tree import ColumnTree
 
 _NAMED = 4
 
 
-def doubts(state: State, diagnosis: Diagnosis, call: Call, sources: Sources) -> list[str]:
-    """What one should know before one believes a diagnosis, a sentence each."""
+def doubts(
+    state: State, diagnosis: Diagnosis, call: Call, sources: Sources, notes: Sequence[str] = ()
+) -> list[str]:
+    """What one should know before one believes a diagnosis, a sentence each.
+
+    `notes` are the recorder's.
+    """
     return [
         *_answers(state),
         *_trusted(state, diagnosis),
         *_unseen(call),
-        *_notes(state.tree),
+        *notes,
         *_changed(call, sources),
     ]
 
@@ -82,12 +84,6 @@ def _unseen(call: Call) -> Iterator[str]:
     opaque = [f"{name}{path} ({text})" for name, value in values for path, text in _opaque(value)]
     if opaque:
         yield f"a change inside would not have been seen: {_some(opaque)}"
-
-
-def _notes(tree: Tree) -> tuple[str, ...]:
-    """What the recorder wanted a person to know of the run."""
-    recording = about(tree) if isinstance(tree, ColumnTree) else None
-    return () if recording is None else recording.notes
 
 
 def _opaque(value: Value) -> Iterator[tuple[str, str]]:

@@ -131,7 +131,7 @@ def _found(state: State, diagnosis: Diagnosis, sources: Sources, findings: Findi
         problem,
         tuple(row for row in rows if row[1]),
         tuple(sentences),
-        tuple(doubts(state, diagnosis, call, sources)),
+        tuple(doubts(state, diagnosis, call, sources, findings.notes)),
     )
 
 

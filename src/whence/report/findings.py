@@ -27,6 +27,8 @@ class Findings:
     executed: Executed = field(default_factory=Executed)
     raised_by: Primitive | None = None
     passed: Passed | None = None
+    notes: tuple[str, ...] = ()
+    """What the recorder noted about the run."""
 
 
 NOT_ASKED = Findings()

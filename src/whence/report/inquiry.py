@@ -33,6 +33,8 @@ class Inquiry:
     sources: Sources
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Tells a person what takes long while it does."""
+    notes: tuple[str, ...] = ()
+    """What the recorder noted about the run."""
     _executed: dict[tuple[int, bool], Executed] = field(default_factory=dict)
     _worked_out: dict[int, WorkedOut] = field(default_factory=dict)
 
@@ -48,6 +50,7 @@ class Inquiry:
             self._lines(state, node, may_run) if lines else Executed(),
             raised_by,
             self._passed(state, diagnosis, raised_by, may_run),
+            self.notes,
         )
 
     # --- the lines that ran ----------------------------------------------------------------------
@@ -103,7 +106,7 @@ class Inquiry:
     def _passed(
         self, state: State, diagnosis: Diagnosis, raised_by: Primitive | None, may_run: bool
     ) -> Passed | None:
-        """Where that was made which should never have been passed on."""
+        """The expression that created an inadmissible argument."""
         if diagnosis.kind is not FaultKind.BAD_INPUT_PASSED or state.provenance is None:
             return None
         node, reruns = diagnosis.bad_input[0], self.reruns

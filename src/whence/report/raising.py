@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whence.langs.python.source.operation_spans import Operand, Operation
 from whence.model.call import (
     RESULT,
     Binding,
@@ -19,7 +18,7 @@ from whence.model.call import (
     OutcomeKind,
     unshared,
 )
-from whence.model.primitive import Primitive, WorkedOut
+from whence.model.primitive import Primitive, RaisingOperand, RaisingOperation, WorkedOut
 from whence.model.value import Kind, Value, names_code
 from whence.report.source import Sources
 from whence.session.state import State
@@ -58,7 +57,9 @@ def own_primitive(state: State, node: int, sources: Sources) -> Primitive | None
     return primitive(state, node, sources) if raiser(state, node) == node else None
 
 
-def _values(call: Call, done: Operation, operand: Operand, learned: WorkedOut) -> Iterator[Binding]:
+def _values(
+    call: Call, done: RaisingOperation, operand: RaisingOperand, learned: WorkedOut
+) -> Iterator[Binding]:
     """The value of an operand, or else those of the variables in it."""
     value = learned.parts.get(operand.span)
     if value is not None:
@@ -70,7 +71,7 @@ def _values(call: Call, done: Operation, operand: Operand, learned: WorkedOut) -
             yield Binding(name, value)
 
 
-def _recorded(call: Call, done: Operation, name: str) -> Value | None:
+def _recorded(call: Call, done: RaisingOperation, name: str) -> Value | None:
     """The value that a variable had when the operation raised, as the recording tells it."""
     if name in done.rebound:
         return None

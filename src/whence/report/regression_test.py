@@ -10,22 +10,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.errors import UsageError, WhenceError
-from whence.langs.python.rebuilding.outcome_assertion import Complaint
-from whence.langs.python.rebuilding.program_modules import RecordedProgram
-from whence.langs.python.rebuilding.pytest_source import TestRequest, regression_test_source
-from whence.langs.python.rebuilding.value_source import CannotRebuild
-from whence.langs.python.trace.call_recipes import call_recipe
-from whence.langs.python.trace.trace_pages import TraceError
-from whence.langs.python.trace.trace_reader import about
-from whence.model.call import Call, OutcomeKind
+from whence.errors import CannotWriteTest, UsageError, WhenceError
+from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.value import Limits
 from whence.model.verdict import Answer, Verdict
-from whence.ports import Tree
-from whence.report.source import Sources
+from whence.ports import RegressionTestWriter, TestRequest
 from whence.session.state import State
-from whence.tree.column_tree import ColumnTree
 from whence.tree.readable_call import readable_call
 
 _MOST_LOOKED_AT = 300
@@ -43,23 +34,17 @@ class RegressionTest:
 
 
 def regression_test(
-    state: State, diagnosis: Diagnosis, sources: Sources, path: Path | None = None
+    state: State,
+    diagnosis: Diagnosis,
+    writer: RegressionTestWriter | None,
+    path: Path | None = None,
 ) -> RegressionTest:
     """A test that fails as long as the fault is there; `WhenceError` says why there is none."""
     if diagnosis.status is not Status.FOUND or diagnosis.node is None:
         raise UsageError("a test can be written once a call was found to be at fault")
-    tree = state.tree
-    recording = about(tree) if isinstance(tree, ColumnTree) else None
-    if recording is None:
+    if writer is None:
         raise WhenceError("a test can be written of what was recorded of a Python program only")
-    files = {
-        each.module: each.location.file
-        for each in tree.functions
-        if each.location and not each.location.file.startswith("<")
-    }
-    ended = not _unended(tree)
-    folder = sources.folder or Path.cwd()
-    program = RecordedProgram(files, sources.read, folder, tuple(recording.header.command), ended)
+    tree = state.tree
     problems: list[str] = []
     for node in [diagnosis.node, *_wrong_callers(state, diagnosis.node)]:
         call, unreadable = readable_call(tree, tree.position(node))
@@ -67,39 +52,36 @@ def regression_test(
         is_run = int(tree.columns.parent[tree.position(node)]) < 0
         try:
             if unreadable:
-                raise CannotRebuild(unreadable)
+                raise CannotWriteTest(unreadable)
             if is_run:
-                raise CannotRebuild("it is the program as a whole")
-            test = path or default_path(name)
-            order = TestRequest(
-                call=call_recipe(tree, tree.position(node)),
-                said=_said(state, node),
-                test=test.absolute(),
-                about=f"Fails as long as this is so: {_one_line(call)}.",
-                prints=bool(call.printed) and _only_own_output(state, node),
-            )
-            text = regression_test_source(order, program)
-        except (CannotRebuild, TraceError, RecursionError, TypeError) as problem:
-            told = f"{name}: {problem}"
+                raise CannotWriteTest("it is the program as a whole")
+            request = _request(state, node, call, path or default_path(name))
+            text = writer.write(tree, request)
+        except CannotWriteTest as problem:
+            message = f"{name}: {problem}"
             # That the whole program is no call either is no news.
             is_whole = is_run or call.function.qualname == "<module>"
-            if told not in problems and not (problems and is_whole):
-                problems.append(told)
+            if message not in problems and not (problems and is_whole):
+                problems.append(message)
             continue
         note = "" if not problems else f"of {name}, a caller; not of {'; not of '.join(problems)}"
-        return RegressionTest(text, test, note)
+        return RegressionTest(text, request.path, note)
     why = "; nor of ".join(problems)
     cut = "recorded of" in why or "less was recorded" in why or "beyond what" in why
     hint = " (with --whole-values a recording holds all of it)" if cut else ""
     raise WhenceError(f"no test can be written of {why}{hint}")
 
 
-def _unended(tree: Tree) -> bool:
-    """Whether the program, or the body of its script, did not come to an end by itself."""
-    outcome, function = tree.columns.outcome, tree.columns.function
-    body = len(outcome) > 1 and tree.functions[int(function[1])].qualname == "<module>"
-    stopped = OutcomeKind.NOT_TERMINATED
-    return int(outcome[0]) == stopped or (body and int(outcome[1]) == stopped)
+def _request(state: State, node: int, call: Call, path: Path) -> TestRequest:
+    answer = _wrong_answer(state, node)
+    return TestRequest(
+        node=node,
+        path=path,
+        summary=f"Fails as long as this is so: {_one_line(call)}.",
+        expected=None if answer is None else answer.expected,
+        mark=None if answer is None else answer.mark,
+        checks_output=bool(call.printed) and _only_own_output(state, node),
+    )
 
 
 def default_path(name: str) -> Path:
@@ -133,19 +115,16 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _said(state: State, node: int) -> Complaint:
-    """What was said to be wrong about a call or one with an equal equation, the latest first."""
+def _wrong_answer(state: State, node: int) -> Answer | None:
+    """The latest answer that calls this call, or one with an equal equation, wrong."""
     tree = state.tree
     equation = int(tree.columns.equation[tree.position(node)])
-
-    def is_about(answer: Answer) -> bool:
-        if answer.verdict is not Verdict.WRONG:
-            return False
-        same = int(tree.columns.equation[tree.position(answer.node)]) == equation
-        return answer.node == node or same
-
-    found = [answer for answer in state.facts.answers if is_about(answer)]
-    return Complaint(found[-1].expected, found[-1].mark) if found else Complaint()
+    for answer in reversed(state.facts.answers):
+        if answer.verdict is Verdict.WRONG:
+            same = int(tree.columns.equation[tree.position(answer.node)]) == equation
+            if answer.node == node or same:
+                return answer
+    return None
 
 
 def _wrong_callers(state: State, node: int) -> list[int]:

@@ -1,33 +1,28 @@
 """The source of a rule: from the tree, else from the file that the tree names.
 
-A tree file is somebody else's, so of the file that it names only a regular one of a modest size is
-read, and only to show lines of it. What stands in a file today need not be what ran: whether it
-was changed since is said wherever its lines are shown.
+What stands in a file today need not be what ran: whether it was changed since is said wherever its
+lines are shown.
 """
 
 from __future__ import annotations
 
 import ast
-import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent
 
 from whence.errors import WhenceError
-from whence.langs.python.source.attribute_uses import looked_at
-from whence.langs.python.source.class_bodies import class_at, outline
-from whence.langs.python.source.definitions import ModuleDefinitions
-from whence.langs.python.source.operation_spans import Operation, operation_at
 from whence.model.call import Binding, Call, Location, OutcomeKind
-from whence.model.value import Kind, Value
+from whence.model.primitive import RaisingOperation
+from whence.model.value import Value
+from whence.ports import SourceSyntax
+from whence.tree.source_files import SourceFiles
 
 MOST_LINES = 40
 _CHOICES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.TryStar, ast.Match)
 _SHORT_DOCUMENTATION = 4
-_MOST_BYTES = 8 * 2**20
 _WORTH_HIDING = 2
 """So many attributes have to be of no interest before they are left out."""
 
@@ -118,52 +113,16 @@ class Executed:
 
 
 @dataclass(frozen=True)
-class Sources:
-    """Where the files of a program are: `folder` is the one that it ran in, if that is known."""
+class Sources(SourceFiles):
+    """The source files of a program, and what their text says if its language is known."""
 
-    folder: Path | None = None
-    began: float | None = None
-    """When the run began, in seconds."""
-
-    def path(self, file: str) -> Path:
-        """The file that a tree names."""
-        return Path(file) if self.folder is None else self.folder / file
+    syntax: SourceSyntax | None = None
 
     def shown(self, where: Location) -> str:
         """A place as one would type it here."""
         if self.folder is None:
             return str(where)
         return str(Location(from_here(where.file), where.line, where.column))
-
-    def read(self, file: str) -> str:
-        """The whole text of a file; `WhenceError` where it is not to be had."""
-        path = self.path(file)
-        try:
-            if not path.is_file():
-                raise WhenceError(f"{file} is not there, and the tree does not hold its text")
-            if path.stat().st_size > _MOST_BYTES:
-                raise WhenceError(f"{file} is too large to be shown")
-            # Some files of the system look regular and never end: do not wait for them.
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-            with os.fdopen(descriptor, encoding="utf-8", errors="replace") as opened:
-                return opened.read(_MOST_BYTES)
-        except (OSError, ValueError) as problem:
-            raise WhenceError(f"{file} cannot be read ({problem})") from problem
-
-    def changed(self, file: str) -> bool:
-        """Whether a file was written to after the run began."""
-        if self.began is None:
-            return False
-        try:
-            return self.path(file).stat().st_mtime > self.began
-        except (OSError, ValueError):
-            return False
-
-    def read_unchanged(self, file: str) -> str:
-        """The text of a file as it was when the run began; `WhenceError` where nobody knows."""
-        if self.began is None or self.changed(file):
-            raise WhenceError(f"{file} may have been changed since the run began")
-        return self.read(file)
 
     def block(self, call: Call) -> Block:
         """The source of what a call ran; `WhenceError` where it is not to be had."""
@@ -183,45 +142,37 @@ class Sources:
         where = call.where()
         if not call.text.startswith("class ") or where is None or where.line is None:
             return []
+        if self.syntax is None:
+            return []
         try:
-            node = class_at(self.read(where.file), where.line)
+            return list(self.syntax.outline(self.read(where.file), where.line))
         except WhenceError:
             return []
-        return [] if node is None else outline(node)
 
-    def looked_at(self, call: Call) -> dict[str, frozenset[str]]:
-        """For arguments of which only some attributes matter, which ones these are."""
+    def looked_at(self, call: Call) -> Mapping[str, frozenset[str]]:
+        """For arguments of which only some attributes matter, which ones."""
         if call.step is not None:
             return dict(call.step.looks_at)
         where = call.where()
-        if where is None or where.line is None or self.began is None or self.changed(where.file):
+        if where is None or where.line is None or self.syntax is None:
             return {}
-        module = _module(self, where.file)
-        if module is None:
+        try:
+            return self.syntax.attributes_used(self.read_unchanged(where.file), call)
+        except WhenceError:
             return {}
-        node = module.function(call.function.qualname, where.line)
-        if node is None:
-            return {}
-        found: dict[str, frozenset[str]] = {}
-        for each in call.arguments:
-            names = [step[1:] for step, _ in each.value.parts if step.startswith(".")]
-            whole = each.value.kind is Kind.OBJECT and len(names) == len(each.value.parts)
-            if whole and not each.value.omitted and module.is_class(each.value.text):
-                seen = looked_at(module, node, each.name, each.value.text, names)
-                if seen is not None:
-                    found[each.name] = seen
-        return found
 
-    def raising(self, call: Call) -> Operation | None:
-        """What a call was doing when an exception left it, if it is known and still to be read."""
+    def raising(self, call: Call) -> RaisingOperation | None:
+        """The operation that raised the exception that left a call, if the source still says it."""
         where = call.outcome.location
         if call.outcome.kind is not OutcomeKind.RAISED or where is None or where.end is None:
             return None
-        if where.line is None or where.column is None or self.began is None:
+        if where.line is None or where.column is None or self.syntax is None:
             return None
-        module = None if self.changed(where.file) else _module(self, where.file)
-        span = (where.line, where.column, *where.end)
-        return None if module is None else operation_at(module.tree, module.text, span)
+        try:
+            text = self.read_unchanged(where.file)
+        except WhenceError:
+            return None
+        return self.syntax.operation_at(text, (where.line, where.column, *where.end))
 
 
 def attentive(call: Call, sources: Sources) -> Call:
@@ -242,14 +193,6 @@ def _only(value: Value, names: frozenset[str]) -> Value:
     kept = tuple((step, part) for step, part in value.parts if step[1:] in names)
     hidden = len(value.parts) - len(kept)
     return value if hidden < _WORTH_HIDING else replace(value, parts=kept, omitted=hidden)
-
-
-@lru_cache(maxsize=32)
-def _module(sources: Sources, file: str) -> ModuleDefinitions | None:
-    try:
-        return ModuleDefinitions(sources.read(file))
-    except (WhenceError, SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def source_lines(call: Call, sources: Sources, executed: frozenset[int] | None = None) -> list[str]:

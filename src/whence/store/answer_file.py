@@ -23,8 +23,9 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 from whence.errors import WhenceError
+from whence.model.equation import StableEquation
 from whence.model.verdict import Verdict
-from whence.oracle.remembered import StableEquation, StoredAnswer
+from whence.oracle.remembered import StoredAnswer
 
 NAME = "answers.jsonl"
 WITHDRAWN = "withdrawn"

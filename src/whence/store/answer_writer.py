@@ -8,9 +8,10 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from whence.model.equation import StableEquation
 from whence.model.verdict import PERSON, Answer, Verdict
-from whence.oracle.remembered import Identify, StableEquation, StoredAnswer
-from whence.ports import Tree
+from whence.oracle.remembered import StoredAnswer
+from whence.ports import Identify, Tree
 from whence.store.answer_file import AnswerFile
 from whence.tree.readable_call import readable_call
 

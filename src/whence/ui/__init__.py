@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from whence.model.diagnosis import Diagnosis
-from whence.ports import Oracle, Reruns
+from whence.ports import Oracle, RegressionTestWriter, Reruns
 from whence.report.findings import Findings
 from whence.report.source import Sources
 from whence.session.events import Event, Outcome
@@ -41,6 +41,10 @@ class DrivenSession(Protocol):
     @property
     def sources(self) -> Sources:
         """Where the source of the program is."""
+
+    @property
+    def tests(self) -> RegressionTestWriter | None:
+        """Writes regression tests in the language of the program."""
 
     @property
     def reruns(self) -> Reruns | None:

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from whence.app import oracle_gathering
+from whence.app.session_request import SessionRequest
 from whence.cli import session_options
 from whence.errors import UsageError
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
+from whence.ports import Opened
 from whence.session.events import OracleTurned
 from whence.tree.column_tree import Node, tree_of
 
@@ -18,10 +20,10 @@ CALL = Call(Function("f"), Rule("f", "f"), Outcome(OutcomeKind.RETURNED))
 TREE = tree_of([Node(0, None, CALL)])
 
 
-def options(*words: str) -> argparse.Namespace:
+def request(*words: str) -> SessionRequest:
     parser = argparse.ArgumentParser()
     session_options.add_options(parser)
-    return parser.parse_args(words)
+    return session_options.read(parser.parse_args(words))
 
 
 class Input:
@@ -56,7 +58,7 @@ def test_a_persons_answers_are_kept_where_the_project_has_a_folder(
     monkeypatch.setattr("sys.stdin", Input(terminal))
     if folder:
         (tmp_path / ".whence").mkdir()
-    found = oracle_gathering.answer_writer(options(*words), TREE, tmp_path / "tree", print)
+    found = oracle_gathering.answer_writer(request(*words), Opened(TREE), tmp_path / "tree", print)
     assert (found is not None) is kept
     if found is not None:
         assert found.file.path == tmp_path / ".whence" / "answers.jsonl"
@@ -75,7 +77,7 @@ def test_a_recording_belongs_to_the_project_that_it_lies_in(
 
 
 def test_oracles_are_named_loosely_and_those_unknown_are_told() -> None:
-    turned = oracle_gathering.turned_off(options("--no-oracle", "Type-Hints"), [])
+    turned = oracle_gathering.turned_off(request("--no-oracle", "Type-Hints"), [])
     assert turned == [OracleTurned("type hints", on=False)]
     with pytest.raises(UsageError, match="there is no oracle nix; there is remembered, "):
-        oracle_gathering.turned_off(options("--no-oracle", "nix"), [])
+        oracle_gathering.turned_off(request("--no-oracle", "nix"), [])

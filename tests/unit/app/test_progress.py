@@ -62,7 +62,7 @@ def test_reading_a_large_trace_tells_how_far_it_is(
     path = tmp_path / "large.whence"
     path.write_bytes(b"x" * 1000)
     monkeypatch.setattr(frontends, "_LARGE", 1000)
-    report = frontends._by_pages(path)
+    report = frontends._progress(path)
     assert report is not None
     for page in range(1, 5):
         report(page, 4)
@@ -70,19 +70,19 @@ def test_reading_a_large_trace_tells_how_far_it_is(
         f"\r\x1b[K{text}" for text in (*(f"indexing large.whence: {n} %" for n in (25, 50, 75)), "")
     )
     monkeypatch.setattr("sys.stderr", Terminal(seen=False))
-    assert frontends._by_pages(path) is None
+    assert frontends._progress(path) is None
 
 
 def test_what_can_say_how_far_it_is_shows_a_bar() -> None:
     terminal = Terminal()
     waiting = Waiting(terminal, quiet=0.0)
-    with waiting.far("following result[2] back") as reached:
+    with waiting.with_progress("following result[2] back") as reached:
         reached(2500, 10_000)
         terminal.written.clear()
         assert terminal.written.wait(30)
     bar = "#" * 5 + " " * 15
     assert f"following result[2] back [{bar}] 25% of 10,000 calls: 0 s" in terminal.getvalue()
-    with Waiting(Terminal(seen=False)).far("following") as reached:
+    with Waiting(Terminal(seen=False)).with_progress("following") as reached:
         reached(1, 2)
 
 

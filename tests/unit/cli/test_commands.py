@@ -11,13 +11,10 @@ from typing import Any
 
 import pytest
 
-from whence.app import diagnosing
 from whence.app.frontends import open_any
 from whence.cli import main
-from whence.model.verdict import Scope, Trust
 from whence.search.registry import STRATEGIES
 from whence.session import log_entries
-from whence.session.events import TrustGiven
 from whence.store.session_log import SessionLog
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -317,7 +314,7 @@ def test_fresh_forgets_sessions_and_nothing_else(tmp_path: Path) -> None:
 
 def test_two_sessions_do_not_share_a_file(tmp_path: Path) -> None:
     session = tmp_path / "session.jsonl"
-    log = SessionLog(session, open_any(SQRTEST)[0], "tree", log_entries)
+    log = SessionLog(session, open_any(SQRTEST).tree, "tree", log_entries)
     done = whence("debug", SQRTEST, "--session", session, input="n\n")
     log.close()
     assert done.returncode == 2
@@ -401,17 +398,3 @@ def test_a_tree_that_was_recorded_anew_starts_a_new_session(tmp_path: Path) -> N
         terminal.sendline("quit")
         terminal.expect(pexpect.EOF)
     assert b"session about another tree" not in terminal.before
-
-
-def test_a_recording_made_anew_in_the_same_place_is_not_gone_on_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recording, place = tmp_path / "run.whence", tmp_path / "session.jsonl"
-    tree, _ = open_any(SQRTEST)
-    monkeypatch.setattr(diagnosing, "program_of", lambda _: object())
-    recording.touch()
-    trust = Trust(Scope.FUNCTION, "f")
-    diagnosing._own_log(place, tree, recording, print).append(TrustGiven(trust))
-    assert diagnosing._own_log(place, tree, recording, print).entries
-    os.utime(recording, (place.stat().st_mtime + 1,) * 2)
-    assert not diagnosing._own_log(place, tree, recording, print).entries

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from recorded import environment
 
-from whence.app.frontends import open_any, reruns_of
+from whence.app.frontends import open_any
 from whence.app.session_driver import SessionDriver
 from whence.cli.main import main
 from whence.cli.why import find_call
@@ -148,8 +148,8 @@ def _recorded(folder: Path, text: str, *options: str) -> Path:
 @cache
 def inside(recording: Path, name: str) -> ColumnTree:
     """The steps of the last call of a function."""
-    tree, provenance = open_any(recording)
-    reruns = reruns_of(provenance)
+    opened = open_any(recording)
+    tree, reruns = opened.tree, opened.reruns
     assert isinstance(reruns, Zooming)
     steps, _ = reruns.zoom(find_call(tree, name))
     assert isinstance(steps, ColumnTree)
@@ -282,14 +282,15 @@ def test_what_was_marked_on_the_call_leads_on_inside_of_it(
 
 def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) -> None:
     text = PROGRAM.partition("def gathered")[0] + "print(total([1, 2, 3], 4))\n"
-    tree, provenance = open_any(_recorded(tmp_path, text))
+    opened = open_any(_recorded(tmp_path, text))
+    tree, provenance = opened.tree, opened.provenance
     total, kept = find_call(tree, "total"), tmp_path / "session.jsonl"
     notes: list[str] = []
 
     def held() -> tuple[SessionDriver, SessionLog[log_entries.LogEntry]]:
         log = SessionLog(kept, tree, "a tree", log_entries)
         debugging = SessionDriver(
-            State(tree, provenance), log=log, reruns=reruns_of(provenance), may_run=True,
+            State(tree, provenance), log=log, reruns=opened.reruns, may_run=True,
             notify=notes.append,
         )  # fmt: skip
         return debugging, log
@@ -397,8 +398,8 @@ def test_a_generator_that_was_left_is_gone_into_up_to_where_it_waits(tmp_path: P
     recording = _recorded(tmp_path, text)
     with pytest.raises(WhenceError, match="nobody asked it for anything"):
         inside(recording, "f")
-    tree, provenance = open_any(recording)
-    reruns = reruns_of(provenance)
+    opened = open_any(recording)
+    tree, reruns = opened.tree, opened.reruns
     assert isinstance(reruns, Zooming)
     steps, _ = reruns.zoom(find_call(tree, "f") - 1)
     shown = [steps.call(each) for each in range(1, len(steps.columns))]

@@ -16,10 +16,11 @@ from whence.model.call import (
     OutcomeKind,
     Rule,
 )
+from whence.model.equation import StableEquation
 from whence.model.question import Question
 from whence.model.value import Kind, Value, atom
 from whence.model.verdict import Answer, Judgement, Verdict
-from whence.oracle.remembered import RememberedAnswers, StableEquation, identify
+from whence.oracle.remembered import RememberedAnswers, identify
 from whence.store.answer_file import AnswerFile
 from whence.store.answer_writer import AnswerWriter, current_user
 from whence.tree.column_tree import Node, tree_of

@@ -262,7 +262,7 @@ def test_a_fixture_that_fails_is_recorded(project: Any) -> None:
     assert project.symptom(test).kind is SymptomKind.EXCEPTION
     output = io.StringIO()
     path = project.recordings()[test]
-    first = FirstAnswers(open_any(path)[0], path, None, asks=False)
+    first = FirstAnswers(open_any(path), None, asks=False)
     first(PlainScreen(io.StringIO(), output))
     assert output.getvalue() == "\nThe test raised KeyError('price').\n"
 

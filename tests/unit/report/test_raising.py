@@ -14,6 +14,7 @@ from whence.langs.python.record.choose import PURE
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.source.python_syntax import PythonSyntax
 from whence.langs.python.trace.trace_provenance import TraceProvenance
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Binding
@@ -126,7 +127,11 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     exec(code, {"__name__": "program", "__file__": str(program)})
     recording.finish(0, 0)
     tree = open_trace(output)
-    return Run(State(tree, TraceProvenance(tree)), Sources(Path(folder), began), request.param)
+    return Run(
+        State(tree, TraceProvenance(tree)),
+        Sources(Path(folder), began, PythonSyntax()),
+        request.param,
+    )
 
 
 def told(found: Primitive | None) -> str:
@@ -176,5 +181,15 @@ def test_what_a_run_worked_out_comes_before_what_was_recorded(run: Run) -> None:
 
 
 def test_nothing_is_said_of_a_text_that_may_be_another_one(run: Run) -> None:
-    assert own_primitive(run.state, run.node("index"), Sources(run.sources.folder, 0.0)) is None
-    assert own_primitive(run.state, run.node("index"), Sources(run.sources.folder)) is None
+    assert (
+        own_primitive(
+            run.state, run.node("index"), Sources(run.sources.folder, 0.0, PythonSyntax())
+        )
+        is None
+    )
+    assert (
+        own_primitive(
+            run.state, run.node("index"), Sources(run.sources.folder, None, PythonSyntax())
+        )
+        is None
+    )

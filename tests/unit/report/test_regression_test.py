@@ -13,14 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from whence.app.frontends import open_any, sources_of
+from whence.app.frontends import open_any
 from whence.errors import UsageError, WhenceError
+from whence.langs.python.frontend import source_files
+from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
+from whence.langs.python.trace.trace_reader import about
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule, find_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Tree
 from whence.report.regression_test import RegressionTest, regression_test, write_test
-from whence.report.source import Sources
 from whence.session.state import Facts, State
 from whence.tree.column_tree import Node, tree_of
 from whence.tree.readable_call import readable_call
@@ -368,7 +370,13 @@ def record(folder: Path, *command: str) -> Tree:
     words = [sys.executable, "-m", "whence", "record", "-o", str(trace), *command]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert trace.exists(), done.stderr
-    return open_any(trace)[0]
+    return open_any(trace).tree
+
+
+def writer_for(tree: Tree) -> PythonTestWriter:
+    recording = about(tree)
+    assert recording is not None
+    return PythonTestWriter(source_files(recording), tuple(recording.header.command))
 
 
 def blamed(tree: Tree, case: Case, module: str, path: Path | None = None) -> RegressionTest:
@@ -385,7 +393,7 @@ def blamed(tree: Tree, case: Case, module: str, path: Path | None = None) -> Reg
     mark = find_mark(call, case.mark, input_side=False).mark if case.mark else None
     answer = Answer(node, Verdict.WRONG, mark, expected=case.expected)
     state = State(tree, facts=Facts(answers=(answer,)))
-    return regression_test(state, Diagnosis(Status.FOUND, node=node), sources_of(tree), path)
+    return regression_test(state, Diagnosis(Status.FOUND, node=node), writer_for(tree), path)
 
 
 def outcomes(folder: Path) -> dict[str, str]:
@@ -492,7 +500,7 @@ def of(tree: Tree, function: str, **more: object) -> RegressionTest:
 def test_a_script_that_raises_when_it_is_imported_is_loaded_all_the_same(
     script: Tree, tmp_path: Path
 ) -> None:
-    folder = sources_of(script).folder
+    folder = writer_for(script).files.folder
     assert folder is not None
     case = Case("", "", "", "price", "", expected="8")
     test = blamed(script, case, "__main__", tmp_path / "tests" / "test_it.py")
@@ -548,7 +556,7 @@ def test_a_wrong_caller_is_tested_where_the_call_at_fault_cannot_be(script: Tree
     answers = (Answer(script.id(outer), Verdict.WRONG, expected="6"),)
     state = State(script, facts=Facts(answers=answers))
     found = Diagnosis(Status.FOUND, node=script.id(inner))
-    test = regression_test(state, found, sources_of(script))
+    test = regression_test(state, found, writer_for(script))
     assert "assert my_script.outer(2) == 6" in test.text
     assert test.note.startswith("of outer, a caller; not of outer.<locals>.inner: ")
 
@@ -570,7 +578,7 @@ def test_a_script_that_does_not_end_is_not_imported(tmp_path: Path) -> None:
     tree.columns.outcome.flags.writeable = True
     tree.columns.outcome[0] = OutcomeKind.NOT_TERMINATED
     with pytest.raises(WhenceError, match="runs its program as soon as it is imported"):
-        regression_test(state, Diagnosis(Status.FOUND, node=node), sources_of(tree))
+        regression_test(state, Diagnosis(Status.FOUND, node=node), writer_for(tree))
 
 
 def _name(tree: Tree, position: int) -> str:
@@ -579,8 +587,8 @@ def _name(tree: Tree, position: int) -> str:
 
 def test_there_is_no_test_before_a_call_is_found_or_without_a_recording(script: Tree) -> None:
     with pytest.raises(UsageError):
-        regression_test(State(script), Diagnosis(Status.NONE), Sources())
+        regression_test(State(script), Diagnosis(Status.NONE), None)
     rule = Rule("f", "f")
     other = tree_of([Node(1, None, Call(Function("f"), rule, Outcome(OutcomeKind.RETURNED)))])
     with pytest.raises(WhenceError, match="recorded of a Python program"):
-        regression_test(State(other), Diagnosis(Status.FOUND, node=1), Sources())
+        regression_test(State(other), Diagnosis(Status.FOUND, node=1), None)

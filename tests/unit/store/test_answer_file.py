@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.errors import WhenceError
+from whence.model.equation import StableEquation
 from whence.model.verdict import Verdict
-from whence.oracle.remembered import StableEquation, StoredAnswer
+from whence.oracle.remembered import StoredAnswer
 from whence.store.answer_file import AnswerFile, from_line, to_line
 
 SAID = StoredAnswer(

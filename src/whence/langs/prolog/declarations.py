@@ -17,7 +17,7 @@ from itertools import dropwhile
 from pathlib import Path
 
 from whence.langs.prolog.engine import plain, quoted
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.traced_call import Left, Port
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
@@ -37,7 +37,7 @@ class DeclarationOracle:
 
     name = NAME
 
-    def __init__(self, execution: Execution) -> None:
+    def __init__(self, execution: GoalExecution) -> None:
         self._execution = execution
         self._told: set[tuple[int, str, str]] = set()
 

@@ -14,8 +14,6 @@ from whence.langs.prolog.engine import EngineProblem, plain, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.events import GOAL, Predicate
 from whence.langs.prolog.traced_call import Left, Port, judged_terms
-from whence.ports import Tree
-from whence.tree.column_tree import ColumnTree
 
 
 class Equations:
@@ -36,12 +34,6 @@ class Equations:
         of_call, *of_others = self._source.digests(judged_terms(left))
         inputs = _digest(name, of_call)
         return name, _digest(inputs, left.port.value, *of_others), inputs
-
-
-def equations_of(tree: Tree, project: Path) -> Equations | None:
-    """Those of a tree of Prolog; None if it is another."""
-    source = tree.sources[0] if isinstance(tree, ColumnTree) else None
-    return Equations(source, project) if isinstance(source, EvaluationTree) else None
 
 
 def _why_not(source: EvaluationTree, left: Left) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.prolog.engine import Engine, EngineProblem, plain, quoted
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.reruns import Preparation
 from whence.langs.prolog.side_process import SideProcess
 from whence.model.question import Question
@@ -152,7 +152,7 @@ class TestOracle:
     __test__ = False
     name = NAME
 
-    def __init__(self, tests: Tests, execution: Execution) -> None:
+    def __init__(self, tests: Tests, execution: GoalExecution) -> None:
         self._tests = tests
         self._execution = execution
         tests.process.note_goal(execution.goal)
@@ -182,7 +182,7 @@ class TestOracle:
 
 
 def tree_of_failure(
-    execution: Execution, test: Test, note: Callable[[str], None]
+    execution: GoalExecution, test: Test, note: Callable[[str], None]
 ) -> tuple[ColumnTree, str | None]:
     """The tree of what is wrong with a test's body, and the part of it, if that is known."""
     if test.ended == "order":

@@ -22,7 +22,7 @@ from whence.langs.prolog.engine import (
 )
 from whence.langs.prolog.evaluation_tree import HANDLE, EvaluationTree, tells_all_before
 from whence.langs.prolog.events import Run, RunLimits
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.side_process import SideProcess
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Left, Port, TracedCall, root_of
@@ -188,7 +188,7 @@ class ReferenceOracle:
 
     name = NAME
 
-    def __init__(self, program: ReferenceProgram, execution: Execution) -> None:
+    def __init__(self, program: ReferenceProgram, execution: GoalExecution) -> None:
         self._program = program
         program.process.note_goal(execution.goal)
         self._execution = execution
@@ -216,7 +216,7 @@ class ReferenceOracle:
 
 
 def first_difference(
-    execution: Execution, program: ReferenceProgram, note: Callable[[str], None]
+    execution: GoalExecution, program: ReferenceProgram, note: Callable[[str], None]
 ) -> ColumnTree | None:
     """The tree of the first thing that the reference does otherwise; None where there is none."""
     unknown = ""
@@ -240,7 +240,7 @@ def first_difference(
 
 
 def _missing_before_error(
-    execution: Execution, program: ReferenceProgram, note: Callable[[str], None]
+    execution: GoalExecution, program: ReferenceProgram, note: Callable[[str], None]
 ) -> ColumnTree | None:
     """Both raise the same, but the reference had another answer before: that one, asked for alone.
 
@@ -259,7 +259,7 @@ def _missing_before_error(
     return tree
 
 
-def _events(execution: Execution) -> Iterator[tuple[Left, Callable[[], ColumnTree]]]:
+def _events(execution: GoalExecution) -> Iterator[tuple[Left, Callable[[], ColumnTree]]]:
     root = execution.trace.root
     for number in range(len(root.answers)):
         yield Left(Port.EXIT, root, number), partial(execution.wrong, number + 1)

@@ -559,8 +559,8 @@ class _Conversation:
         if not isinstance(outcome, Found):
             raise UsageError("test is for when a call was found to be at fault")
         path = Path(file).expanduser() if file else None
-        state, sources = self.debugging.state, self.debugging.sources
-        test = regression_test(state, outcome.diagnosis, sources, path)
+        state, writer = self.debugging.state, self.debugging.tests
+        test = regression_test(state, outcome.diagnosis, writer, path)
         if file:
             return wrapped(write_test(test), self.screen.width)
         note = f" (It is a test {test.note}.)" if test.note else ""

@@ -9,7 +9,7 @@ from prolog import need_swipl
 from whence.langs.prolog.declarations import DeclarationOracle, modes_in
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.model.question import Question
 
 need_swipl()
@@ -89,7 +89,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def said(engine: Engine, program: Path, goal: str, missing: bool = False) -> str | None:
     """What is said of the first answer of a goal, of its failure, or of its error."""
-    execution = Execution(engine, program, goal, limits=RunLimits(events=10_000))
+    execution = GoalExecution(engine, program, goal, limits=RunLimits(events=10_000))
     if execution.raised is not None:
         tree = execution.raising()
     elif missing or not execution.answers:

@@ -6,7 +6,7 @@ import pytest
 from prolog import need_swipl
 
 from whence.errors import WhenceError
-from whence.langs.prolog import frontend
+from whence.langs.prolog import goal_execution
 from whence.langs.prolog.engine import Engine, EngineProblem, find_swipl, plain, quoted
 from whence.langs.prolog.events import Run, RunLimits, run_goal
 from whence.langs.prolog.trace_tree import TraceTree
@@ -83,10 +83,10 @@ def test_a_goal_that_catches_everything_is_stopped_by_the_clock(tmp_path: Path) 
 def test_a_call_that_takes_too_long_to_be_stopped_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frontend, "_PATIENCE", 0.1)
+    monkeypatch.setattr(goal_execution, "_PATIENCE", 0.1)
     file = program(tmp_path, "p(X) :- X is 3 ** 400000000 mod 7.\n")
     with Engine() as engine, pytest.raises(WhenceError, match="could not be stopped after 1 s"):
-        frontend.Execution(engine, file, "p(X)", limits=RunLimits(seconds=1))
+        goal_execution.GoalExecution(engine, file, "p(X)", limits=RunLimits(seconds=1))
 
 
 def test_a_request_that_is_none_is_a_problem() -> None:

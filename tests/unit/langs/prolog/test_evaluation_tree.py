@@ -9,7 +9,7 @@ from prolog import Traced, need_swipl, traced
 from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.evaluation_tree import children_of
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.traced_call import Left, Port
 from whence.model.call import OutcomeKind
 from whence.testing.laws import check_expansion, check_tree
@@ -163,7 +163,7 @@ def test_an_exception_that_was_caught_explains_the_answer(file: Path) -> None:
 def test_a_program_that_turns_the_tracer_off_is_not_debugged(tmp_path: Path) -> None:
     (tmp_path / "off.pl").write_text("p(X) :- q(X), nodebug, r(X).\nq(1).\nr(1).\n")
     with Engine() as engine, pytest.raises(WhenceError, match="turn the tracer off"):
-        Execution(engine, tmp_path / "off.pl", "p(X)")
+        GoalExecution(engine, tmp_path / "off.pl", "p(X)")
 
 
 # --- as a tree -----------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def test_a_program_that_turns_the_tracer_off_is_not_debugged(tmp_path: Path) -> 
 
 def test_questions_are_in_prologs_notation(file: Path) -> None:
     with Engine() as engine:
-        execution = Execution(engine, file, "not_big(X)")
+        execution = GoalExecution(engine, file, "not_big(X)")
         assert execution.answers == ["X = 1", "X = 2"]
         tree = execution.missing()
         top = tree.call(0)
@@ -202,13 +202,13 @@ def test_what_a_nonterminal_parses_is_shown_as_text(tmp_path: Path) -> None:
 def test_a_predicate_without_clauses_says_so_where_it_is_blamed(tmp_path: Path) -> None:
     (tmp_path / "calls.pl").write_text("p :- nowhere(1).\n")
     with Engine() as engine:
-        tree = Execution(engine, tmp_path / "calls.pl", "p").raising()
+        tree = GoalExecution(engine, tmp_path / "calls.pl", "p").raising()
         assert tree.call(1).rule.source == "No clause of it was loaded."
 
 
 def test_an_exception_is_a_raised_outcome(file: Path) -> None:
     with Engine() as engine:
-        execution = Execution(engine, file, "raises(X)")
+        execution = GoalExecution(engine, file, "raises(X)")
         assert execution.raised == "too_large(2)"
         call = execution.raising().call(0)
         assert call.outcome.kind is OutcomeKind.RAISED
@@ -217,7 +217,7 @@ def test_an_exception_is_a_raised_outcome(file: Path) -> None:
 
 def test_equal_questions_have_equal_equations(file: Path) -> None:
     with Engine() as engine:
-        tree = Execution(engine, file, "first_big(X), first_big(Y)").wrong(1)
+        tree = GoalExecution(engine, file, "first_big(X), first_big(Y)").wrong(1)
         texts = [tree.call(position).text for position in range(len(tree.columns))]
         for one, text in enumerate(texts):
             for other, same in enumerate(texts):
@@ -228,8 +228,8 @@ def test_equal_questions_have_equal_equations(file: Path) -> None:
 
 def test_a_large_tree_is_made_as_it_is_asked_for(file: Path) -> None:
     with Engine() as engine:
-        whole = Execution(engine, file, "not_big(X)").missing()
-        execution = Execution(engine, file, "not_big(X)")
+        whole = GoalExecution(engine, file, "not_big(X)").missing()
+        execution = GoalExecution(engine, file, "not_big(X)")
         small = execution.source.tree(Left(Port.FAIL, execution.trace.root), most=3)
         assert small.columns.implicit.any()
         check_tree(whole)
@@ -255,5 +255,5 @@ def test_an_error_of_a_det_predicate_is_explained_by_all_that_it_tried(file: Pat
 
 def test_a_det_predicate_that_matches_no_clause_is_blamed_for_its_failure(file: Path) -> None:
     with Engine() as engine:
-        tree = Execution(engine, file, "leaf(2)").raising()
+        tree = GoalExecution(engine, file, "leaf(2)").raising()
         assert tree.call(0).equation() == "leaf(2) has no answer"

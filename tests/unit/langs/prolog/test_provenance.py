@@ -8,7 +8,7 @@ from prolog import need_swipl
 
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.traced_call import Left, Port
 from whence.model.call import find_mark
 from whence.model.origin import Origin
@@ -76,7 +76,7 @@ def file(tmp_path: Path) -> Path:
 
 def origin(file: Path, goal: str, mark: str) -> tuple[str | None, Origin]:
     with Engine() as engine:
-        execution = Execution(engine, file, goal)
+        execution = GoalExecution(engine, file, goal)
         tree = execution.wrong(1)
         part = execution.part(tree, mark)
         found = execution.provenance(tree).origin(tree.id(0), part)
@@ -141,7 +141,7 @@ def test_what_cannot_be_known_is_said(file: Path, goal: str, mark: str, reason: 
 
 def test_the_chain_runs_from_the_origin_to_the_mark(file: Path) -> None:
     with Engine() as engine:
-        execution = Execution(engine, file, "passed(1, Y)")
+        execution = GoalExecution(engine, file, "passed(1, Y)")
         tree = execution.wrong(1)
         part = execution.part(tree, "2")
         found = execution.provenance(tree).origin(tree.id(0), part)
@@ -154,7 +154,7 @@ def test_the_chain_runs_from_the_origin_to_the_mark(file: Path) -> None:
 def test_a_part_that_a_call_was_given_leads_to_who_made_it(file: Path) -> None:
     """As `i` marks it: the call should never have been given that."""
     with Engine() as engine:
-        execution = Execution(engine, file, "rev([1,2,3], R)")
+        execution = GoalExecution(engine, file, "rev([1,2,3], R)")
         tree = execution.wrong(1)
         calls = {tree.call(each).text: tree.id(each) for each in range(len(tree.columns))}
         node = calls["app([3, 2], [1], [3, 2, 1])"]
@@ -176,7 +176,7 @@ def test_a_part_that_a_call_was_given_leads_to_who_made_it(file: Path) -> None:
 )  # fmt: skip
 def test_the_laws_of_the_port_hold(file: Path, goal: str) -> None:
     with Engine() as engine:
-        execution = Execution(engine, file, goal)
+        execution = GoalExecution(engine, file, goal)
         tree = execution.wrong(1)
         check_provenance(tree, execution.provenance(tree))
         if execution.has_all_answers:
@@ -201,7 +201,7 @@ def test_the_data_flow_slice_has_what_the_part_can_depend_on(
     file: Path, goal: str, mark: str, inside: set[str], outside: set[str]
 ) -> None:
     with Engine() as engine:
-        execution = Execution(engine, file, goal)
+        execution = GoalExecution(engine, file, goal)
         tree = execution.wrong(1)
         part = execution.part(tree, mark)
         influence = execution.provenance(tree).influence(tree.id(0), part)
@@ -213,7 +213,7 @@ def test_the_data_flow_slice_has_what_the_part_can_depend_on(
 
 def test_a_part_that_was_made_out_of_the_tree_is_known_once_the_tree_has_grown(file: Path) -> None:
     with Engine() as engine:
-        execution = Execution(engine, file, "open_list(L)")
+        execution = GoalExecution(engine, file, "open_list(L)")
         answer = Left(Port.EXIT, execution.trace.root, 0)
         small = execution.source.tree(answer, most=3)
         provenance = execution.provenance(small)
@@ -246,7 +246,7 @@ given(X) :- next(Y), Y > 1, X > 0.
 """
 
 
-def origins(execution: Execution, tree: ColumnTree) -> list[tuple[str, ...]]:
+def origins(execution: GoalExecution, tree: ColumnTree) -> list[tuple[str, ...]]:
     """Of each argument of each call: where it was made, and what it passed through."""
     found, provenance = [], execution.provenance(tree)
     for position in range(len(tree.columns)):
@@ -265,12 +265,12 @@ def test_calls_that_were_skipped_are_looked_into_for_an_origin(tmp_path: Path) -
     file = tmp_path / "deep.pl"
     file.write_text(DEEP)
     with Engine() as engine:
-        execution = Execution(engine, file, "top(2, R)")
+        execution = GoalExecution(engine, file, "top(2, R)")
         expected = origins(execution, execution.wrong(1))
     for depth in (1, 3):
         with Engine() as engine:
             limits = RunLimits(events=100_000, skip_below=depth)
-            execution = Execution(engine, file, "top(2, R)", limits=limits)
+            execution = GoalExecution(engine, file, "top(2, R)", limits=limits)
             tree = execution.wrong(1)
             assert len(tree.columns) < len(expected)
             while tree.columns.implicit.any():
@@ -286,7 +286,7 @@ def test_only_what_leads_to_an_origin_is_looked_into(tmp_path: Path, depth: int)
     file.write_text(DEEP)
     with Engine() as engine:
         limits = RunLimits(events=100_000, skip_below=depth)
-        execution = Execution(engine, file, "top(3, R)", limits=limits)
+        execution = GoalExecution(engine, file, "top(3, R)", limits=limits)
         tree = execution.wrong(1)
         answer = Answer(tree.id(0), Verdict.WRONG, execution.part(tree, "R[1]").mark)
         options = Options(ask_top=False, confirm_top=False)

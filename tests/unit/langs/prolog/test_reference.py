@@ -9,7 +9,7 @@ from prolog import need_swipl
 
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.reference import ReferenceProgram
 from whence.langs.prolog.traced_call import Left, Port
 from whence.model.verdict import Verdict
@@ -117,7 +117,7 @@ def test_an_event_is_compared_with_what_the_call_does_in_the_reference(
 ) -> None:
     with Engine() as engine:
         limits = RunLimits(events=2000)
-        execution = Execution(engine, tmp_path / "wrong.pl", goal, limits=limits)
+        execution = GoalExecution(engine, tmp_path / "wrong.pl", goal, limits=limits)
         found = program.judge(execution.source, Left(port, execution.trace.root, number))
     program.close()
     assert (found.verdict, found.reason) == (verdict, reason)
@@ -128,7 +128,7 @@ def test_a_call_that_the_reference_does_not_come_back_from_is_not_known(tmp_path
     (tmp_path / "right.pl").write_text("p(X) :- sleep(1000), X = 1.\n")
     program = ReferenceProgram(tmp_path / "right.pl", seconds=0.5)
     with Engine() as engine:
-        execution = Execution(engine, tmp_path / "wrong.pl", "p(X)")
+        execution = GoalExecution(engine, tmp_path / "wrong.pl", "p(X)")
         for _ in range(2):  # it is started again
             found = program.judge(execution.source, Left(Port.EXIT, execution.trace.root))
             assert found.verdict is Verdict.UNKNOWN
@@ -168,7 +168,7 @@ def test_a_call_that_raised_and_never_ends_in_the_reference_is_bad_if_that_does_
     )
     program = ReferenceProgram(tmp_path / "right.pl", inferences=100_000)
     with Engine() as engine:
-        execution = Execution(engine, tmp_path / "wrong.pl", goal)
+        execution = GoalExecution(engine, tmp_path / "wrong.pl", goal)
         (down,) = [each for each in execution.trace.calls if each.predicate.name == "down"]
         found = program.judge(execution.source, Left(Port.RAISE, down))
     program.close()
@@ -184,7 +184,7 @@ def test_what_is_constrained_without_bounds_is_not_looked_at_for_ever(tmp_path: 
         )
     program = ReferenceProgram(tmp_path / "right.pl")
     with Engine() as engine:
-        execution = Execution(engine, tmp_path / "wrong.pl", "p(A, B, C, D)")
+        execution = GoalExecution(engine, tmp_path / "wrong.pl", "p(A, B, C, D)")
         found = program.judge(execution.source, Left(Port.EXIT, execution.trace.root))
     program.close()
     assert found.reason == "its constraints leave too much open to be compared"

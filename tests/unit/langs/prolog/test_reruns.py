@@ -12,7 +12,7 @@ from prolog import need_swipl
 from whence.errors import CannotExpand
 from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.events import RunLimits
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.tree.column_tree import ColumnTree
 
 need_swipl()
@@ -35,11 +35,11 @@ big(X) :- X > 0.
 
 
 @contextmanager
-def run(folder: Path, text: str, goal: str, depth: int) -> Iterator[Execution]:
+def run(folder: Path, text: str, goal: str, depth: int) -> Iterator[GoalExecution]:
     (folder / "program.pl").write_text(text)
     with Engine() as engine:
         limits = RunLimits(events=10_000, skip_below=depth)
-        execution = Execution(engine, folder / "program.pl", goal, limits=limits)
+        execution = GoalExecution(engine, folder / "program.pl", goal, limits=limits)
         yield execution
         execution.close()
 

@@ -7,7 +7,7 @@ from prolog import need_swipl
 
 from whence.errors import WhenceError
 from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.frontend import Execution
+from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.provenance import slices_of
 from whence.langs.prolog.slice_picture import Picture, as_dot, as_text, pictured, write_svg
 from whence.langs.prolog.traced_call import Left, Port
@@ -32,7 +32,7 @@ def drawn(folder: Path, program: str, goal: str, most: int = 400) -> Picture:
     file = folder / "program.pl"
     file.write_text(program)
     with Engine() as engine:
-        execution = Execution(engine, file, goal)
+        execution = GoalExecution(engine, file, goal)
         left = Left(Port.EXIT, execution.trace.root, 0)
         flow, debug = slices_of(execution.source, left, (1,))
         assert debug is not None

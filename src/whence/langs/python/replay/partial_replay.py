@@ -28,7 +28,6 @@ from whence.langs.python.replay.alignment import contradiction, other_outcome
 from whence.langs.python.replay.checkpoint_pool import CheckpointFailed, CheckpointPool, obstacle
 from whence.langs.python.replay.frozen_calls import FrozenCalls
 from whence.langs.python.replay.recorded_windows import RecordedWindow, RecordedWindows
-from whence.langs.python.replay.replay_settings import DEFAULT_SETTINGS, ReplayMode, ReplaySettings
 from whence.langs.python.replay.rerun_process import (
     TIME_LIMIT,
     CannotReplay,
@@ -43,6 +42,7 @@ from whence.langs.python.replay.rerun_process import (
 )
 from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.model.replay_settings import DEFAULT_SETTINGS, ReplayMode, ReplaySettings
 from whence.tree.column_tree import ColumnTree
 from whence.tree.readable_call import function_at
 

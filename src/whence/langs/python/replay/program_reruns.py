@@ -16,12 +16,12 @@ from whence.langs.python.replay.call_zoom import CallZoom
 from whence.langs.python.replay.full_replay import FullReplay
 from whence.langs.python.replay.materializer import make_expandable
 from whence.langs.python.replay.partial_replay import PartialReplay
-from whence.langs.python.replay.replay_settings import DEFAULT_SETTINGS, ReplaySettings
 from whence.langs.python.replay.rerun_process import TIME_LIMIT, CannotReplay, header_of
 from whence.langs.python.replay.shadow_run_provenance import ShadowRunProvenance
 from whence.langs.python.zoom.step_provenance import StepProvenance
 from whence.model.call import Call, MarkedPart
 from whence.model.primitive import WorkedOut
+from whence.model.replay_settings import DEFAULT_SETTINGS, ReplaySettings
 from whence.model.trial import Trial, compared
 from whence.tree.column_tree import ColumnTree
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.python.replay.partial_replay import PartialReplay
-from whence.langs.python.replay.replay_settings import Progress
 from whence.langs.python.replay.rerun_process import TIME_LIMIT, CannotReplay
 from whence.langs.python.replay.shadow_alignment import code_at, is_module_body
 from whence.langs.python.replay.shadow_origins import FollowedPart, ShadowOrigins
 from whence.langs.python.replay.shadow_runs import ShadowRun, ShadowRuns, is_exception, is_stepped
 from whence.model.call import PRINTED, RESULT, YIELDED, Mark, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
+from whence.model.replay_settings import Progress
 from whence.tree.column_tree import ColumnTree
 
 MOST_CALLS = 300_000

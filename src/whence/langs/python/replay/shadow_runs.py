@@ -21,7 +21,6 @@ from whence.langs.python.record.repeatable import OWN
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.replay.call_target import target_in_run, target_since
 from whence.langs.python.replay.partial_replay import PartialReplay
-from whence.langs.python.replay.replay_settings import Progress
 from whence.langs.python.replay.rerun_process import (
     TIME_LIMIT,
     CannotReplay,
@@ -41,6 +40,7 @@ from whence.langs.python.replay.shadow_alignment import (
     is_module_body,
 )
 from whence.model.call import PRINTED, RAISED, RESULT, MarkedPart, OutcomeKind
+from whence.model.replay_settings import Progress
 from whence.model.value import TEXT_PART, Kind, Steps, parse_path, show
 from whence.tree.column_tree import ColumnTree
 

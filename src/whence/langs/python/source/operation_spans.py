@@ -9,37 +9,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from whence.langs.python.source.scopes import COMPREHENSIONS, FUNCTIONS, names_written
-from whence.model.primitive import Span
+from whence.model.primitive import RaisingOperand, RaisingOperation, Span
 
 _LONGEST = 80
 _TRIES = (ast.Try, ast.TryStar)
 _GUARDS = (*_TRIES, ast.With, ast.AsyncWith)
 _OPERATIONS = (ast.expr, ast.AugAssign, ast.Assert)
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """An expression whose value an operation takes, and the variables in it."""
-
-    text: str
-    span: Span
-    is_variable: bool
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """What is done at a place."""
-
-    text: str
-    operands: tuple[Operand, ...]
-    rebound: frozenset[str]
-    """Variables that something in the function binds: they need not be what they were at first."""
-    is_guarded: bool
-    """Whether code of the function may run after it has raised."""
 
 
 def span_of(node: ast.AST) -> Span:
@@ -49,7 +26,7 @@ def span_of(node: ast.AST) -> Span:
     return place.lineno, place.col_offset + 1, place.end_lineno, place.end_col_offset + 1
 
 
-def operation_at(tree: ast.Module, text: str, span: Span) -> Operation | None:
+def operation_at(tree: ast.Module, text: str, span: Span) -> RaisingOperation | None:
     """The operation that stands in exactly this place; None where none does, or it is not known
     whether it raised what came from there."""
     above = {below: node for node in ast.walk(tree) for below in ast.iter_child_nodes(node)}
@@ -62,12 +39,12 @@ def operation_at(tree: ast.Module, text: str, span: Span) -> Operation | None:
     inside = around[: around.index(owner)] if owner in around else around
     unseen = {name for node in inside if isinstance(node, COMPREHENSIONS) for name in _bound(node)}
     operands = [
-        Operand(_segment(text, node), span_of(node), isinstance(node, ast.Name), names)
+        RaisingOperand(_segment(text, node), span_of(node), isinstance(node, ast.Name), names)
         for node in _operands(found, above)
         if not isinstance(node, ast.Constant) and unseen.isdisjoint(names := _names(node))
     ]
     is_guarded = any(isinstance(node, _GUARDS) for node in inside)
-    return Operation(_segment(text, found), tuple(operands), _rebound(owner), is_guarded)
+    return RaisingOperation(_segment(text, found), tuple(operands), _rebound(owner), is_guarded)
 
 
 def _around(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> Iterator[ast.AST]:

@@ -11,14 +11,13 @@ was not printed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from whence.errors import UsageError
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_provenance import TraceProvenance, program_of
 from whence.model.call import PRINTED, RESULT, Call, Mark, OutcomeKind, find_mark
+from whence.model.recording import RunSummary
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
 from whence.model.value import Kind, Value, show
 from whence.model.verdict import Answer, Verdict
@@ -31,26 +30,6 @@ CALLED = "--call"
 """The first word of the command of a recording that `whence call` made."""
 _MODULE = "<module>"
 _PLUMBING = ("<function ", "<class ", "<module ", "<built-in ", "<bound method ", "<method ")
-
-
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """What anybody can see of a recorded run before a call was judged."""
-
-    top: int
-    """The position of the call that the symptom is about unless it names another."""
-    ending: str
-    """How it ended, in a sentence."""
-    default: Symptom | None
-    """What is most likely meant if somebody says that something is wrong; None: nothing shows."""
-    lines: tuple[str, ...]
-    """The standard output."""
-    failed: bool = False
-    """Whether something went wrong even if nobody says so: it raised, or did not end well."""
-    rest: str = ""
-    """What is not known of it."""
-    cycle: str = ""
-    """Where it goes round, in a sentence, if it does not end for that reason."""
 
 
 def top_of(tree: Tree) -> int:

@@ -21,8 +21,8 @@ from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle as no_journal
 from whence.langs.python.replay import checkpoint_pool
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.replay_settings import ReplayMode, ReplaySettings
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.model.replay_settings import ReplayMode, ReplaySettings
 
 pytestmark = [
     pytest.mark.skipif(no_journal(None) is not None, reason="nothing here keeps a journal"),
@@ -329,7 +329,7 @@ import sys, time
 from pathlib import Path
 from whence.langs.python.replay import checkpoint_pool
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.replay_settings import ReplayMode, ReplaySettings
+from whence.model.replay_settings import ReplayMode, ReplaySettings
 from whence.langs.python.trace.trace_reader import open_trace
 what, path, *nodes = sys.argv[1:]
 settings = ReplaySettings(ReplayMode.CHECKPOINTS)

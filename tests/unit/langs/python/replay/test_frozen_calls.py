@@ -19,9 +19,9 @@ from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.replay import frozen_calls, partial_replay
 from whence.langs.python.replay.frozen_calls import Effects, FrozenCalls, outermost
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.replay_settings import ReplaySettings
 from whence.langs.python.replay.rerun_process import Conditions, header_of, run_again
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.model.replay_settings import ReplaySettings
 from whence.tree.column_tree import ColumnTree
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")

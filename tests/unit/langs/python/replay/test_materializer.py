@@ -16,8 +16,8 @@ from whence.cli.main import main
 from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.replay_settings import ReplaySettings
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.model.replay_settings import ReplaySettings
 from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.shrinking import without
 from whence.tree.tree_file import open_tree

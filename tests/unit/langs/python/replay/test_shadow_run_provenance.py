@@ -14,12 +14,12 @@ import pytest
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.replay_settings import ReplaySettings
 from whence.langs.python.replay.shadow_run_provenance import ShadowRunProvenance
 from whence.langs.python.running import launcher
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Mark, MarkedPart, find_mark
 from whence.model.origin import Influence, Origin
+from whence.model.replay_settings import ReplaySettings
 from whence.model.value import atom
 from whence.tree.column_tree import ColumnTree
 from whence.tree.shrinking import collapsed

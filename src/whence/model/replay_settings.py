@@ -1,7 +1,6 @@
 """What a caller decides about running a recorded program again.
 
-Settings are one value, given to `PartialReplay` (or `ProgramReruns`) and changed there, so that all
-parts of a replay obey the same ones.
+The settings are one value, so that all parts of a replay obey the same ones.
 """
 
 from __future__ import annotations

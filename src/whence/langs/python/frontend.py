@@ -1,0 +1,263 @@
+"""The front end of Python: opens a recording and offers all that can be done with it.
+
+Each class here fits one port of `whence.ports` to what the packages beside it implement. Nothing
+outside of `langs` needs to know what the trees, provenances and re-runs of Python are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.errors import UsageError, WhenceError
+from whence.langs.python.oracles.class_body_oracle import Definitions
+from whence.langs.python.oracles.contracts import contracts_of
+from whence.langs.python.oracles.reference_oracle import ReferenceOracle, oracle_of
+from whence.langs.python.oracles.type_hints import TypeHints
+from whence.langs.python.priors.import_prior import ImportPrior
+from whence.langs.python.priors.learned_store import FILE, LearnedPrior
+from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
+from whence.langs.python.recordings import read_symptom, write_symptom
+from whence.langs.python.replay.fallback_provenance import FallbackProvenance
+from whence.langs.python.replay.program_reruns import ProgramReruns
+from whence.langs.python.source.call_graph import PythonCallGraph
+from whence.langs.python.source.python_syntax import PythonSyntax
+from whence.langs.python.symptoms import assertion_symptom
+from whence.langs.python.symptoms.assertion_symptom import OperandProvenance
+from whence.langs.python.symptoms.run_symptom import first_answers, is_test, summarize_run
+from whence.langs.python.trace.equation_digest import Equations, NotKnown
+from whence.langs.python.trace.trace_pages import is_trace
+from whence.langs.python.trace.trace_provenance import TraceProvenance
+from whence.langs.python.trace.trace_reader import About, about, open_trace
+from whence.model.call import Call, MarkedPart
+from whence.model.equation import StableEquation
+from whence.model.origin import Origin
+from whence.model.recording import RecordingFacts, RunSummary
+from whence.model.replay_settings import Progress
+from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
+from whence.model.value import Limits
+from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.ports import Identify, Note, Opened, Oracle, OracleSet, Prior, Waiting
+from whence.tree.column_tree import ColumnTree
+from whence.tree.source_files import SourceFiles
+
+_TEXT = Limits(depth=4, parts=12, characters=200)
+_MOST_NAMED = 5
+
+
+class PythonFrontend:
+    """Opens recordings of Python programs."""
+
+    name = "python"
+
+    def recognizes(self, start: bytes) -> bool:
+        """Whether a file that starts like this is a trace."""
+        return is_trace(start)
+
+    def open(self, path: Path, progress: Progress | None = None) -> Opened:
+        """Open a recording."""
+        return opened_recording(path, open_trace(path, progress=progress))
+
+
+def opened_recording(path: Path, tree: ColumnTree) -> Opened:
+    """All that can be done with the tree of a recording."""
+    recording = about(tree)
+    assert recording is not None, "the tree of a trace knows its recording"
+    reruns = ProgramReruns(path, tree)
+    recorded = OperandProvenance(TraceProvenance(tree), tree, path)
+    provenance = FallbackProvenance(recorded, reruns.provenance, reruns)
+    files = source_files(recording)
+    return Opened(
+        tree=tree,
+        provenance=provenance,
+        reruns=reruns,
+        replay=reruns,
+        history=PythonHistory(provenance),
+        oracles=PythonOracles(tree),
+        priors=PythonPriors(tree),
+        symptoms=PythonSymptoms(tree, path),
+        call_graph=PythonCallGraph(files.read_unchanged),
+        folder=files.folder,
+        began=files.began,
+        syntax=PythonSyntax(),
+        tests=PythonTestWriter(files, tuple(recording.header.command)),
+        recording=facts_of(recording),
+        identify=lambda project: identify_in(tree, project),
+    )
+
+
+def source_files(recording: About) -> SourceFiles:
+    """The source files of a recorded program."""
+    header = recording.header
+    folder = Path(header.cwd) if header.cwd else None
+    return SourceFiles(folder, header.clock / 1e9 if header.clock else None)
+
+
+def facts_of(recording: About) -> RecordingFacts:
+    """What a recording says of itself."""
+    header = recording.header
+    detail = header.options.get("detail")
+    return RecordingFacts(
+        language=PythonFrontend.name,
+        name=header.root,
+        command=header.command,
+        folder=header.cwd,
+        interpreter=header.python,
+        backend=header.backend,
+        detail=detail if isinstance(detail, str) else "",
+        started=header.started,
+        size=recording.size,
+        unread=recording.unread,
+        why_unread=recording.why_unread,
+        ended=recording.ended,
+        threads=recording.threads,
+        processes=recording.processes,
+        members=recording.members,
+        killed=recording.killed,
+        notes=recording.notes,
+    )
+
+
+def identify_in(tree: ColumnTree, project: Path) -> Identify:
+    """How the calls of a recording are known in every run."""
+    equations = Equations(tree, project)
+
+    def identify(node: int, call: Call) -> StableEquation | str:
+        try:
+            function, digest, inputs = equations.of(tree.position(node))
+        except NotKnown as why:
+            return str(why)
+        except UsageError:
+            return "it came to light after the recording"
+        return StableEquation(function, call.equation(_TEXT), digest, inputs)
+
+    return identify
+
+
+@dataclass(frozen=True)
+class PythonHistory:
+    """Origins and slices by a shadow run, else from the recording."""
+
+    provenance: FallbackProvenance
+
+    def history(self, node: int, part: MarkedPart) -> tuple[Origin, Sequence[frozenset[int]]]:
+        """The origin of a part and its slices, each wider than the one before."""
+        shadow_runs = self.provenance.shadow_runs
+        if shadow_runs.can_be_followed(node, part):
+            followed = shadow_runs.history(node, part)
+            return followed.origin, followed.slices
+        influence = self.provenance.influence(node, part)
+        slices = () if influence is None else influence.slices()
+        return self.provenance.recorded.origin(node, part), slices
+
+
+@dataclass(frozen=True)
+class PythonOracles:
+    """Contracts and type hints first, then a reference version; what only defines is right last."""
+
+    tree: ColumnTree
+
+    def gather(self, reference: str | None) -> OracleSet:
+        """The oracles of a recording."""
+        contracts = contracts_of(self.tree)
+        first: list[Oracle] = [] if contracts is None else [contracts]
+        first.append(TypeHints(self.tree))
+        if reference is None:
+            return OracleSet(first, [Definitions(self.tree)])
+        oracle = oracle_of(self.tree, reference)
+        return OracleSet([*first, oracle], run_judge=ReferenceRunJudge(self.tree, oracle))
+
+
+@dataclass(frozen=True)
+class ReferenceRunJudge:
+    """Compares the run with that of the reference version."""
+
+    tree: ColumnTree
+    oracle: ReferenceOracle
+
+    def judge_run(self, note: Note, waiting: Waiting) -> tuple[Sequence[Answer], Sequence[Trust]]:
+        """The first answers that the reference gives, and the functions that did not change."""
+        if self.oracle.is_test:
+            # What pytest prints is never the same twice; that the test failed is known.
+            return self._judge_test(note)
+        try:
+            with waiting("running the reference version"):
+                symptom = self.oracle.symptom()
+            return () if symptom is None else first_answers(self.tree, symptom), ()
+        except WhenceError as problem:
+            note(f"What is wrong is not known from the reference: {problem}.")
+            return (), ()
+
+    def _judge_test(self, note: Note) -> tuple[Sequence[Answer], Sequence[Trust]]:
+        oracle = self.oracle
+        if not oracle.passes():
+            problem = oracle.equations.problem or oracle.why_not
+            note(f"What is wrong is not known from the reference: {problem}.")
+            return (), ()
+        note(f"The test passes with {oracle.reference.name}.")
+        failed = Answer(self.tree.id(0), Verdict.WRONG, by=SYMPTOM)
+        return (failed,), [Trust(Scope.FUNCTION, name) for name in oracle.unchanged()]
+
+
+@dataclass(frozen=True)
+class PythonPriors:
+    """What the project's tests have taught, and what imports suggest."""
+
+    tree: ColumnTree
+
+    def prior(self, folder: Path | None, note: Note, *, by_imports: bool) -> Prior | None:
+        """The prior of a session about a recording."""
+        learned = None if folder is None else self._learned(folder / FILE, note)
+        return ImportPrior(learned) if by_imports else learned
+
+    def _learned(self, file: Path, note: Note) -> Prior | None:
+        if not file.is_file():
+            return None
+        learned = LearnedPrior(file)
+        try:
+            learned.factors(self.tree)
+        except WhenceError as problem:
+            note(f"What tests tell is left out: {problem}.")
+            return None
+        if learned.changed:
+            names = ", ".join(learned.changed[:_MOST_NAMED])
+            rest = len(learned.changed) - _MOST_NAMED
+            more = f" and {rest:,} more" if rest > 0 else ""
+            note(f"Changed since tests passed, and so the first to look at: {names}{more}.")
+        return learned
+
+
+@dataclass(frozen=True)
+class PythonSymptoms:
+    """The symptoms of a recorded run; the one that a person named is stored beside it."""
+
+    tree: ColumnTree
+    recording: Path
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the run was one test."""
+        return is_test(self.tree)
+
+    def summary(self) -> RunSummary:
+        """What can be seen of the run."""
+        return summarize_run(self.tree)
+
+    def stored(self) -> Symptom | None:
+        """The symptom that is stored beside the recording."""
+        return read_symptom(self.recording)
+
+    def store(self, symptom: Symptom) -> None:
+        """Store a symptom beside the recording."""
+        write_symptom(self.recording, symptom)
+
+    def first_answers(self, symptom: Symptom) -> tuple[Sequence[Answer], Sequence[str]]:
+        """The answers that follow from a symptom, and notes for the person."""
+        if symptom.kind is SymptomKind.ASSERTION:
+            return assertion_symptom.first_answers(self.tree, symptom)
+        return first_answers(self.tree, symptom), ()
+
+    def assertion(self, symptom: Symptom) -> tuple[str, Sequence[str]]:
+        """The source of a failed assertion, and the values of its operands."""
+        return assertion_symptom.shown(self.tree, symptom)
