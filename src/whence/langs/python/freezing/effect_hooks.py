@@ -1,11 +1,11 @@
-"""In the process of a re-run: notes what some calls do, or does it in their place.
+"""In the process of a re-run: records what some calls do, or does it instead of them.
 
-A call that is noted is made; what it left is compared with what there was. A call that is frozen is
-not made: its effects are played on the objects that are there, and what came of it is given back.
-Where that cannot be it is made after all, which is always right.
+A call whose effects are recorded runs; what it left is compared with what was there before. A
+frozen call does not run: its effects are played on the objects of this process, and its recorded
+result is returned. Where that is impossible the call runs, which is always right.
 
-Invariant: after a frozen call all is as it would be: objects, numbers of calls, and the hashes that
-plain objects will get.
+Invariant: after a frozen call everything is as the call would have left it: objects, the numbers of
+calls, and the hashes that plain objects will get.
 """
 
 from __future__ import annotations
@@ -20,82 +20,99 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from whence.langs.python.freezing import call_effects, reachable_objects
-from whence.langs.python.freezing.call_effects import Noted, Played, Refused, as_line
-from whence.langs.python.freezing.process_state import difference, surroundings
-from whence.langs.python.freezing.reachable_objects import Heap, Modules, NotThere, TooLarge
-from whence.langs.python.objects import class_slots, object_content
-from whence.langs.python.objects.class_slots import above, own_names
-from whence.langs.python.objects.object_content import Content
+from whence.langs.python.freezing.call_effects import (
+    CannotFreeze,
+    EffectPlayback,
+    Effects,
+    EffectWriter,
+    as_line,
+)
+from whence.langs.python.freezing.process_state import first_change, process_state
+from whence.langs.python.freezing.reachable_objects import (
+    FarObjects,
+    ObjectMissing,
+    ReachableObjects,
+)
+from whence.langs.python.objects import class_slots, kind_table, object_content, object_walk
+from whence.langs.python.objects.object_content import ObjectContent
 from whence.langs.python.objects.object_kinds import (
     CLASS,
     CODE,
     FUNCTION,
     MODULE,
+    ProgramObject,
     variables_of_module,
 )
+from whence.langs.python.objects.object_walk import TooManyObjects
+from whence.langs.python.objects.raw_class import find_in_class
 from whence.langs.python.record import _identity, _recorder
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.user_code import UserCode
 
-MOST_SECONDS = 60.0
-"""So long calls are looked at; those that come later are not."""
-_BROKEN = 70
-_ENDS = "an object whose end is noticed ends"
+MAX_SECONDS = 60.0
+"""Later calls are not looked at."""
+_HALF_PLAYED = 70
+"""The exit status of a process in which effects were played in part."""
+_FREED = "an object whose end is noticed ends"
+_Result = TypeVar("_Result")
 
 
-def start(order: str, user_code: UserCode) -> None:
-    """Do what a file says, from here on; the recorder has been started."""
-    for module in (call_effects, reachable_objects, class_slots, object_content):
-        module.__dict__["id"] = _interposition.address  # which is not in the journal
-    with open(order, encoding="utf-8") as file:  # noqa: PTH123
-        told = json.load(file)
-    if told["do"] == "note":
-        noting = Noting(told["calls"], told["to"], user_code)
-        _watch(noting.calls, noting.entered, noting.left)
+def start(order_path: str, user_code: UserCode) -> None:
+    """Do what the order in a file says, from here on. The recorder must have been started."""
+    for module in (
+        call_effects, reachable_objects, class_slots, kind_table, object_content, object_walk
+    ):  # fmt: skip
+        module.__dict__["id"] = _interposition.address  # the builtin goes through the journal
+    with open(order_path, encoding="utf-8") as file:  # noqa: PTH123
+        order = json.load(file)
+    if order["do"] == "note":
+        recorder = EffectRecorder(order["calls"], order["to"], user_code)
+        _watch(recorder.calls, recorder.call_begins, recorder.call_ends)
         return
-    with open(told["from"], encoding="utf-8") as file:  # noqa: PTH123
+    with open(order["from"], encoding="utf-8") as file:  # noqa: PTH123
         lines = dict(line.split("\t", 1) for line in file)
-    playing = Playing({int(number): text for number, text in lines.items()}, told["to"])
-    _watch(playing.lines, playing.entered, _nothing)
+    player = EffectPlayer({int(ordinal): line for ordinal, line in lines.items()}, order["to"])
+    _watch(player.lines, player.call_begins, _ignore_end)
 
 
 def _watch(
-    calls: Iterable[int], entered: Callable[..., object], left: Callable[..., object]
+    calls: Iterable[int], begins: Callable[..., object], ends: Callable[..., object]
 ) -> None:
-    _recorder.freeze(tuple(sorted(calls)), _aside(entered), _aside(left))
+    _recorder.freeze(tuple(sorted(calls)), _unnoticed(begins), _unnoticed(ends))
 
 
-def _nothing(*_: Any) -> None:
+def _ignore_end(value: ProgramObject, returned: bool, frame: types.FrameType) -> None:
     pass
 
 
-def _aside(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The journal and the hashes of the program know nothing of it."""
+def _unnoticed(function: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Keeps what a hook does out of the journal and out of the hashes of the program's objects."""
 
-    def called(*given: Any) -> Any:
+    def hook(*arguments: object) -> _Result:
         inside, aside = _interposition.inside(True), _identity.aside(True)
         try:
-            return function(*given, sys._getframe(1))
+            return function(*arguments, sys._getframe(1))
         finally:
             _identity.aside(aside)
             _interposition.inside(inside)
 
-    return called
+    return hook
 
 
-def _append(path: str, ordinal: int, told: Mapping[str, Any]) -> None:
+def _append(path: str, ordinal: int, effects: Effects) -> None:
     with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123
-        file.write(f"{ordinal}\t{as_line(told)}")
+        file.write(f"{ordinal}\t{as_line(effects)}")
 
 
-class Noting:
-    """Notes what calls do, each told with how many calls it made and the code that it ran.
+class EffectRecorder:
+    """Records what calls do. Each is given with the number of its calls, its code and its line.
 
-    What is looked at is held meanwhile. If something would have ended in the call, and somebody
-    would have heard of that, the run is not what it was: then nothing more is noted.
+    Objects are kept alive while a call is watched. If one would have been freed in the call, and
+    the program would have noticed, this run differs from the recording; then nothing more is
+    recorded.
     """
 
     def __init__(
@@ -104,113 +121,123 @@ class Noting:
         self.calls = {ordinal: (made, name, line) for ordinal, made, name, line in calls}
         self._to = to
         self._user_code = user_code
-        self._users: dict[int, bool] = {}
-        self._modules = Modules(self._is_users)
-        self._spent = 0.0
-        self._heap: Heap | None = None
+        self._is_users: dict[int, bool] = {}
+        self._far_objects = FarObjects(self._is_users_module)
+        self._seconds = 0.0
+        self._before: ReachableObjects | None = None
         self._is_over = False
 
-    def entered(self, ordinal: int, _: bool, frame: types.FrameType) -> bool:
-        """A call begins; whether its end is wanted."""
+    def call_begins(self, ordinal: int, _: bool, frame: types.FrameType) -> bool:
+        """Look at all that the call can reach; whether the hook for its end is wanted."""
         if self._is_over:
             return False
         began = time.perf_counter()
         self._ordinal, self._frame = ordinal, frame
         try:
-            why = self._look(frame)
+            reason = self._look(frame)
         except Exception as problem:
-            why = _own_fault(problem)
-        if why:
-            _append(self._to, ordinal, {"refused": why})
-            self._heap = None
+            reason = _own_fault(problem)
+        if reason:
+            _append(self._to, ordinal, {"refused": reason})
+            self._before = None
         self._began = time.perf_counter()
-        self._spent += self._began - began
-        return not why
+        self._seconds += self._began - began
+        return not reason
 
     def _look(self, frame: types.FrameType) -> str:
+        """Why the effects of the call cannot be recorded; empty if they can."""
         _, name, line = self.calls[self._ordinal]
         if (frame.f_code.co_qualname, frame.f_code.co_firstlineno) != (name, line):
             return f"{frame.f_code.co_qualname} is called in its place"
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             return "it is the body of a module or class"
-        if self._spent > MOST_SECONDS:
+        if self._seconds > MAX_SECONDS:
             return "there are too many calls to be looked at"
         try:
-            self._heap = Heap(frame, self._modules)
-        except TooLarge:
+            self._before = ReachableObjects(frame, self._far_objects)
+        except TooManyObjects:
             return "it can reach too many objects"
-        if self._heap.unseen:
-            return f"it can reach an object of {self._heap.unseen}, which cannot be looked into"
-        self._around = surroundings()
-        self._made = _made_calls()
-        self._first = _identity.position()
+        opaque = self._before.opaque_class
+        if opaque:
+            return f"it can reach an object of {opaque}, which cannot be looked into"
+        self._process_state = process_state()
+        self._calls_before = _count_calls()
+        self._first_hash = _identity.position()
         return "other threads run" if _thread._count() else ""
 
-    def left(self, value: Any, returned: bool, frame: types.FrameType) -> None:
-        """The call ends."""
+    def call_ends(self, value: ProgramObject, returned: bool, frame: types.FrameType) -> None:
+        """Write what the call did."""
         ended = time.perf_counter()
-        heap, self._heap = self._heap, None
-        told: dict[str, Any]
+        before, self._before = self._before, None
+        effects: Effects
         try:
-            if heap is None:
+            if before is None:
                 return
-            told = self._effects(heap, value, returned=returned)
-            told["seconds"] = ended - self._began
-        except _Heard as why:
+            effects = self._effects(before, value, returned=returned)
+            effects["seconds"] = ended - self._began
+        except _NoticedEnd as reason:
             self._is_over = True
-            told = {"refused": str(why), "over": True}
-        except Refused as why:
-            told = {"refused": str(why)}
+            effects = {"refused": str(reason), "over": True}
+        except CannotFreeze as reason:
+            effects = {"refused": str(reason)}
         except Exception as problem:
-            told = {"refused": _own_fault(problem)}
-        _append(self._to, self._ordinal, told)
+            effects = {"refused": _own_fault(problem)}
+        _append(self._to, self._ordinal, effects)
         self._frame = None
-        self._spent += time.perf_counter() - ended
+        self._seconds += time.perf_counter() - ended
 
-    def _effects(self, heap: Heap, value: Any, *, returned: bool) -> dict[str, Any]:
-        calls = _made_calls() - self._made
-        what = difference(self._around, surroundings())
-        if what:
-            raise Refused(what)
+    def _effects(
+        self, before: ReachableObjects, value: ProgramObject, *, returned: bool
+    ) -> Effects:
+        calls = _count_calls() - self._calls_before
+        change = first_change(self._process_state, process_state())
+        if change:
+            raise CannotFreeze(change)
         if not returned:
-            raise Refused("it raises something")
-        if calls != self.calls[self._ordinal][0]:
-            raise _Heard(f"{_ENDS} in it")
+            raise CannotFreeze("it raises something")
+        recorded_calls, *code = self.calls[self._ordinal]
+        if calls != recorded_calls:
+            raise _NoticedEnd(f"{_FREED} in it")
         assert self._frame is not None
-        if not _can_give(self._frame.f_code, value):
-            raise Refused("its code gives nothing but constants")
-        code = self.calls[self._ordinal][1:]
-        changes = list(heap.changes())
-        self._check_ends(heap, changes, value)
-        numbers = _identity.numbered(self._first)
-        told = Noted(heap).of(changes, value, numbers)
-        return {**told, "code": code, "calls": calls, "hashed": [self._first, _identity.position()]}
+        if not _can_return(self._frame.f_code, value):
+            raise CannotFreeze("its code gives nothing but constants")
+        changes = list(before.changes())
+        self._check_freed(before, changes, value)
+        numbers = _identity.numbered(self._first_hash)
+        effects = EffectWriter(before).write(changes, value, numbers)
+        hashed = [self._first_hash, _identity.position()]
+        return {**effects, "code": code, "calls": calls, "hashed": hashed}
 
-    def _check_ends(self, heap: Heap, changes: Sequence[tuple[int, Content]], value: Any) -> None:
-        """What dies in a call must do so unheard."""
+    def _check_freed(
+        self,
+        before: ReachableObjects,
+        changes: Sequence[tuple[int, ObjectContent]],
+        value: ProgramObject,
+    ) -> None:
+        """The program must not notice the end of an object that is freed in the call."""
         if not changes:
             return
         environment = getattr(os.environ, "_data", None)
-        if any(heap.at(number)[0] is environment for number, _ in changes):
-            raise Refused("it changes the environment of processes")
-        heard = [each for each, content in heap.all() if _ends_heard(each, content)]
-        if not heard or self._frame is None or self._frame.f_back is None:
+        if any(before.at(number)[0] is environment for number, _ in changes):
+            raise CannotFreeze("it changes the environment of processes")
+        noticed = [thing for thing, content in before.all() if _end_is_noticed(thing, content)]
+        if not noticed or self._frame is None or self._frame.f_back is None:
             return
-        after = Heap(self._frame.f_back, self._modules, value)
-        given = {id(each) for each in heap.given}
-        for each in heard:
-            if after.number(each) is None and id(each) not in given:
-                raise _Heard(f"{_ENDS} in it: of {type(each).__qualname__}")
+        after = ReachableObjects(self._frame.f_back, self._far_objects, value)
+        arguments = {id(argument) for argument in before.arguments}
+        for thing in noticed:
+            if after.number(thing) is None and id(thing) not in arguments:
+                raise _NoticedEnd(f"{_FREED} in it: of {type(thing).__qualname__}")
 
-    def _is_users(self, module: types.ModuleType) -> bool:
-        known = self._users.get(id(module))
+    def _is_users_module(self, module: types.ModuleType) -> bool:
+        known = self._is_users.get(id(module))
         if known is None:
-            held = variables_of_module(module)
-            name, file = dict.get(held, "__name__"), dict.get(held, "__file__")
+            variables = variables_of_module(module)
+            name, file = dict.get(variables, "__name__"), dict.get(variables, "__file__")
             known = name == "__main__" or (
                 type(name) is str and type(file) is str and self._user_code.owns_module(name, file)
             )
-            self._users[id(module)] = known
+            self._is_users[id(module)] = known
         return known
 
     _ordinal = 0
@@ -218,72 +245,73 @@ class Noting:
     _frame: types.FrameType | None = None
 
 
-class _Heard(Refused):
-    """Something would have ended."""
+class _NoticedEnd(CannotFreeze):
+    """An object would have been freed, and the program would have noticed."""
 
 
 def _own_fault(problem: Exception) -> str:
     return f"it could not be looked at ({type(problem).__name__}: {problem})"
 
 
-def _made_calls() -> int:
+def _count_calls() -> int:
     state = _recorder.state()
     return int(state["calls"]) + int(state["skipped"])
 
 
-def _ends_heard(value: Any, content: Content) -> bool:
-    """Whether somebody may notice that an object is gone."""
+def _end_is_noticed(value: ProgramObject, content: ObjectContent) -> bool:
+    """Whether the program may notice that an object is freed."""
     kind = content.shape.kind
     if kind in (CLASS, FUNCTION, MODULE, CODE):
         return False
-    return (
-        kind.is_heard
-        or any("__del__" in own_names(each) for each in above(type(value)))
-        or (weakref.getweakrefcount(value) > 0)
-    )
+    has_method = find_in_class(type(value), "__del__") is not None
+    return kind.has_finalizer or has_method or weakref.getweakrefcount(value) > 0
 
 
-def _can_give(code: types.CodeType, value: Any) -> bool:
-    """Whether there is a way out of the code with this."""
+def _can_return(code: types.CodeType, value: ProgramObject) -> bool:
+    """Whether the code has an instruction that can return this."""
     if sys.version_info < (3, 12):
         return True
     return any(
-        each.opname == "RETURN_VALUE"
-        or (each.opname == "RETURN_CONST" and each.argval is value and (each.arg or 0) < 256)
-        for each in dis.get_instructions(code)
+        instruction.opname == "RETURN_VALUE"
+        or (
+            instruction.opname == "RETURN_CONST"
+            and instruction.argval is value
+            and (instruction.arg or 0) < 256
+        )
+        for instruction in dis.get_instructions(code)
     )
 
 
-class Playing:
+class EffectPlayer:
     """Plays what calls did, each from a line of JSON."""
 
     def __init__(self, lines: Mapping[int, str], to: str) -> None:
         self.lines = lines
         self._to = to
 
-    def entered(
-        self, ordinal: int, can_give: bool, frame: types.FrameType
-    ) -> tuple[Any, int] | None:
-        """A call begins; what comes of it, and how many calls it makes."""
-        told = json.loads(self.lines[ordinal])
-        first, following = told["hashed"]
+    def call_begins(
+        self, ordinal: int, can_skip: bool, frame: types.FrameType
+    ) -> tuple[ProgramObject, int] | None:
+        """Play a call; its result and the number of its calls, or None if it must run."""
+        effects: Effects = json.loads(self.lines[ordinal])
+        first_hash, next_hash = effects["hashed"]
         try:
-            if not can_give:
-                raise NotThere("it lies too deep in a recursion")
+            if not can_skip:
+                raise ObjectMissing("it lies too deep in a recursion")
             code = frame.f_code
-            if told["code"] != [code.co_qualname, code.co_firstlineno]:
-                raise NotThere(f"{code.co_qualname} is called in its place")
-            if _identity.position() != first:
-                raise NotThere("other objects were hashed before it")
-            played = Played(told, frame, _identity.give)
-        except NotThere as why:
-            _append(self._to, ordinal, {"not": str(why)})
+            if effects["code"] != [code.co_qualname, code.co_firstlineno]:
+                raise ObjectMissing(f"{code.co_qualname} is called in its place")
+            if _identity.position() != first_hash:
+                raise ObjectMissing("other objects were hashed before it")
+            playback = EffectPlayback(effects, frame, _identity.give)
+        except ObjectMissing as reason:
+            _append(self._to, ordinal, {"not": str(reason)})
             return None
         try:
-            result = played.play()
-            _identity.go_on(following)
-        except BaseException as problem:  # half of it is done
+            result = playback.play()
+            _identity.go_on(next_hash)
+        except BaseException as problem:  # the process cannot go on like this
             _append(self._to, ordinal, {"not": f"its effects cannot be played ({problem!r})"})
-            os._exit(_BROKEN)
+            os._exit(_HALF_PLAYED)
         _append(self._to, ordinal, {"played": True})
-        return result, told["calls"]
+        return result, effects["calls"]

@@ -1,40 +1,64 @@
-"""Values that have no parts, as JSON and back."""
+"""Values without parts: which types they have, and their encoding as JSON."""
 
 from __future__ import annotations
 
 import re
 import types
-from typing import Any
+from typing import Any, TypeAlias
 
+Json: TypeAlias = Any
+"""What `json` reads and writes."""
 _LARGE = 2**53
 SCALARS = (int, float, complex, str, bytes)
+PLAIN = (types.NoneType, bool, *SCALARS)
+"""The types that a recording writes as a value and nothing else."""
+ATOMS = frozenset((*PLAIN, range, re.Pattern, types.EllipsisType, types.NotImplementedType))
+"""Types of which two equal objects differ in nothing but their identity."""
+CONTENT_TYPES = (*SCALARS, bytearray, list, tuple, set, frozenset, dict)
+"""The builtin types whose content a recording shows, also where a class extends them."""
+PLAIN_IDS = frozenset(map(id, PLAIN))
+"""By address: a class of the program may define a hash."""
+ATOM_IDS = frozenset(map(id, ATOMS))
 
 
-def value_text(value: Any) -> Any:
+def exact_scalar(value: Any, base: type) -> Any:
+    """The content of an instance of a scalar type or of a subclass, as the builtin itself."""
+    if base is int:
+        return int.__int__(value)
+    if base is float:
+        return float.__float__(value)
+    if base is complex:
+        return complex.__complex__(value)
+    if base is str:
+        return str.__str__(value)
+    return bytes.__getitem__(value, slice(None))
+
+
+def encode_atom(value: Any) -> Json:
     """An atom as JSON."""
-    kind = type(value)
-    if value is None or kind is bool or kind is str:
+    cls = type(value)
+    if value is None or cls is bool or cls is str:
         return value
-    if kind is int:
+    if cls is int:
         return value if -_LARGE < value < _LARGE else ["i", hex(value)]
-    if kind is float:
+    if cls is float:
         return ["f", value.hex()]
-    if kind is bytes:
+    if cls is bytes:
         return ["b", value.hex()]
-    if kind is complex:
+    if cls is complex:
         return ["c", value.real.hex(), value.imag.hex()]
-    if kind is range:
-        return ["r", *map(value_text, (value.start, value.stop, value.step))]
-    if kind is re.Pattern:
-        return ["p", value_text(value.pattern), value.flags]
+    if cls is range:
+        return ["r", *map(encode_atom, (value.start, value.stop, value.step))]
+    if cls is re.Pattern:
+        return ["p", encode_atom(value.pattern), value.flags]
     return ["…"] if value is Ellipsis else ["-"]
 
 
-def value_of(told: Any) -> Any:
-    """The atom that `value_text` made JSON of."""
-    if not isinstance(told, list):
-        return told
-    match told:
+def decode_atom(encoded: Json) -> Any:
+    """The atom that `encode_atom` wrote."""
+    if not isinstance(encoded, list):
+        return encoded
+    match encoded:
         case ["i", text]:
             return int(text, 16)
         case ["f", text]:
@@ -44,14 +68,7 @@ def value_of(told: Any) -> Any:
         case ["c", real, imaginary]:
             return complex(float.fromhex(real), float.fromhex(imaginary))
         case ["r", *numbers]:
-            return range(*map(value_of, numbers))
+            return range(*map(decode_atom, numbers))
         case ["p", pattern, flags]:
-            return re.compile(value_of(pattern), flags)
-    return Ellipsis if told == ["…"] else NotImplemented
-
-
-ATOMS = frozenset(
-    (*SCALARS, bool, range, re.Pattern, types.NoneType, types.EllipsisType,
-     types.NotImplementedType)
-)  # fmt: skip
-"""Types of which nobody can tell two equal objects apart, but by what they are."""
+            return re.compile(decode_atom(pattern), flags)
+    return Ellipsis if encoded == ["…"] else NotImplemented

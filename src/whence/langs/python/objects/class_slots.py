@@ -1,49 +1,58 @@
-"""What a class statement adds to the objects of the class of C that it stands on.
+"""What a class statement adds to objects of the C class that it extends: slots and a `__dict__`.
 
-Nothing that the program defines is asked: neither metaclasses nor properties.
+Neither metaclasses nor properties of the program run.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
-from typing import Any
 
-_HEAP, _IMMUTABLE, _POINTER = 1 << 9, 1 << 8, 8
-above: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-"""A class and all that it inherits from."""
-own_names: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
-"""What a class itself defines."""
+from whence.langs.python.objects.raw_class import (
+    HEAP_TYPE,
+    IMMUTABLE_TYPE,
+    base_of,
+    class_order,
+    flags_of,
+    own_names,
+    size_of,
+)
 
-_layouts: dict[int, tuple[type, type, list[tuple[str, Any]]]] = {}
-"""Of classes by their address, for a class may have a hash of its own."""
+_POINTER = 8
+Slots = list[tuple[str, types.MemberDescriptorType]]
+
+_layouts: dict[int, tuple[type, type, Slots]] = {}
+"""By address of the class, since a class may define a hash. The class is kept so that its address
+stays its own."""
 
 
-def layout(kind: type) -> tuple[type, list[tuple[str, Any]]]:
-    """The class of C that a class stands on, and the slots that it has."""
-    known = _layouts.get(id(kind))
+def layout(cls: type) -> tuple[type, Slots]:
+    """The C class that a class extends, and the slots that class statements added."""
+    known = _layouts.get(id(cls))
     if known is None:
-        made = [each for each in above(kind) if _is_of_python(each)]
-        base = next(each for each in above(kind) if not _is_of_python(each))
+        order = class_order(cls)
         slots = [
-            (name, each)
-            for held in made
-            for name, each in own_names(held).items()
-            if isinstance(each, types.MemberDescriptorType)
+            (name, member)
+            for base in order
+            if _is_of_python(base)
+            for name, member in own_names(base).items()
+            if isinstance(member, types.MemberDescriptorType)
         ]
-        known = _layouts[id(kind)] = (kind, base, slots)
+        c_class = next(base for base in order if not _is_of_python(base))
+        known = _layouts[id(cls)] = (cls, c_class, slots)
     return known[1:]
 
 
-def is_changeable(kind: type) -> bool:
-    """Whether its attributes can be set."""
-    return bool(kind.__flags__ & _HEAP and not kind.__flags__ & _IMMUTABLE)
+def is_changeable(cls: type) -> bool:
+    """Whether the attributes of the class can be set."""
+    flags = flags_of(cls)
+    return bool(flags & HEAP_TYPE and not flags & IMMUTABLE_TYPE)
 
 
-def _is_of_python(kind: type) -> bool:
-    """Whether it was made by a class statement: it has slots and a `__dict__`, and nothing else."""
-    if not is_changeable(kind) or kind.__base__ is None:
+def _is_of_python(cls: type) -> bool:
+    """Whether a class statement made it: it adds slots and a `__dict__`, and nothing else."""
+    base = base_of(cls)
+    if not is_changeable(cls) or base is None:
         return False
-    added = kind.__basicsize__ - kind.__base__.__basicsize__
-    held = own_names(kind)
-    return not added or "__slots__" in held or ("__dict__" in held and added <= 2 * _POINTER)
+    added = size_of(cls) - size_of(base)
+    names = own_names(cls)
+    return not added or "__slots__" in names or ("__dict__" in names and added <= 2 * _POINTER)

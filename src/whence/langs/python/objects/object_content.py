@@ -1,9 +1,9 @@
-"""What any object of a running program holds, and having it hold something else.
+"""What one object holds now: read, compared, written back.
 
-For re-runs only: nobody is a guest here. No method that the program defines is run all the same,
-since what it does would be done once more. Attributes are read where they lie.
+For processes in which whence is no guest: re-runs and workers. Still no method that the program
+defines runs, since its effects would happen once more. Attributes are read where they are stored.
 
-Invariant: what cannot be seen in full is of the kind `UNKNOWN`.
+Invariant: an object that cannot be seen in full is of an opaque kind.
 """
 
 from __future__ import annotations
@@ -15,55 +15,60 @@ import operator
 import types
 import weakref
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from whence.langs.python.objects.class_slots import above, is_changeable, layout, own_names
+from whence.langs.python.objects.atoms import Json
+from whence.langs.python.objects.class_slots import Slots, is_changeable, layout
+from whence.langs.python.objects.kind_table import kind_of_c_class, kind_of_exact
 from whence.langs.python.objects.object_kinds import (
     CLASS,
-    EXACT,
     EXCEPTION,
-    EXTENDABLE,
-    HOLDER,
-    KEPT,
     MODULE,
     UNKNOWN,
-    VALUE,
-    VALUES,
-    Kind,
-    put_entries,
+    WEAK_REFERENCE,
+    ObjectKind,
+    ProgramObject,
+    Reader,
+    write_dict,
 )
+from whence.langs.python.objects.raw_class import class_order, own_names
 
 
-class Shape(NamedTuple):
-    """What is the same of all objects of a class."""
+class ObjectShape(NamedTuple):
+    """What all objects of a class have in common."""
 
-    kind: Kind
+    kind: ObjectKind
     of: type
-    held: Any = None
-    """What tells the `__dict__` of one."""
-    slots: Sequence[tuple[str, Any]] = ()
+    dict_getter: types.GetSetDescriptorType | None = None
+    """Reads the `__dict__` of an object."""
+    slots: Sequence[tuple[str, types.MemberDescriptorType]] = ()
 
 
-class Content(NamedTuple):
-    """What one object holds now: parts of its kind, attributes, slots."""
+class ObjectContent(NamedTuple):
+    """What one object holds: the parts of its kind, then its attributes, then its slots."""
 
-    shape: Shape
-    label: Any
-    parts: tuple[Any, ...]
+    shape: ObjectShape
+    label: Json
+    parts: tuple[ProgramObject, ...]
     names: tuple[str, ...] = ()
     slots: tuple[int, ...] = ()
     """The slots that are set."""
-    held: Any = None
+    attributes: dict[str, ProgramObject] | None = None
     """Its `__dict__`, if it has one."""
 
     @property
-    def can_change(self) -> bool:
-        """Whether it may hold something else some day."""
-        shape = self.shape
-        return shape.kind.changes or shape.held is not None or bool(shape.slots)
+    def own_parts(self) -> tuple[ProgramObject, ...]:
+        """The parts of its kind, without attributes and slots."""
+        return self.parts[: len(self.parts) - len(self.names) - len(self.slots)]
 
-    def is_now(self, other: Content) -> bool:
-        """Whether it is the same as another one: of the same objects."""
+    @property
+    def can_change(self) -> bool:
+        """Whether the object may hold something else later."""
+        shape = self.shape
+        return shape.kind.can_change or shape.dict_getter is not None or bool(shape.slots)
+
+    def is_same(self, other: ObjectContent) -> bool:
+        """Whether both hold the same objects, by identity."""
         return (
             self.shape is other.shape
             and self.label == other.label
@@ -71,77 +76,115 @@ class Content(NamedTuple):
             and all(map(operator.is_, self.parts, other.parts))
             and self.names == other.names
             and self.slots == other.slots
-            and self.held is other.held
+            and self.attributes is other.attributes
         )
 
 
-_shapes: dict[int, Shape] = {}
-"""Of classes by their address, likewise."""
+_shapes: dict[int, ObjectShape] = {}
+"""By address of the class, since a class may define a hash."""
 
 
-def shape_of(kind: type) -> Shape:
-    """That of a class."""
-    found = _shapes.get(id(kind))
-    if found is None:
-        exact = EXACT.get(id(kind))
-        found = _shapes[id(kind)] = Shape(exact, kind) if exact is not None else _shape(kind)
-    return found
+def shape_of(cls: type) -> ObjectShape:
+    """The shape of a class."""
+    shape = _shapes.get(id(cls))
+    if shape is None:
+        exact = kind_of_exact(cls)
+        shape = ObjectShape(exact, cls) if exact is not None else _find_shape(cls)
+        _shapes[id(cls)] = shape
+    return shape
 
 
-def _shape(kind: type) -> Shape:
-    if issubclass(kind, type):
-        return Shape(CLASS, kind)
-    if issubclass(kind, types.ModuleType):
-        return Shape(MODULE, kind)
-    if issubclass(kind, weakref.ref):
-        return Shape(HOLDER, kind)
-    if issubclass(kind, BaseException):
-        return Shape(EXCEPTION, kind)
-    name = (kind.__module__, kind.__qualname__) if not is_changeable(kind) else ("", "")
-    if name in VALUES or name in KEPT:
-        return Shape(VALUE if name in VALUES else HOLDER, kind)
-    base, slots = layout(kind)
-    known = EXTENDABLE.get(id(base))
-    named = [own_names(each) for each in above(kind)]
-    getters = [each["__dict__"] for each in named if "__dict__" in each]
-    if known is None or any(type(each) is not types.GetSetDescriptorType for each in getters):
-        return Shape(UNKNOWN, kind)
-    return Shape(known, kind, getters[0] if getters else None, slots)
+def _find_shape(cls: type) -> ObjectShape:
+    for base, kind in (
+        (type, CLASS), (types.ModuleType, MODULE), (weakref.ref, WEAK_REFERENCE),
+        (BaseException, EXCEPTION),
+    ):  # fmt: skip
+        if issubclass(cls, base):
+            return ObjectShape(kind, cls)
+    if not is_changeable(cls):
+        return ObjectShape(kind_of_c_class(cls) or UNKNOWN, cls)
+    c_class, slots = layout(cls)
+    base_kind = kind_of_exact(c_class)
+    getter, is_plain = dict_getter(cls)
+    if base_kind is None or Reader.FREEZING not in base_kind.subclasses_for or not is_plain:
+        return ObjectShape(UNKNOWN, cls)
+    return ObjectShape(base_kind, cls, getter, slots)
 
 
-def tell(value: Any) -> Content:
+_dict_getters: dict[int, tuple[type, types.GetSetDescriptorType | None, bool]] = {}
+
+
+def dict_getter(cls: type) -> tuple[types.GetSetDescriptorType | None, bool]:
+    """What reads the `__dict__` of an object, and whether no class hides it behind its own name."""
+    known = _dict_getters.get(id(cls))
+    if known is None:
+        spaces = [own_names(base) for base in class_order(cls)]
+        getters = [space["__dict__"] for space in spaces if "__dict__" in space]
+        is_plain = all(type(getter) is types.GetSetDescriptorType for getter in getters)
+        getter = getters[0] if getters and is_plain else None
+        known = _dict_getters[id(cls)] = (cls, getter, is_plain)
+    return known[1:]
+
+
+def read_content(value: ProgramObject) -> ObjectContent:
     """What an object holds."""
     shape = shape_of(type(value))
-    label, parts = shape.kind.tell(value)
-    if shape.held is None and not shape.slots:
-        return Content(shape, label, tuple(parts))
-    held = None if shape.held is None else shape.held.__get__(value)
+    label, parts = shape.kind.read(value)
+    if shape.dict_getter is None and not shape.slots:
+        return ObjectContent(shape, label, tuple(parts))
+    held = None if shape.dict_getter is None else shape.dict_getter.__get__(value)
     attributes = {} if held is None else held
     if type(attributes) is not dict or any(type(name) is not str for name in attributes):
-        return Content(Shape(UNKNOWN, shape.of), None, tuple(gc.get_referents(value)))
-    slots, set_to = [], []
-    for number, (_, slot) in enumerate(shape.slots):
+        unknown = ObjectShape(UNKNOWN, shape.of)
+        return ObjectContent(unknown, None, tuple(gc.get_referents(value)))
+    slots, slot_values = read_slots(value, shape.slots)
+    whole = (*parts, *attributes.values(), *slot_values)
+    return ObjectContent(shape, label, whole, tuple(attributes), tuple(slots), held)
+
+
+def read_slots(
+    value: ProgramObject, slots: Slots | Sequence[tuple[str, types.MemberDescriptorType]]
+) -> tuple[list[int], list[ProgramObject]]:
+    """The numbers of the slots that are set, and their values."""
+    numbers, values = [], []
+    for number, (_, slot) in enumerate(slots):
         with contextlib.suppress(AttributeError):
-            set_to.append(slot.__get__(value))
-            slots.append(number)
-    whole = (*parts, *attributes.values(), *set_to)
-    return Content(shape, label, whole, tuple(attributes), tuple(slots), held)
+            values.append(slot.__get__(value))
+            numbers.append(number)
+    return numbers, values
 
 
-def put(value: Any, content: Content) -> None:
-    """Have an object hold this."""
-    shape, parts = content.shape, content.parts
-    attributes = len(parts) - len(content.names) - len(content.slots)
-    slots = attributes + len(content.names)
-    if shape.kind.put is not None:
-        shape.kind.put(value, content.label, parts[:attributes])
-    if shape.held is not None:
-        entries = zip(content.names, parts[attributes:slots], strict=True)
-        put_entries(shape.held.__get__(value), None, [*itertools.chain.from_iterable(entries)])
-    left = dict(zip(content.slots, parts[slots:], strict=True))
+def write_content(value: ProgramObject, content: ObjectContent) -> None:
+    """Make an object hold this and nothing else."""
+    shape, own_parts = content.shape, content.own_parts
+    end_of_attributes = len(own_parts) + len(content.names)
+    if shape.kind.write is not None:
+        shape.kind.write(value, content.label, own_parts)
+    if shape.dict_getter is not None:
+        attributes = content.parts[len(own_parts) : end_of_attributes]
+        entries = zip(content.names, attributes, strict=True)
+        write_dict(
+            shape.dict_getter.__get__(value), None, [*itertools.chain.from_iterable(entries)]
+        )
+    set_slots = dict(zip(content.slots, content.parts[end_of_attributes:], strict=True))
     for number, (_, slot) in enumerate(shape.slots):
-        if number in left:
-            slot.__set__(value, left[number])
+        if number in set_slots:
+            slot.__set__(value, set_slots[number])
         else:
             with contextlib.suppress(AttributeError):
                 slot.__delete__(value)
+
+
+def write_attribute(value: ProgramObject, name: str, part: ProgramObject) -> bool:
+    """Set one attribute where it is stored, past the class's own setters; False if it has none."""
+    cls = type(value)
+    for base in class_order(cls):
+        slot = own_names(base).get(name)
+        if isinstance(slot, types.MemberDescriptorType):
+            slot.__set__(value, part)
+            return True
+    getter, _ = dict_getter(cls)
+    if getter is None:
+        return False
+    dict.__setitem__(getter.__get__(value), name, part)
+    return True

@@ -1,11 +1,11 @@
-"""Writes a value as docs/trace-format.md has it, without running a line of the program.
+"""Writes a value as docs/trace-format.md says, without running any code of the program.
 
-Everything is read through the builtin types' own methods, taken from them here once: an instance's
-`__dict__` through the descriptor that made it, slots through theirs, content of a subclass of
-`list` through `list`. What a class of the program defines over it (`__getattribute__`, `__class__`,
-a property named `__dict__`, a metaclass with its own `__hash__`) is never asked.
+It reads everything through the functions of builtin types, bound once: an instance's `__dict__`
+through the descriptor that `type` made, slots through theirs, the content of a `list` subclass
+through `list`. It never asks for what a class of the program defines instead (`__getattribute__`,
+`__class__`, a property named `__dict__`, a metaclass's `__hash__`).
 
-The C backend has its twin of this; a test demands the same bytes of both.
+The C backend implements the same; a test demands the same bytes of both.
 
 Invariant: no reference to a value outlives `Snapshots.write`.
 """
@@ -27,23 +27,30 @@ from types import (
 )
 from typing import Any
 
+from whence.langs.python.objects.atoms import CONTENT_TYPES, PLAIN_IDS, exact_scalar
+from whence.langs.python.objects.raw_class import (
+    HEAP_TYPE,
+    IS_CLASS,
+    IS_DICT,
+    IS_EXCEPTION,
+    IS_STRING,
+    MANAGED_DICT,
+    base_of,
+    class_order,
+    dict_offset_of,
+    flags_of,
+    item_size_of,
+    module_of,
+    name_of,
+    own_names,
+    qualname_of,
+    size_of,
+    weakref_offset_of,
+)
 from whence.langs.python.record.options import LARGE_ROOT, SHORT_TEXT, Bound
 from whence.langs.python.record.summaries import Summary
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
-
-# What `type` itself says of a class, whatever its metaclass says.
-_dict_of: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
-_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-_base_of: Callable[[type], type | None] = type.__dict__["__base__"].__get__
-_flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
-_size_of: Callable[[type], int] = type.__dict__["__basicsize__"].__get__
-_item_size_of: Callable[[type], int] = type.__dict__["__itemsize__"].__get__
-_dict_offset_of: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
-_weakref_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
-_module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
-_qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
-_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 
 _args_of = BaseException.__dict__["args"].__get__
 _function_module = FunctionType.__dict__["__module__"].__get__
@@ -55,17 +62,8 @@ _builtin_name = BuiltinFunctionType.__dict__["__name__"].__get__
 _builtin_self = BuiltinFunctionType.__dict__["__self__"].__get__
 _method_function = MethodType.__dict__["__func__"].__get__
 _method_self = MethodType.__dict__["__self__"].__get__
-_module_dict = _dict_of(ModuleType)["__dict__"].__get__
+_module_dict = own_names(ModuleType)["__dict__"].__get__
 
-# Not by isinstance, which asks an object for its `__class__` where its type does not fit.
-_HEAP_TYPE, _IS_STRING, _IS_DICT, _IS_EXCEPTION, _IS_CLASS = (
-    1 << 9,
-    1 << 28,
-    1 << 29,
-    1 << 30,
-    1 << 31,
-)
-_MANAGED_DICT = 1 << 4
 _WORD = 8
 _OF_TEMPLATES = "string.templatelib"
 """The module of `t"…"` (3.14), whose two classes in C hold nothing but what they name."""
@@ -83,10 +81,8 @@ _SEQUENCES: dict[int, tuple[int, Callable[[Any], int], _Parts]] = {
         lambda v, m: list(islice(frozenset.__iter__(v), m)),
     ),
 }
-_CONTENT_TYPES = (int, float, complex, str, bytes, bytearray, list, tuple, set, frozenset, dict)
-_SEEN_THROUGH = frozenset(map(id, (object, *_CONTENT_TYPES)))
-_CONTENT = frozenset(map(id, _CONTENT_TYPES))
-_ATOMS = frozenset(map(id, (type(None), bool, int, float, complex, str, bytes)))
+_SEEN_THROUGH = frozenset(map(id, (object, *CONTENT_TYPES)))
+_CONTENT = frozenset(map(id, CONTENT_TYPES))
 # Those with a summary that never changes.
 _FIXED_MODULES = frozenset({"datetime", "decimal", "fractions", "pathlib", "uuid", "re"})
 
@@ -94,7 +90,7 @@ _FIXED_MODULES = frozenset({"datetime", "decimal", "fractions", "pathlib", "uuid
 def has_identity(value: object) -> bool:
     """Whether it is written as a container: the bytes 0x10 … 0x19, 0x0B and 0x1C."""
     kind = type(value)
-    if id(kind) in _ATOMS or kind is FunctionType or _flags_of(kind) & _IS_CLASS:
+    if id(kind) in PLAIN_IDS or kind is FunctionType or flags_of(kind) & IS_CLASS:
         return False
     if _is_builtin(kind):
         return _is_bound(value)
@@ -102,17 +98,17 @@ def has_identity(value: object) -> bool:
 
 
 def is_class(value: object) -> bool:
-    """Whether it is a class, of whatever metaclass."""
-    return bool(_flags_of(type(value)) & _IS_CLASS)
+    """Whether it is a class, of whatever metaclass; isinstance could ask for its `__class__`."""
+    return bool(flags_of(type(value)) & IS_CLASS)
 
 
 def type_name(kind: type) -> tuple[str, str]:
     """Module and qualified name, as `type` itself knows them."""
     try:
-        module = _module_of(kind)
+        module = module_of(kind)
     except AttributeError:
         module = None
-    return (module if type(module) is str else "builtins", str.__str__(_qualname_of(kind)))
+    return (module if type(module) is str else "builtins", str.__str__(qualname_of(kind)))
 
 
 class Tables:
@@ -138,11 +134,11 @@ class Tables:
 
     def type(self, kind: type) -> int:
         """The number of a type. Types of one name share it: to keep them apart keeps them alive."""
-        flags = _flags_of(kind)
+        flags = flags_of(kind)
         module, qualname = type_name(kind)
         told = f.USER_TYPE if module in self._user_modules else 0
-        told |= f.EXCEPTION_TYPE if flags & _IS_EXCEPTION else 0
-        told |= 0 if flags & _HEAP_TYPE else f.C_TYPE
+        told |= f.EXCEPTION_TYPE if flags & IS_EXCEPTION else 0
+        told |= 0 if flags & HEAP_TYPE else f.C_TYPE
         key = (module, qualname, told)
         number = self._types.get(key)
         if number is None:
@@ -194,14 +190,14 @@ class Snapshots:
     def _snapshot(self, value: Any, depth: int, budget: int) -> int:
         kind = type(value)
         number = id(kind)
-        if number in _ATOMS:
+        if number in PLAIN_IDS:
             self._atom(value, kind)
             return 1
         if kind is FunctionType:
             self._named(f.FUNCTION, _function_module(value), _function_qualname(value))
             return 1
-        flags = _flags_of(kind)
-        if flags & _IS_CLASS:
+        flags = flags_of(kind)
+        if flags & IS_CLASS:
             w.add_record(self._out, f.CLASS, self._tables.type(value))
             return 1
         if _is_module(kind):
@@ -262,8 +258,8 @@ class Snapshots:
             return self._method(_callable_name(function), _method_self(value), depth, budget)
         if _is_builtin(kind):
             bound_to = _builtin_self(value)
-            owner = bound_to if _flags_of(type(bound_to)) & _IS_CLASS else type(bound_to)
-            name = f"{_name_of(owner)}.{_builtin_name(value)}"
+            owner = bound_to if flags_of(type(bound_to)) & IS_CLASS else type(bound_to)
+            name = f"{name_of(owner)}.{_builtin_name(value)}"
             return self._method(name, bound_to, depth, budget)
         summary = self._summaries.get(kind)
         fixed = summary is not None and not _summary_can_change(kind)
@@ -273,9 +269,9 @@ class Snapshots:
         if summary is not None:
             self._summary(value, kind, summary)
             return 1
-        if _flags_of(kind) & _IS_EXCEPTION:
+        if flags_of(kind) & IS_EXCEPTION:
             return self._exception(value, kind, depth, budget)
-        content = next((base for base in _mro_of(kind) if id(base) in _CONTENT), None)
+        content = next((base for base in class_order(kind) if id(base) in _CONTENT), None)
         if content is not None:
             return self._subclass(value, kind, content, depth, budget)
         return self._object(value, kind, depth, budget)
@@ -316,7 +312,7 @@ class Snapshots:
             w.add_record(out, f.BYTEARRAY, max(bytearray.__len__(value), len(head)), len(head))
             out += head
             return 1
-        self._atom(_exact(value, kind), kind)
+        self._atom(exact_scalar(value, kind), kind)
         return 1
 
     def _dict(self, value: Any, depth: int, budget: int) -> int:
@@ -411,11 +407,11 @@ def _attributes(
     """How many attributes an instance has, in its `__dict__` and slots, and the first of them."""
     found: list[tuple[str, Any]] = []
     count = 0
-    state = raw_dict(value, kind) if _dict_offset_of(kind) else None
+    state = raw_dict(value, kind) if dict_offset_of(kind) else None
     if state is not None:
         found = [(_exact_text(name), part) for name, part in list(islice(dict.items(state), most))]
         count = max(dict.__len__(state), len(found))
-    for base in _mro_of(kind) if with_slots else ():
+    for base in class_order(kind) if with_slots else ():
         for slot in own_slots(base):
             try:
                 part = slot.__get__(value)
@@ -431,30 +427,30 @@ def _attributes(
 
 def _state_is_in_reach(value: Any, kind: type) -> bool:
     """False where the class hid its instances' `__dict__` behind a name of its own."""
-    return not _dict_offset_of(kind) or raw_dict(value, kind) is not None
+    return not dict_offset_of(kind) or raw_dict(value, kind) is not None
 
 
 def raw_dict(value: Any, kind: type) -> dict[str, Any] | None:
     """The `__dict__` of an instance, through the descriptor that its class got from `type`."""
-    for base in _mro_of(kind):
-        getter = _dict_of(base).get("__dict__")
+    for base in class_order(kind):
+        getter = own_names(base).get("__dict__")
         if type(getter) is GetSetDescriptorType or type(getter) is MemberDescriptorType:
             try:
                 state = getter.__get__(value)
             except (AttributeError, TypeError):
                 continue
             # An instance can be given a dict of a subclass; `dict` itself still reads it.
-            return state if _flags_of(type(state)) & _IS_DICT else None
+            return state if flags_of(type(state)) & IS_DICT else None
     return None
 
 
 def own_slots(kind: type) -> list[MemberDescriptorType]:
     """The slots that a class of Python code adds, in the order of their place in memory."""
-    namespace = _dict_of(kind)
+    namespace = own_names(kind)
     if kind is defaultdict:
         return [namespace["default_factory"]]
-    if not _flags_of(kind) & _HEAP_TYPE:
-        if _module_of(kind) != _OF_TEMPLATES:
+    if not flags_of(kind) & HEAP_TYPE:
+        if module_of(kind) != _OF_TEMPLATES:
             return []
         return [each for each in namespace.values() if type(each) is MemberDescriptorType]
     if "__slots__" not in namespace:
@@ -468,18 +464,18 @@ def own_slots(kind: type) -> list[MemberDescriptorType]:
 
 
 def _may_have_attributes(kind: type) -> bool:
-    return bool(_dict_offset_of(kind)) or any(own_slots(base) for base in _mro_of(kind))
+    return bool(dict_offset_of(kind)) or any(own_slots(base) for base in class_order(kind))
 
 
 def _hidden_base(kind: type | None) -> type | None:
     """The nearest base with state that nothing here can see, if there is one."""
     while kind is not None and id(kind) not in _SEEN_THROUGH and kind is not OrderedDict:
-        base = _base_of(kind)
-        if base is None or _item_size_of(kind) != _item_size_of(base):
+        base = base_of(kind)
+        if base is None or item_size_of(kind) != item_size_of(base):
             return kind
         words = len(own_slots(kind))
         words += _adds_dict(kind, base) + _adds_weakrefs(kind, base)
-        if _size_of(kind) != _size_of(base) + words * _WORD:
+        if size_of(kind) != size_of(base) + words * _WORD:
             return kind
         kind = base
     return None
@@ -487,19 +483,19 @@ def _hidden_base(kind: type | None) -> type | None:
 
 def _is_more_than_content(kind: type) -> bool:
     """Whether a class extends a builtin by state that nothing here can see."""
-    if _flags_of(kind) & _IS_EXCEPTION or not any(id(base) in _CONTENT for base in _mro_of(kind)):
+    if flags_of(kind) & IS_EXCEPTION or not any(id(base) in _CONTENT for base in class_order(kind)):
         return False
     return _hidden_base(kind) is not None
 
 
 def _is_ordered(kind: type) -> bool:
-    return any(base is OrderedDict for base in _mro_of(kind))
+    return any(base is OrderedDict for base in class_order(kind))
 
 
 def _order_is_hidden(value: Any, kind: type) -> bool:
     """Whether it is an OrderedDict that would look for its keys by running `__hash__` on them."""
     return _is_ordered(kind) and not all(
-        id(each) in _ATOMS for each in map(type, list(dict.keys(value)))
+        id(each) in PLAIN_IDS for each in map(type, list(dict.keys(value)))
     )
 
 
@@ -514,31 +510,18 @@ def _first_items(value: Any, most: int) -> list[tuple[Any, Any]]:
 
 def _adds_dict(kind: type, base: type) -> bool:
     """At a place of its own, or before the end of an object of variable size."""
-    offset = _dict_offset_of(kind)
-    return offset not in (0, _dict_offset_of(base)) and not _flags_of(kind) & _MANAGED_DICT
+    offset = dict_offset_of(kind)
+    return offset not in (0, dict_offset_of(base)) and not flags_of(kind) & MANAGED_DICT
 
 
 def _adds_weakrefs(kind: type, base: type) -> bool:
-    return _weakref_offset_of(kind) > 0 and _weakref_offset_of(kind) != _weakref_offset_of(base)
-
-
-def _exact(value: Any, base: type) -> Any:
-    """The content of an instance of a subclass, as the builtin itself."""
-    if base is int:
-        return int.__int__(value)
-    if base is float:
-        return float.__float__(value)
-    if base is complex:
-        return complex.__complex__(value)
-    if base is str:
-        return str.__str__(value)
-    return bytes.__getitem__(value, slice(None))
+    return weakref_offset_of(kind) > 0 and weakref_offset_of(kind) != weakref_offset_of(base)
 
 
 def _exact_text(value: Any) -> str:
     if type(value) is str:
         return value
-    return str.__str__(value) if _flags_of(type(value)) & _IS_STRING else ""
+    return str.__str__(value) if flags_of(type(value)) & IS_STRING else ""
 
 
 def _summary_can_change(kind: type) -> bool:
@@ -548,7 +531,7 @@ def _summary_can_change(kind: type) -> bool:
 
 
 def _is_module(kind: type) -> bool:
-    return kind is ModuleType or any(base is ModuleType for base in _mro_of(kind))
+    return kind is ModuleType or any(base is ModuleType for base in class_order(kind))
 
 
 def _is_builtin(kind: type) -> bool:

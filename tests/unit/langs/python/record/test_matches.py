@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from whence.langs.python.oracles.worker.recipe_builder import from_text
+from whence.langs.python.oracles.worker.summary_values import value_from_summary
 from whence.langs.python.record import matches
 from whence.langs.python.trace.summary_text import written
 from whence.langs.python.trace.trace_tables import TypeEntry
@@ -41,7 +41,7 @@ def test_a_short_match_is_recorded_in_full_and_made_again(match: re.Match[str], 
     assert found is not None
     again, source = found
     assert source.startswith(way)
-    for each in (again, eval(source), from_text("re", "Match", text)):
+    for each in (again, eval(source), value_from_summary("re", "Match", text)):
         assert each.re == match.re
         assert (each.regs, each.pos, each.endpos) == (match.regs, match.pos, match.endpos)
         assert (each.string, each.lastindex) == (match.string, match.lastindex)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from whence.cli.main import main
-from whence.langs.python.freezing.process_state import difference, surroundings
+from whence.langs.python.freezing.process_state import first_change, process_state
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.replay import frozen_calls, partial_replay
 from whence.langs.python.replay.frozen_calls import Effects, FrozenCalls, outermost
@@ -315,11 +315,11 @@ def test_a_call_that_lies_in_another_one_is_not_looked_at() -> None:
 def test_looking_at_the_surroundings_changes_nothing_in_them() -> None:
     anew = contextvars.Context()  # in which nobody has asked for a context of decimals
     assert "decimal" in sys.modules
-    assert anew.run(lambda: difference(surroundings(), surroundings())) == ""
+    assert anew.run(lambda: first_change(process_state(), process_state())) == ""
     assert len(anew) == 0
-    then = anew.run(surroundings)
+    then = anew.run(process_state)
     anew.run(decimal.getcontext)
-    assert difference(then, anew.run(surroundings)) == "it changes a context variable"
-    now = anew.run(surroundings)
+    assert first_change(then, anew.run(process_state)) == "it changes a context variable"
+    now = anew.run(process_state)
     anew.run(lambda: setattr(decimal.getcontext(), "prec", 5))
-    assert difference(now, anew.run(surroundings)) == "it changes the context of decimals"
+    assert first_change(now, anew.run(process_state)) == "it changes the context of decimals"

@@ -17,8 +17,8 @@ from whence.langs.python.oracles.worker import (
     forked_versions,
     program_loader,
     rebuilt_call,
-    recipe_builder,
 )
+from whence.langs.python.oracles.worker.program_names import CannotBuild
 from whence.langs.python.record.choose import chosen
 from whence.langs.python.record.user_code import UserCodeRules
 
@@ -74,7 +74,7 @@ def _answer(order: dict[str, Any], say: Any, rules: UserCodeRules) -> None:
             contract_checks.perform(order, say, rules)
         elif order["do"] == "in place":
             forked_versions.perform(order, say, rules)
-    except (recipe_builder.CannotMake, program_loader.CannotLoad) as problem:
+    except (CannotBuild, program_loader.CannotLoad) as problem:
         say({"said": "cannot", "why": str(problem)})
     except BaseException as problem:
         say({"said": "cannot", "why": f"{type(problem).__name__}: {problem}"[:500]})

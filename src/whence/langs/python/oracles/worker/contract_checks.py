@@ -16,7 +16,8 @@ from typing import Any
 
 from whence.langs.python.oracles.worker import rebuilt_call
 from whence.langs.python.oracles.worker.declared_specs import specs_of, takes_a_call
-from whence.langs.python.oracles.worker.recipe_builder import Maker, find, find_module
+from whence.langs.python.oracles.worker.program_names import find_module, find_name
+from whence.langs.python.oracles.worker.recipe_builder import RecipeBuilder
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
@@ -26,13 +27,13 @@ _MISSING = object()
 
 def perform(order: dict[str, Any], say: rebuilt_call.Say, rules: UserCodeRules) -> None:
     """Say which conditions there are, and which of them do not hold."""
-    held = find(order["module"], order["qualname"])
+    held = find_name(order["module"], order["qualname"])
     function = getattr(held, "__func__", getattr(held, "fget", None) or held)
     given = _made(order["arguments"])
-    after = Maker()
-    left = {name: after.make(spec) for name, spec in order["after"]}
-    result = _MISSING if order["result"] is None else after.make(order["result"])
-    raised = None if order["raised"] is None else after.make(order["raised"])
+    after = RecipeBuilder()
+    left = {name: after.build(spec) for name, spec in order["after"]}
+    result = _MISSING if order["result"] is None else after.build(order["result"])
+    raised = None if order["raised"] is None else after.build(order["raised"])
     probed = [*given.values(), *left.values(), *([] if result is _MISSING else [result])]
     _probe(order, [*probed, *([] if raised is None else [raised])], rules)
     rebuilt_call.stay_inside(say)
@@ -69,8 +70,8 @@ class _Call:
 
 
 def _made(specs: list[Any]) -> dict[str, Any]:
-    maker = Maker()
-    return {name: maker.make(spec) for name, spec in specs}
+    builder = RecipeBuilder()
+    return {name: builder.build(spec) for name, spec in specs}
 
 
 def _probe(order: dict[str, Any], values: list[Any], rules: UserCodeRules) -> None:
@@ -144,7 +145,7 @@ def _invariants(order: dict[str, Any], call: _Call) -> Iterator[list[str]]:
     self_name = next(iter(call.arguments), None)
     if not owner or self_name is None or "<" in owner:
         return
-    kind = find(order["module"], owner)
+    kind = find_name(order["module"], owner)
     for each in getattr(kind, "__invariants__", None) or []:
         if not isinstance(kind, type) or type(call.arguments[self_name]) is not kind:
             return

@@ -6,7 +6,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from whence.langs.python.oracles.spec_registry import SPECS
-from whence.langs.python.oracles.worker.recipe_builder import CannotMake
+from whence.langs.python.oracles.worker.program_names import CannotBuild
 
 _STEPPED = 32 | 128 | 512
 
@@ -38,4 +38,4 @@ def reference_function(order: dict[str, Any]) -> FunctionType:
         code: CodeType = declared.__code__
         if not takes_a_call(declared) and not code.co_flags & _STEPPED:
             return declared
-    raise CannotMake("nothing is declared that does what it should do")
+    raise CannotBuild("nothing is declared that does what it should do")

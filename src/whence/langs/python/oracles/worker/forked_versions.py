@@ -36,11 +36,11 @@ from types import (
 from typing import Any
 
 from whence.langs.python.debuggee.launch import Kind, Target, launch
-from whence.langs.python.objects.digest_content import Contents
-from whence.langs.python.objects.object_digest import Reach
+from whence.langs.python.objects.object_description import ObjectDescriber
+from whence.langs.python.objects.object_digest import Digest, ObjectDigests
 from whence.langs.python.oracles.worker import rebuilt_call
 from whence.langs.python.oracles.worker.call_start_monitor import Beginnings
-from whence.langs.python.oracles.worker.recipe_builder import CannotMake
+from whence.langs.python.oracles.worker.program_names import CannotBuild
 from whence.langs.python.oracles.worker.swap_code import Exchange
 from whence.langs.python.record import frame_values
 from whence.langs.python.record.options import RecordOptions
@@ -74,7 +74,7 @@ def prepare(order: dict[str, Any]) -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module("whence.langs.python.record.native_backend")
         # What is wrong about the files is said when the first call is made.
-        with contextlib.suppress(CannotMake):
+        with contextlib.suppress(CannotBuild):
             _exchanges.append(Exchange(order["files"]))
 
 
@@ -110,7 +110,7 @@ class _Watch:
     def __init__(self, wanted: list[Any], reached: Callable[[FrameType], None]) -> None:
         self._file, self._line, self._name, table, self._count = wanted
         self._table = bytes.fromhex(table)
-        self._reached = reached
+        self._digestsed = reached
         self._seen = 0
         self.beginnings = Beginnings(self._is_wanted, self._count_one)
 
@@ -127,7 +127,7 @@ class _Watch:
         if self._seen == self._count:
             self.beginnings.stop()
             # Inside a callback nothing is told; the call that is made is to be recorded.
-            sys.call_tracing(self._reached, (frame,))
+            sys.call_tracing(self._digestsed, (frame,))
 
 
 # --- both versions of the call -------------------------------------------------------------------
@@ -140,7 +140,7 @@ def _reached(
     rebuilt_call.Inside.over = True
     try:
         if threading.active_count() > 1:
-            raise CannotMake("other threads are running")
+            raise CannotBuild("other threads are running")
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
@@ -153,7 +153,7 @@ def _reached(
             _put_back(files)
             sides.append(_in_child(_Side(frame, order, version, number, rules), order["limit"]))
         say({"said": "done", OWN: sides[::2], REFERENCE: sides[1::2]})
-    except CannotMake as problem:
+    except CannotBuild as problem:
         say({"said": "cannot", "why": str(problem)})
     finally:
         os._exit(0)
@@ -174,7 +174,7 @@ def _open_files() -> dict[int, tuple[int, bytes | None]]:
             reads_only = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
             if file.st_nlink == 0 and not reads_only:
                 if file.st_size > _MOST_BYTES:
-                    raise CannotMake("it holds a large temporary file")
+                    raise CannotBuild("it holds a large temporary file")
                 content = os.pread(descriptor, file.st_size, 0)
             found[descriptor] = os.lseek(descriptor, 0, os.SEEK_CUR), content
     return found
@@ -208,7 +208,7 @@ def _in_child(side: _Side, limit: float) -> dict[str, Any]:
         os.waitpid(process, 0)
     found: dict[str, Any] = json.loads(said) if said else {"why": "its process ended early"}
     if "why" in found:
-        raise CannotMake(str(found["why"]))
+        raise CannotBuild(str(found["why"]))
     return found
 
 
@@ -220,7 +220,7 @@ def _answer(side: _Side, writing: int) -> None:
 
     try:
         answer: dict[str, Any] = side.made(say)
-    except CannotMake as problem:
+    except CannotBuild as problem:
         answer = {"why": str(problem)}
     except BaseException as problem:
         answer = {"why": f"{type(problem).__name__}: {problem}"[:500]}
@@ -232,7 +232,7 @@ def _all_of(reading: int, limit: float) -> bytes:
     while True:
         ready, _, _ = select.select([reading], [], [], limit)
         if not ready:
-            raise CannotMake(f"it did not end within {limit:g} seconds")
+            raise CannotBuild(f"it did not end within {limit:g} seconds")
         data = os.read(reading, 1 << 16)
         if not data:
             return bytes(found)
@@ -265,13 +265,13 @@ class _Side:
         exchange = _exchanges[0] if _exchanges else Exchange(order["files"])
         function = frame_values.function(self._frame)
         if function is None:
-            raise CannotMake("which function it is a call of cannot be seen")
+            raise CannotBuild("which function it is a call of cannot be seen")
         arguments = _arguments(self._frame)
         if self._version == REFERENCE:
             exchange.everywhere()
         function = exchange.made(function, self._version == REFERENCE)
         positional, named = rebuilt_call.passed(function.__code__, arguments)
-        self._reach = Reach(Contents(order["modules"], exchange))
+        self._digests = ObjectDigests(ObjectDescriber(order["modules"], exchange))
         before = list(self._unfinished())
         rebuilt_call.disturb_memory(self._number)
         with (
@@ -313,14 +313,14 @@ class _Side:
     def _check_ended(self, before: list[Any]) -> None:
         """What the call made and others run later is part of it, and nobody knows of it yet."""
         if threading.active_count() > 1:
-            raise CannotMake("it leaves a thread running")
+            raise CannotBuild("it leaves a thread running")
         known = set(map(id, before))
         for _ in range(2):
             left = [each for each in self._unfinished() if id(each) not in known]
             if not left:
                 return
             gc.collect()
-        raise CannotMake(f"what it made goes on after it: {left[0].__qualname__}")
+        raise CannotBuild(f"what it made goes on after it: {left[0].__qualname__}")
 
     @contextlib.contextmanager
     def _by_reference(self, exchange: Exchange, before: list[Any]) -> Iterator[None]:
@@ -346,10 +346,10 @@ class _Side:
             beginnings.stop()
         if ran or beginnings.problem:
             why = beginnings.problem or f"it runs code that the reference has not: {ran[0]}"
-            raise CannotMake(why)
+            raise CannotBuild(why)
 
-    def _digest(self, name: str, value: Any) -> tuple[str, str, str]:
-        return self._reach.digest(name, value)
+    def _digest(self, name: str, value: Any) -> Digest:
+        return self._digests.digest(name, value)
 
     @contextlib.contextmanager
     def _recorded(self, function: FunctionType) -> Iterator[None]:
@@ -384,7 +384,7 @@ class _Side:
                 except StopIteration as stopped:
                     return {**found, "its end": self._digest("end", stopped.value)}
                 # As it is now: the next step may change it.
-                found[f"value {step + 1}"] = self._reach.alone(value)
+                found[f"value {step + 1}"] = self._digests.digest_alone(value)
                 self._yielded.append(value)
             return found
         except BaseException as raised:

@@ -19,7 +19,8 @@ from typing import Any
 from whence.langs.python.debuggee.executed_lines import LineWatch, Wanted
 from whence.langs.python.oracles.worker.declared_specs import reference_function
 from whence.langs.python.oracles.worker.program_loader import find_code
-from whence.langs.python.oracles.worker.recipe_builder import CannotMake, Maker, find, find_module
+from whence.langs.python.oracles.worker.program_names import CannotBuild, find_module, find_name
+from whence.langs.python.oracles.worker.recipe_builder import RecipeBuilder
 from whence.langs.python.oracles.worker.unrecorded_state import hidden_state
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
@@ -46,10 +47,10 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
         order["module"], order["qualname"], order["parameters"], order["free"], order["line"]
     )  # fmt: skip
     _disturb(order["seed"])
-    maker = Maker()
-    unset = _set_variables(order["variables"], maker)
-    arguments = {name: maker.make(spec) for name, spec in order["arguments"]}
-    function = declared or _function(code, order, maker)
+    builder = RecipeBuilder()
+    unset = _set_variables(order["variables"], builder)
+    arguments = {name: builder.build(spec) for name, spec in order["arguments"]}
+    function = declared or _function(code, order, builder)
     positional, named = passed(code, arguments)
     recording = Recording(Settings(order["trace"], WHOLE, rules, keeps_tail=False), (code.co_name,))
     before = hidden_state(order["modules"])
@@ -73,11 +74,11 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
     say({"said": "done", **done})
 
 
-def _function(code: CodeType, order: dict[str, Any], maker: Maker) -> FunctionType:
-    captured = {name: maker.make(spec) for name, spec in order["captured"]}
+def _function(code: CodeType, order: dict[str, Any], builder: RecipeBuilder) -> FunctionType:
+    captured = {name: builder.build(spec) for name, spec in order["captured"]}
     if "__class__" in code.co_freevars and "__class__" not in captured:
         # What `super()` needs, in a version that did not call it.
-        captured["__class__"] = find(order["module"], order["qualname"].rpartition(".")[0])
+        captured["__class__"] = find_name(order["module"], order["qualname"].rpartition(".")[0])
     cells = tuple(CellType(captured[name]) for name in code.co_freevars)
     namespace = vars(find_module(order["module"]))
     return FunctionType(code, namespace, code.co_name, None, cells or None)
@@ -103,16 +104,18 @@ def disturb_memory(seed: int) -> None:
 _pads: list[list[bytearray]] = []
 
 
-def _set_variables(variables: list[tuple[str, str, Any]], maker: Maker) -> list[list[str]]:
+def _set_variables(
+    variables: list[tuple[str, str, Any]], builder: RecipeBuilder
+) -> list[list[str]]:
     """Give module variables the values that they had; those that could not be given one."""
     unset = []
     for module, name, spec in variables:
         held = sys.modules.get(module)
         try:
             if held is None or spec is None:
-                raise CannotMake(name)
-            vars(held)[name] = maker.make(spec)
-        except CannotMake:
+                raise CannotBuild(name)
+            vars(held)[name] = builder.build(spec)
+        except CannotBuild:
             unset.append([module, name])
     return unset
 
@@ -129,7 +132,7 @@ def passed(code: CodeType, arguments: dict[str, Any]) -> tuple[list[Any], dict[s
     if code.co_flags & 8:
         more = arguments[rest.pop(0)]
         if set(more) & set(named):
-            raise CannotMake("named arguments that are there twice")
+            raise CannotBuild("named arguments that are there twice")
         named |= more
     return positional, named
 

@@ -14,7 +14,7 @@ from importlib import _bootstrap_external
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from whence.langs.python.oracles.worker.recipe_builder import CannotMake
+from whence.langs.python.oracles.worker.program_names import CannotBuild
 from whence.langs.python.source.code_digest import all_code, content
 
 _Key = tuple[str, str, int, bytes]
@@ -96,7 +96,7 @@ class Exchange:
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         code = self._exchanged(function.__code__) if theirs else function.__code__
         if {*code.co_freevars} - {*cells}:
-            raise CannotMake(f"{code.co_qualname} has other free variables there")
+            raise CannotBuild(f"{code.co_qualname} has other free variables there")
         closure = tuple(cells[name] for name in code.co_freevars) or None
         return FunctionType(code, function.__globals__, function.__name__, None, closure)
 
@@ -121,7 +121,7 @@ class Exchange:
                 if code is each.__code__:
                     continue
                 if code.co_freevars != each.__code__.co_freevars:
-                    raise CannotMake(f"{code.co_qualname} has other free variables there")
+                    raise CannotBuild(f"{code.co_qualname} has other free variables there")
                 each.__code__ = code
         self._when_loaded()
 
@@ -151,7 +151,7 @@ def _compiled(file: str, name: str) -> CodeType:
         with open(file, "rb") as source:
             return compile(source.read(), name, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError) as problem:
-        raise CannotMake(f"{file} cannot be compiled ({problem})") from None
+        raise CannotBuild(f"{file} cannot be compiled ({problem})") from None
 
 
 def _key(code: CodeType) -> _Key:
