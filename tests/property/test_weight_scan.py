@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.search import weight_scan
-from whence.search.weight_scan import Calls, slack
+from whence.search.weight_scan import CallScan, slack
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -21,8 +21,8 @@ def small_blocks() -> Any:
 
 
 @st.composite
-def calls(draw: Any) -> tuple[Calls, np.ndarray, np.ndarray]:
-    """Calls with weights that often tie, and their own weights."""
+def calls(draw: Any) -> tuple[CallScan, np.ndarray, np.ndarray]:
+    """CallScan with weights that often tie, and their own weights."""
     count = draw(st.integers(1, 30))
     flags = np.array(
         draw(st.lists(st.sampled_from([0, 0, 0, 1, 2, 3]), min_size=count, max_size=count)),
@@ -39,11 +39,11 @@ def calls(draw: Any) -> tuple[Calls, np.ndarray, np.ndarray]:
         parents = draw(st.lists(st.integers(-1, 3), min_size=count, max_size=count))
         callers = np.array(parents, dtype=np.int32)
     blocked = np.uint8(draw(st.sampled_from([1, 2, 3])))
-    found = Calls(flags, blocked, start, stop, callers)
+    found = CallScan(flags, blocked, start, stop, callers)
     return found, np.array(weights, dtype=float), np.array(own, dtype=float)
 
 
-def naive(found: Calls) -> list[int]:
+def naive(found: CallScan) -> list[int]:
     return [
         p
         for p in range(found.start, found.stop)

@@ -313,7 +313,7 @@ def _marking(
     def first(screen: Screen) -> list[Event]:
         event = Answered((answer,))
         state = _looked_into(apply(State(tree, provenance), event))
-        note, *more = messages.origin(state, answer, Sources())
+        note, *more = messages.origin_lines(state, answer, Sources())
         screen.note(note)
         screen.say(*more)
         return [event]

@@ -144,12 +144,14 @@ class Call:
         """The call with its arguments."""
         if self.step is not None:
             before = ", ".join(
-                f"{each.name} = {show(each.value, limits)}" for each in self.arguments
+                f"{argument.name} = {show(argument.value, limits)}" for argument in self.arguments
             )
             return f"{self.step.label}; before: {before}" if before else self.step.label
         arguments = ", ".join(
-            f"{each.name}={show(each.value, limits)}" if each.name else show(each.value, limits)
-            for each in self.arguments
+            f"{argument.name}={show(argument.value, limits)}"
+            if argument.name
+            else show(argument.value, limits)
+            for argument in self.arguments
         )
         return f"{self.function.short()}({arguments})"
 
@@ -178,17 +180,17 @@ class Call:
 
     def afterwards(self, limits: Limits = Limits()) -> list[str]:
         """Of a step: what is so after it, and how it ended, if there is anything to say."""
-        said = [
-            f"{each.target} is gone" if each.after is None
-            else f"{each.target} = {show(each.after, limits)}"
-            for each in self.effects
+        outcomes = [
+            f"{effect.target} is gone" if effect.after is None
+            else f"{effect.target} = {show(effect.after, limits)}"
+            for effect in self.effects
         ]  # fmt: skip
-        said += [f"yields {show(value, limits)}" for value in self.outcome.yielded]
-        said += self.step.same if self.step else ()
+        outcomes += [f"yields {show(value, limits)}" for value in self.outcome.yielded]
+        outcomes += self.step.same if self.step else ()
         value = self.outcome.value
         shown = "" if value is None else show(value, limits)
         ending = " ".join(filter(None, (self.step.ending if self.step else "", shown)))
-        return [*said, *([ending] if ending else [])] or ["nothing changed"]
+        return [*outcomes, *([ending] if ending else [])] or ["nothing changed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +235,10 @@ def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
 def locate_mark(call: Call, mark: Mark, *, input_side: bool) -> MarkedPart:
     """Find the part that a mark addresses, as `find_mark` does."""
     call = unshared(call)
-    found = _root_value(call, mark.root, input_side)
-    if found is None:
+    root = _root_value(call, mark.root, input_side)
+    if root is None:
         raise UsageError(f"there is no {mark.root} here; there is {', '.join(roots(call))}")
-    value, is_input, position = found
+    value, is_input, position = root
     steps = value.resolve(mark.steps)
     return MarkedPart(Mark(mark.root, steps), value.part(steps), is_input, position)
 
@@ -252,9 +254,9 @@ def _split(call: Call, text: str) -> tuple[str, Steps]:
 
 def roots(call: Call) -> list[str]:
     """The names that a mark may start with."""
-    names = [each.name or f"arg{number}" for number, each in enumerate(call.arguments, 1)]
-    names += [each.name for each in call.reads]
-    names += [each.target for each in call.effects]
+    names = [argument.name or f"arg{number}" for number, argument in enumerate(call.arguments, 1)]
+    names += [read.name for read in call.reads]
+    names += [effect.target for effect in call.effects]
     if call.outcome.yielded:
         names.append(YIELDED)
     if call.outcome.value is not None:
@@ -270,12 +272,12 @@ def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, i
         return after, False, -1
     if not input_side and root in _OUTCOME_ROOTS and call.outcome.value is not None:
         return call.outcome.value, False, -1
-    for number, each in enumerate(call.arguments):
-        if root in (each.name or f"arg{number + 1}", f"arg{number + 1}", str(number + 1)):
-            return each.value, input_side or not each.came_of_call, number
-    for each in call.reads:
-        if each.name == root:
-            return each.value, True, -1
+    for number, argument in enumerate(call.arguments):
+        if root in (argument.name or f"arg{number + 1}", f"arg{number + 1}", str(number + 1)):
+            return argument.value, input_side or not argument.came_of_call, number
+    for read in call.reads:
+        if read.name == root:
+            return read.value, True, -1
     if root == YIELDED and call.outcome.yielded:
         return _listed(call.outcome.yielded), False, -1
     if root in _OUTCOME_ROOTS and call.outcome.value is not None:
@@ -302,21 +304,21 @@ def unshared(call: Call) -> Call:
     """
     if call.step is not None:
         return call  # its values were written one by one, and are whole
-    before = [each.value for each in (*call.arguments, *call.reads)]
+    before = [binding.value for binding in (*call.arguments, *call.reads)]
     before += [effect.before for effect in call.effects if effect.before]
     after = [effect.after for effect in call.effects if effect.after]
     after += [*call.outcome.yielded, *([call.outcome.value] if call.outcome.value else [])]
     if not any(part.kind is Kind.SHARED for value in before + after for _, part in value.paths()):
         return call
-    given = _Shared(_identified(before))
+    inputs = _Shared(_identified(before))
     left = _Shared({**_identified(before), **_identified(after)})
     outcome = call.outcome
     return replace(
         call,
-        arguments=tuple(replace(b, value=given.whole(b.value)) for b in call.arguments),
-        reads=tuple(Binding(b.name, given.whole(b.value)) for b in call.reads),
+        arguments=tuple(replace(b, value=inputs.whole(b.value)) for b in call.arguments),
+        reads=tuple(Binding(b.name, inputs.whole(b.value)) for b in call.reads),
         effects=tuple(
-            Effect(e.target, e.before and given.whole(e.before), e.after and left.whole(e.after))
+            Effect(e.target, e.before and inputs.whole(e.before), e.after and left.whole(e.after))
             for e in call.effects
         ),
         outcome=replace(
@@ -337,19 +339,19 @@ def whole_value(value: Value) -> Value:
 
 def _identified(values: list[Value]) -> dict[int, Value]:
     """The values that others refer to, by their numbers."""
-    found: dict[int, Value] = {}
+    by_identity: dict[int, Value] = {}
     for value in values:
         for _, part in value.paths():
             if part.identity is not None and part.kind is not Kind.SHARED:
-                found.setdefault(part.identity, part)
-    return found
+                by_identity.setdefault(part.identity, part)
+    return by_identity
 
 
 class _Shared:
     """Puts values in the place of references to them, each once, so that the cost is linear."""
 
-    def __init__(self, known: dict[int, Value]) -> None:
-        self._known = known
+    def __init__(self, values: dict[int, Value]) -> None:
+        self._known = values
         self._whole: dict[int, Value] = {}
         self._open: set[int] = set()
 

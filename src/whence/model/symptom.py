@@ -73,18 +73,18 @@ class Symptom:
 
 def parse(text: str) -> Symptom:
     """The symptom that a person names: its kind, `output:LINE:WORDS`, or the path of a part."""
-    words = text.strip()
-    kind, colon, rest = words.partition(":")
+    name = text.strip()
+    kind, colon, rest = name.partition(":")
     if kind == SymptomKind.OUTPUT.value and colon:
         line, _, wrong = rest.partition(":")
         if not line.strip().isdecimal() or int(line) < 1:
-            raise UsageError(f"{words}: a line of the output is named by its number, as output:3")
+            raise UsageError(f"{name}: a line of the output is named by its number, as output:3")
         return Symptom(SymptomKind.OUTPUT, line=int(line), expression=wrong)
-    if words.replace("-", " ") in _NAMED:
-        return Symptom(_NAMED[words.replace("-", " ")])
-    if not words:
+    if name.replace("-", " ") in _NAMED:
+        return Symptom(_NAMED[name.replace("-", " ")])
+    if not name:
         raise UsageError(f"what is wrong is one of {', '.join(_NAMED)}, or a part as result[2]")
-    return Symptom(SymptomKind.EXPRESSION, expression=words)
+    return Symptom(SymptomKind.EXPRESSION, expression=name)
 
 
 _NAMED = {
@@ -112,7 +112,7 @@ def to_json(symptom: Symptom) -> dict[str, Any]:
         record["assertion"] = {
             "file": failed.file,
             "line": failed.line,
-            "operands": [_operand_to_json(each) for each in failed.operands],
+            "operands": [_operand_to_json(operand) for operand in failed.operands],
             "detail": list(failed.detail),
         }
     return record
@@ -150,20 +150,20 @@ def _assertion(fields: Mapping[str, Any]) -> Assertion:
     detail = _list(fields, "detail")
     if not all(isinstance(line, str) for line in detail):
         raise _malformed("whose detail is no list of lines")
-    operands = tuple(_operand(_object(each)) for each in _list(fields, "operands"))
+    operands = tuple(_operand(_object(operand)) for operand in _list(fields, "operands"))
     return Assertion(_text(fields, "file"), _number(fields, "line"), operands, tuple(detail))
 
 
 def _operand(fields: Mapping[str, Any]) -> Operand:
     span, wrong = fields.get("span"), fields.get("wrong")
     if span is not None and not (
-        isinstance(span, list) and len(span) == 4 and all(type(each) is int for each in span)
+        isinstance(span, list) and len(span) == 4 and all(type(number) is int for number in span)
     ):
         raise _malformed("with a span that is not four numbers")
     if wrong is not None and not isinstance(wrong, bool):
         raise _malformed("with a `wrong` that is neither true nor false")
-    place = None if span is None else (span[0], span[1], span[2], span[3])
-    return Operand(_text(fields, "expression"), _text(fields, "value"), place, wrong)
+    where = None if span is None else (span[0], span[1], span[2], span[3])
+    return Operand(_text(fields, "expression"), _text(fields, "value"), where, wrong)
 
 
 def _object(record: object) -> Mapping[str, Any]:

@@ -288,10 +288,10 @@ def _span(text: str, step: str) -> str:
     places = TEXT_PART.fullmatch(step)
     if places is not None and int(places[1]) < int(places[2]) <= len(text):
         return step
-    words = _loose(step)
-    if places is None and step[:1] == "[" and words and words in text:
-        begin = text.index(words)
-        return f"[{begin}:{begin + len(words)}]"
+    letters = _loose(step)
+    if places is None and step[:1] == "[" and letters and letters in text:
+        begin = text.index(letters)
+        return f"[{begin}:{begin + len(letters)}]"
     raise UsageError(f"{text!r} has no part {step}; name letters of it, as ['{text[:3]}'] or [0:3]")
 
 

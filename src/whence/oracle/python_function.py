@@ -47,36 +47,36 @@ class PythonFunction:
         call = {"node": question.node, **as_dictionary(question.call)}
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                said = self.function(call)
+                verdict = self.function(call)
         except Exception as problem:
-            place = traceback.extract_tb(problem.__traceback__)[-1]
+            frame = traceback.extract_tb(problem.__traceback__)[-1]
             raise WhenceError(
                 f"the oracle {self.name} raised {type(problem).__name__}: {problem} "
-                f"({place.filename}:{place.lineno}), about {call['equation']}; mend it, or let it "
+                f"({frame.filename}:{frame.lineno}), about {call['equation']}; mend it, or let it "
                 "return None where it does not know"
             ) from problem
-        if said is None:
+        if verdict is None:
             return None
-        if not isinstance(said, bool | str) or said not in _VERDICTS:
+        if not isinstance(verdict, bool | str) or verdict not in _VERDICTS:
             raise WhenceError(
-                f"the oracle {self.name} said {said!r} about {call['equation']}; it may say "
+                f"the oracle {self.name} said {verdict!r} about {call['equation']}; it may say "
                 'True, False, "right", "wrong", "inadmissible" or None'
             )
-        return _VERDICTS[said]
+        return _VERDICTS[verdict]
 
 
 def as_dictionary(call: Call) -> dict[str, Any]:
     """A call in plain Python."""
     outcome = call.outcome
-    named = all(each.name for each in call.arguments)
+    named = all(argument.name for argument in call.arguments)
     kind = outcome.kind.name.lower()
     return {
         "function": call.function.name,
         "rule": call.rule.name,
-        "args": {each.name: plain(each.value) for each in call.arguments}
+        "args": {argument.name: plain(argument.value) for argument in call.arguments}
         if named
-        else [plain(each.value) for each in call.arguments],
-        "reads": {each.name: plain(each.value) for each in call.reads},
+        else [plain(argument.value) for argument in call.arguments],
+        "reads": {read.name: plain(read.value) for read in call.reads},
         "outcome": kind.replace("_", " "),
         "returned": plain(outcome.value) if kind == "returned" and outcome.value else None,
         "raised": plain(outcome.value) if kind == "raised" and outcome.value else None,
@@ -126,8 +126,8 @@ def _literal(text: str) -> Any:
 
 def load_oracle(text: str) -> PythonFunction:
     """The oracle that `python:module:function` names; modules of the current folder count."""
-    kind, _, place = text.partition(":")
-    module_name, _, function_name = place.partition(":")
+    kind, _, name = text.partition(":")
+    module_name, _, function_name = name.partition(":")
     if kind != "python" or not module_name or not function_name:
         raise UsageError(f"{text!r} names no oracle: write python:module:function")
     if "" not in sys.path:

@@ -63,8 +63,8 @@ def effort(suspects: Suspects, positions: Int64s) -> Floats:
     """What answering takes, about 1 for a short question about a known function."""
     columns = suspects.columns
     asked = [judged.position for judged in suspects.history]
-    known = np.unique(columns.function[asked]) if asked else np.empty(0, dtype=np.int32)
-    new = ~np.isin(columns.function[positions], known)
+    familiar = np.unique(columns.function[asked]) if asked else np.empty(0, dtype=np.int32)
+    new = ~np.isin(columns.function[positions], familiar)
     cost: Floats = 1.0 + np.minimum(columns.effort[positions], 4000) * _READING
     cost += _NEW_FUNCTION * new
     if asked:

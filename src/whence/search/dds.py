@@ -76,19 +76,23 @@ class Dds:
 # --- the function ------------------------------------------------------------------------------
 
 
-def _fresh(suspects: Suspects, graph: FunctionGraph, known: list[int]) -> tuple[int, str] | None:
+def _fresh(
+    suspects: Suspects, graph: FunctionGraph, functions: list[int]
+) -> tuple[int, str] | None:
     """The function to look at, of those with open calls that are not folded, and why."""
     folded = _folded(suspects) - {graph.root}
     names = suspects.tree.functions
-    through = sum(1 << each for each in folded)
-    space = graph.reached(graph.root, through) & sum(1 << each for each in known)
-    fresh = [each for each in graph.order if space >> each & 1 and each != graph.root]
+    through = sum(1 << function for function in folded)
+    space = graph.reached(graph.root, through) & sum(1 << function for function in functions)
+    fresh = [
+        function for function in graph.order if space >> function & 1 and function != graph.root
+    ]
     if not fresh:
         return None
     space |= 1 << graph.root
-    left = {each: _expected(graph, space, through, each) for each in fresh}
+    left = {function: _expected(graph, space, through, function) for function in fresh}
     best = min(fresh, key=left.__getitem__)
-    passed = [names[each].short() for each in sorted(folded) if each in known]
+    passed = [names[function].short() for function in sorted(folded) if function in functions]
     why = f"{names[best].short()} leaves the fewest functions, whichever the answer"
     if passed:
         why += f"; {', '.join(passed)} gave something right and {_is(passed)} folded"
@@ -126,17 +130,17 @@ def _nearest(suspects: Suspects, calls: Int64s) -> tuple[int, str]:
     columns = suspects.columns
     path = failing_path(suspects.columns, suspects.top)
     if len(path) == 1:
-        found = int(calls[np.argmin(columns.depth[calls])])
-        return found, "of its calls this is nearest to the top"
+        chosen = int(calls[np.argmin(columns.depth[calls])])
+        return chosen, "of its calls this is nearest to the top"
     # Intervals of callers are nested, so how many of them hold a call tells the lowest that does.
     begun = np.searchsorted(path, calls, side="right")
     running = len(path) - np.searchsorted(columns.end[path][::-1], calls, side="right")
     common = np.minimum(begun, running) - 1
     distance = columns.depth[calls] - 2 * columns.depth[path[common]]
-    found = int(calls[np.argmin(distance)])
+    chosen = int(calls[np.argmin(distance)])
     ended = calls[columns.outcome[calls] != OutcomeKind.NOT_TERMINATED]
-    found = ended_twin(suspects.tree, found, ended)
-    return found, "of its calls this is nearest to where the run was broken off"
+    chosen = ended_twin(suspects.tree, chosen, ended)
+    return chosen, "of its calls this is nearest to where the run was broken off"
 
 
 def _from_the_leaves(suspects: Suspects, calls: Int64s, function: int) -> tuple[int, str] | None:
@@ -149,20 +153,20 @@ def _from_the_leaves(suspects: Suspects, calls: Int64s, function: int) -> tuple[
     if cyclic is not None:
         return cyclic, "it led to a call of itself with the same inputs"
     right = [
-        each.position for each in suspects.history
-        if each.verdict is Verdict.RIGHT
-        and columns.function[each.position] == function
-        and suspects.top < each.position < suspects.stop
+        judged.position for judged in suspects.history
+        if judged.verdict is Verdict.RIGHT
+        and columns.function[judged.position] == function
+        and suspects.top < judged.position < suspects.stop
     ]  # fmt: skip
     ends = _is_last(suspects, function, calls)
     ended_right = _is_last(suspects, function, np.array(right, dtype=np.int64))
-    for part, was_right, words in (
+    for part, was_right, verb in (
         (calls[ends], ended_right.any(), "ends"),
         (calls[~ends], (~ended_right).any(), "goes on with"),
     ):
         if len(part) and not was_right:
             lowest = int(part[np.argmax(columns.depth[part])])
-            return lowest, f"it {words} the recursion, lowest of its kind"
+            return lowest, f"it {verb} the recursion, lowest of its kind"
     return None
 
 
@@ -189,6 +193,6 @@ def _going_round(suspects: Suspects, calls: Int64s) -> int | None:
         return None
     key = inputs(tree, tree.position(cycle.path[0]))
     pending = calls[columns.outcome[calls] == OutcomeKind.NOT_TERMINATED][::-1]
-    alike = (int(each) for each in pending[:_ALIKE] if inputs(tree, int(each)) == key)
+    alike = (int(position) for position in pending[:_ALIKE] if inputs(tree, int(position)) == key)
     last_two = list(islice(alike, 2))
     return last_two[-1] if last_two else None

@@ -36,11 +36,11 @@ class DivideAndQuery:
     def choose(self, suspects: Suspects) -> Choice | None:
         """The call that splits best."""
         weight = self.weighting(suspects)
-        found = nearest_to_half(suspects, weight)
-        if found is None:
+        chosen = nearest_to_half(suspects, weight)
+        if chosen is None:
             return None
-        share = float(weight[found]) / max(float(weight[suspects.top]), ROUNDING)
-        return Choice(found, f"{share:.0%} of the suspects lie in it and below it")
+        share = float(weight[chosen]) / max(float(weight[suspects.top]), ROUNDING)
+        return Choice(chosen, f"{share:.0%} of the suspects lie in it and below it")
 
     def weighting(self, suspects: Suspects) -> Floats:
         """What is halved."""
@@ -56,9 +56,9 @@ class DivideAndQueryShapiro(DivideAndQuery):
     def choose(self, suspects: Suspects) -> Choice | None:
         """The heaviest of at most half, else the lightest."""
         weight = self.weighting(suspects)
-        found = suspects.open_calls.heaviest_up_to(weight, float(weight[suspects.top]) / 2)
-        if found is None:
-            found = suspects.open_calls.lightest_from(weight, 0.0)
-        if found is None:
+        chosen = suspects.open_calls.heaviest_up_to(weight, float(weight[suspects.top]) / 2)
+        if chosen is None:
+            chosen = suspects.open_calls.lightest_from(weight, 0.0)
+        if chosen is None:
             return None
-        return Choice(found, "it holds the most suspects that are not more than half")
+        return Choice(chosen, "it holds the most suspects that are not more than half")

@@ -32,7 +32,9 @@ class FourSets:
 
     def ids(self, tree: Tree, number: int) -> frozenset[int]:
         """The ids of the calls in one set."""
-        return frozenset(tree.id(int(each)) for each in np.flatnonzero(self.number == number))
+        return frozenset(
+            tree.id(int(position)) for position in np.flatnonzero(self.number == number)
+        )
 
 
 def four_sets(tree: Tree, origin: Origin, influence: Influence | None, marked: int) -> FourSets:

@@ -27,7 +27,8 @@ class FunctionGraph:
         self.root = int(columns.function[suspects.top])
         self._callees = _edges(suspects)
         self._masks = {
-            caller: sum(1 << each for each in callees) for caller, callees in self._callees.items()
+            caller: sum(1 << callee for callee in callees)
+            for caller, callees in self._callees.items()
         }
         self.order = self._ordered()
 
@@ -36,25 +37,25 @@ class FunctionGraph:
 
         `without`: the bits of functions through which no way leads.
         """
-        found, fresh = 0, (1 << start) & ~without
+        reached, fresh = 0, (1 << start) & ~without
         while fresh:
-            found |= fresh
+            reached |= fresh
             after = 0
             while fresh:
                 lowest = fresh & -fresh
                 fresh ^= lowest
                 after |= self._masks.get(lowest.bit_length() - 1, 0)
-            fresh = after & ~found & ~without
-        return found
+            fresh = after & ~reached & ~without
+        return reached
 
     def _ordered(self) -> list[int]:
         """Level by level from the root, each level in the order of the text."""
         order = [self.root]
-        seen = {self.root}
-        for each in order:  # which grows meanwhile
-            for callee in self._callees.get(each, ()):
-                if callee not in seen:
-                    seen.add(callee)
+        visited = {self.root}
+        for function in order:  # which grows meanwhile
+            for callee in self._callees.get(function, ()):
+                if callee not in visited:
+                    visited.add(callee)
                     order.append(callee)
         return order
 
@@ -86,9 +87,9 @@ def _made(suspects: Suspects) -> list[tuple[int, int]]:
         first = np.full(count * count, -1, dtype=np.int64)
         # Of several the last one written stays, which is the first call.
         first[pairs[::-1]] = np.arange(len(pairs) - 1, -1, -1)
-        found = np.flatnonzero(first >= 0)
-        found = found[np.argsort(first[found], kind="stable")]
+        present = np.flatnonzero(first >= 0)
+        present = present[np.argsort(first[present], kind="stable")]
     else:
-        found, at = np.unique(pairs, return_index=True)
-        found = found[np.argsort(at, kind="stable")]
-    return [divmod(each, count) for each in found.tolist()]
+        present, at = np.unique(pairs, return_index=True)
+        present = present[np.argsort(at, kind="stable")]
+    return [divmod(pair, count) for pair in present.tolist()]

@@ -26,5 +26,5 @@ class HeaviestFirst(TopDown):
 
     def prefer(self, suspects: Suspects, callees: OpenCalls) -> Choice:
         """The heaviest."""
-        found = some(callees.heaviest_up_to(suspects.weight, inf))
-        return Choice(found, "it has the most suspects below it")
+        chosen = some(callees.heaviest_up_to(suspects.weight, inf))
+        return Choice(chosen, "it has the most suspects below it")

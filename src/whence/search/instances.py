@@ -77,16 +77,16 @@ def retained(suspects: SearchSpace, function: int) -> Table:
             continue
         while position >= columns.end[inside[-1].position]:
             inside.pop()
-        found, is_new = cells.find(position, frozen=stays)
-        if found is None:
+        cell, is_new = cells.find(position, frozen=stays)
+        if cell is None:
             left_out += 1
             continue
-        if not any(each is found for each in inside[-1].used):
-            inside[-1].used.append(found)
+        if not any(used is cell for used in inside[-1].used):
+            inside[-1].used.append(cell)
         if stays or not is_new:
             over = int(columns.end[position])
         else:
-            inside.append(found)
+            inside.append(cell)
     return Table(tuple(_rows(top)), left_out)
 
 
@@ -100,7 +100,7 @@ def _rows(top: _Cell) -> Iterator[Instance]:
         shown.add(id(cell))
         yield Instance(cell.position, depth, cell.number, again and not cell.frozen, cell.frozen)
         if not again:
-            left += [(each, depth + 1) for each in cell.used]
+            left += [(inner, depth + 1) for inner in cell.used]
 
 
 class _Cells:
@@ -122,21 +122,21 @@ class _Cells:
     def find(self, position: int, *, frozen: bool) -> tuple[_Cell | None, bool]:
         """The instance of a call, and whether it is new; None if there is no room."""
         equation = int(self._tree.columns.equation[position])
-        known = self._by_equation.get(equation)
-        if known is not None:
-            return known, False
+        cell = self._by_equation.get(equation)
+        if cell is not None:
+            return cell, False
         if len(self._by_equation) >= MOST:
             return None, False
         key = None if frozen else inputs(self._tree, position)
-        known = None if key is None else self._by_inputs.get(key)
-        is_new = known is None
-        if known is None:
+        cell = None if key is None else self._by_inputs.get(key)
+        is_new = cell is None
+        if cell is None:
             self._count += not frozen
-            known = _Cell(position, 0 if frozen else self._count, frozen)
+            cell = _Cell(position, 0 if frozen else self._count, frozen)
             if key is not None:
-                self._by_inputs[key] = known
-        self._by_equation[equation] = known
-        return known, is_new
+                self._by_inputs[key] = cell
+        self._by_equation[equation] = cell
+        return cell, is_new
 
 
 def inputs(tree: Tree, position: int) -> object:
@@ -152,7 +152,7 @@ def ended_twin(tree: Tree, position: int, ended: Int64s) -> int:
     if tree.columns.outcome[position] != OutcomeKind.NOT_TERMINATED:
         return position
     key = inputs(tree, position)
-    same = (int(each) for each in ended[:_TWINS] if inputs(tree, int(each)) == key)
+    same = (int(other) for other in ended[:_TWINS] if inputs(tree, int(other)) == key)
     return position if key is None else next(same, position)
 
 
@@ -160,13 +160,13 @@ def _frozen(suspects: SearchSpace) -> Int64s:
     """The calls that were judged right, or should never have been made, and the one that raised
     what the top raised, if its own code cannot be at fault."""
     columns = suspects.columns
-    found = [each.position for each in suspects.history if each.verdict in _FINE]
-    equations = np.unique(columns.equation[np.array(found, dtype=np.int64)])
+    acquitted = [judged.position for judged in suspects.history if judged.verdict in _FINE]
+    equations = np.unique(columns.equation[np.array(acquitted, dtype=np.int64)])
     area = columns.equation[suspects.top + 1 : suspects.stop]
     below = suspects.top + 1 + np.flatnonzero(np.isin(area, equations))
     path = failing_path(columns, suspects.top)
     last = path[-1:] if columns.outcome[suspects.top] == OutcomeKind.RAISED else path[:0]
-    trusted = [each for each in last.tolist() if suspects.is_trusted(each)]
+    trusted = [position for position in last.tolist() if suspects.is_trusted(position)]
     return np.union1d(below, np.array(trusted, dtype=np.int64))
 
 

@@ -31,8 +31,8 @@ class LessYesFirst(TopDown):
 
     def prefer(self, suspects: Suspects, callees: OpenCalls) -> Choice:
         """The heaviest by 1/YES."""
-        found = some(callees.heaviest_up_to(yes_weights(suspects), inf))
-        return Choice(found, "what it does was judged right least often")
+        chosen = some(callees.heaviest_up_to(yes_weights(suspects), inf))
+        return Choice(chosen, "what it does was judged right least often")
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class MostRulesFirst(TopDown):
     def prefer(self, suspects: Suspects, callees: OpenCalls) -> Choice:
         """The one with the most rules."""
         positions = callees.positions()
-        found = heaviest(positions, _rules_below(suspects.columns, positions))
-        return Choice(found, "it involves the most rules")
+        chosen = heaviest(positions, _rules_below(suspects.columns, positions))
+        return Choice(chosen, "it involves the most rules")
 
 
 def _rules_below(columns: Columns, positions: Int64s) -> Floats:

@@ -27,6 +27,6 @@ class OptimalDivideAndQuery:
         nearest = suspects.open_calls.closest(suspects.weight, total / 2, suspects.columns.own)
         if nearest is None:
             return None
-        found = nearest[0]
-        below = float(suspects.weight[found] - suspects.columns.own[found])
-        return Choice(found, f"it splits the others best: {below:g} below it, of {total:g} in all")
+        chosen = nearest[0]
+        below = float(suspects.weight[chosen] - suspects.columns.own[chosen])
+        return Choice(chosen, f"it splits the others best: {below:g} below it, of {total:g} in all")

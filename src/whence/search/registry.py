@@ -68,8 +68,8 @@ _ALL: tuple[tuple[Strategy, str], ...] = (
     (SingleStepping(), "bottom-up, a call after all that it called"),
 )
 
-STRATEGIES: dict[str, Strategy] = {each.name: each for each, _ in _ALL}
-DESCRIPTIONS: dict[str, str] = {each.name: words for each, words in _ALL}
+STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy, _ in _ALL}
+DESCRIPTIONS: dict[str, str] = {strategy.name: text for strategy, text in _ALL}
 _MOST_STEPS = 4
 
 
@@ -85,7 +85,9 @@ def find_strategy(name: str) -> Strategy:
         return Middleweight(step=int(parameter), name=wanted)
     if wanted in STRATEGIES:
         return STRATEGIES[wanted]
-    fitting = [known for known in STRATEGIES if known.startswith(wanted)] if wanted else []
+    fitting = (
+        [candidate for candidate in STRATEGIES if candidate.startswith(wanted)] if wanted else []
+    )
     if len(fitting) == 1:
         return STRATEGIES[fitting[0]]
     if fitting:

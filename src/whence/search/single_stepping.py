@@ -20,5 +20,5 @@ class SingleStepping:
 
     def choose(self, suspects: Suspects) -> Choice | None:
         """The first call in post-order: it has no other open call below it."""
-        found = suspects.open_calls.lowest(suspects.columns.end)
-        return None if found is None else Choice(found, "all that it called was judged right")
+        chosen = suspects.open_calls.lowest(suspects.columns.end)
+        return None if chosen is None else Choice(chosen, "all that it called was judged right")

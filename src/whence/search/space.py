@@ -2,8 +2,8 @@
 
 It stands beside the tree, which never changes, and is a pure function of (tree, answers, trusts,
 switches): applying the answers one by one or all at once gives the same space. Rules, after Naish
-1997 and MacLarty et al. 2005: wrong on a call leaves only its subtree; right or inadmissible takes
-its subtree away; a trusted call is looked through, so that its callees stand for it.
+1997 and MacLarty et al. 2005: *wrong* on a call leaves only its subtree; *right* or *inadmissible*
+removes its subtree; a trusted call is looked through, so that its callees stand for it.
 
 Invariants: `weight[n]` is the sum of the own weights of the suspects in n's subtree (a suspect is
 unjudged, not removed and not looked through; the top counts while nobody has judged it) for every
@@ -15,7 +15,7 @@ looks up each call that its influence names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,9 @@ import numpy.typing as npt
 
 from whence.model.verdict import Verdict
 from whence.ports import Bytes, CallGraph, Columns, Floats, Int32s, Int64s, Judged, Tree
-from whence.search.weight_scan import Calls
+from whence.search.judged_calls import FINE, JudgedCalls, coverage, innermost
+from whence.search.mark_slices import MarkSlices, explanation_of
+from whence.search.weight_scan import CallScan
 from whence.tree.build import subtree_sums
 
 REMOVED = np.uint8(1)
@@ -38,10 +40,9 @@ VERIFIED = np.uint8(128)
 _LOOKED_THROUGH = TRUSTED | FOLDED | ASIDE
 _NOT_A_SUSPECT = REMOVED | JUDGED | _LOOKED_THROUGH
 _BLOCK = 1 << 18
-_FINE = (Verdict.RIGHT, Verdict.INADMISSIBLE)
-_DEFINITE = (Verdict.WRONG, *_FINE)
+_DEFINITE = (Verdict.WRONG, *FINE)
 LEAST_PRIOR = 0.02
-"""However unlikely a call is, it counts as much as this part of it."""
+"""A prior never counts less than this, so that no call is ruled out."""
 _WALK = 512
 _FEW = 64
 
@@ -62,7 +63,11 @@ class Switches:
 
 
 class SearchSpace:
-    """The suspects of a tree; implements `whence.ports.Suspects`."""
+    """The suspects of a tree; implements `whence.ports.Suspects`.
+
+    Large, but one thing: every method reads or updates the same flags and weights, and the
+    invariants above hold only if nobody else does. Answers and slices are kept apart.
+    """
 
     def __init__(
         self,
@@ -78,19 +83,17 @@ class SearchSpace:
         self.columns: Columns = tree.columns
         self.switches = switches
         self.rest = rest
-        """The top was judged right, yet the rest is to be searched: no call is known wrong."""
+        """Whether to search below a top that was judged right: no call is known to be wrong."""
         self.prior: Floats | None = None if prior is None else np.clip(prior, LEAST_PRIOR, 1.0)
         self.graph = graph
         self.top = 0
-        self.history: list[Judged] = []
+        self.judged_calls = JudgedCalls(self.columns, duplicates=switches.duplicates)
+        self.history: Sequence[Judged] = self.judged_calls.history
         self.flags: Bytes = np.zeros(len(self.columns), dtype=np.uint8)
         self.weight: Floats = self.columns.weight
         self._yes: Int64s | None = None
         self.no: Int64s = np.zeros(len(tree.rules), dtype=np.int64)
-        self._verdicts: dict[int, Verdict] = {}
-        self._width = 0
-        """How many of the slices that the marks amount to were too narrow."""
-        self._common: list[frozenset[int]] = []
+        self._slices = MarkSlices()
         self._skips = 0
         self._trusted = np.zeros(len(tree.functions), dtype=bool)
         self._trusted[list(trusted_functions)] = True
@@ -100,67 +103,53 @@ class SearchSpace:
 
     def apply(self, judged: Judged) -> None:
         """Take in one answer."""
-        self.history.append(judged)
+        self.judged_calls.add(judged)
         self._yes = None
         position, verdict = judged.position, judged.verdict
         if verdict is Verdict.UNKNOWN:
             again = self.flags[position] & SKIPPED
-            self.flags[self._equal_calls(position)] |= GIVEN_UP if again else SKIPPED
+            self.flags[self.judged_calls.equal_calls(position)] |= GIVEN_UP if again else SKIPPED
             self._skips += 1
-        else:
-            self._verdicts[self._key(position)] = verdict
         if verdict is Verdict.WRONG:
             self.no[self.columns.rule[position]] += 1
             self._judge_wrong(position)
         elif verdict is not Verdict.UNKNOWN:
-            self._remove(self._equal_calls(position), counts=verdict is Verdict.RIGHT)
-            if self.rest and self._key(position) == self._key(0):
+            self._remove(self.judged_calls.equal_calls(position), counts=verdict is Verdict.RIGHT)
+            if self.rest and self.judged_calls.are_equal(position, 0):
                 self._reset()
         if judged.influence is not None and self.switches.slicing:
-            self._width = 0
-            self._common = self._common_slices()
+            self._slices.restart(self.history)
             self._reset()
         self._widen()
 
     def can_matter(self) -> npt.NDArray[np.bool_]:
-        """Of each call, whether it lies in what the answers leave."""
+        """For each call, whether the answers leave it in the tree."""
         left = np.zeros(len(self.columns), dtype=bool)
         left[self.top : self.stop] = self.flags[self.top : self.stop] & REMOVED == 0
         return left
 
     def verdict(self, position: int) -> Verdict | None:
         """What was said of a call, or of one with an equal equation."""
-        return self._verdicts.get(self._key(position))
-
-    def _key(self, position: int) -> int:
-        return int(self.columns.equation[position]) if self.switches.duplicates else position
-
-    def _equal_calls(self, position: int) -> Int64s:
-        """The calls that an answer about this one holds for, in preorder."""
-        return self._positions(self._key(position))
+        return self.judged_calls.verdict(position)
 
     def _judge_wrong(self, position: int) -> None:
-        twins = self._equal_calls(position)
-        twins = twins[(twins >= position) & (twins < self.columns.end[position])]
+        equal = self.judged_calls.equal_calls(position)
+        equal = equal[(equal >= position) & (equal < self.columns.end[position])]
         inside = self.top <= position < self.stop and not self.flags[position] & REMOVED
-        if not inside or (self.flags[twins] & _LOOKED_THROUGH).any():
+        if not inside or (self.flags[equal] & _LOOKED_THROUGH).any():
             self._reset()
             return
-        twins = twins[self.flags[twins] & REMOVED == 0]
+        equal = equal[self.flags[equal] & REMOVED == 0]
         counted = self.flags[position] & JUDGED == 0
-        self.flags[twins] |= JUDGED
-        self.top = self._innermost(twins)
-        if len(twins) > 1:
+        self.flags[equal] |= JUDGED
+        self.top = innermost(self.columns, equal)
+        if len(equal) > 1:
             self._recount()
         elif counted:
             self._own_weights()[position] -= self.columns.own[position]
 
-    def _innermost(self, positions: Int64s) -> int:
-        """The call with the fewest calls below it: none of the others lies inside."""
-        return int(positions[np.argmin(self.columns.end[positions] - positions)])
-
     def _remove(self, positions: Int64s, *, counts: bool) -> None:
-        """Take away the subtrees of calls below the top; `counts`: they ran as intended."""
+        """Remove the subtrees of calls below the top; `counts`: their rules count as verified."""
         positions = positions[(positions > self.top) & (positions < self.stop)]
         positions = positions[self.flags[positions] & REMOVED == 0]
         few = len(positions) <= _FEW
@@ -173,14 +162,14 @@ class SearchSpace:
                 self._lighten(int(position), float(self.weight[position]))
         if not few:
             area = self.flags[self.top : self.stop]
-            covered = self._cover(positions)[self.top : self.stop] > 0
+            covered = coverage(self.columns, positions)[self.top : self.stop] > 0
             if counts:
                 area[covered & (area & _NOT_A_SUSPECT == 0)] |= VERIFIED
             area[covered] |= REMOVED
             self._recount()
 
     def _lighten(self, position: int, amount: float) -> None:
-        """Take a weight off a call's callers up to the top."""
+        """Subtract a weight from a call's callers up to the top."""
         columns, weight = self.columns, self._own_weights()
         if columns.depth[position] - columns.depth[self.top] <= _WALK:
             caller = int(columns.parent[position])
@@ -192,23 +181,16 @@ class SearchSpace:
             weight[callers] -= amount
 
     def _recount(self) -> None:
-        """Sum up the weights from the top down anew."""
+        """Compute all weights at or below the top again."""
         area = slice(self.top, self.stop)
         own = np.where(self.flags[area] & _NOT_A_SUSPECT == 0, self.columns.own[area], 0.0)
         self._own_weights()[area] = subtree_sums(own, self.columns.end[area] - self.top)
 
     def _own_weights(self) -> Floats:
-        """The weights, to be written to: the tree's are copied when they are about to change."""
+        """The weights for writing: the tree's own are copied before the first change."""
         if self.weight is self.columns.weight:
             self.weight = np.array(self.columns.weight)
         return self.weight
-
-    def _cover(self, positions: Int64s) -> Int32s:
-        """For each call, how many of the given calls' subtrees it lies in."""
-        steps = np.zeros(len(self.columns) + 1, dtype=np.int32)
-        np.add.at(steps, positions, 1)
-        np.add.at(steps, self.columns.end[positions], -1)
-        return np.cumsum(steps[:-1], dtype=np.int32)
 
     # --- from scratch --------------------------------------------------------------------------
 
@@ -223,114 +205,44 @@ class SearchSpace:
         if self.switches.compression and len(columns) > 1:
             callers = columns.parent[1:]
             same = columns.rule[1:] == columns.rule[callers]
-            # A caller that cannot be asked about, or was acquitted, cannot stand for a call that
-            # can be at fault.
+            # A caller that cannot be asked about, or was judged right, cannot stand for a call
+            # that can be at fault.
             stands = self.flags[callers] & (TRUSTED | ASIDE) == 0
-            if self.rest and self.verdict(0) in _FINE:
+            if self.rest and self.verdict(0) in FINE:
                 stands &= callers > 0
             self.flags[1:][same & stands] |= FOLDED
         self.flags |= kept
         self._take_verdicts()
-        if self.rest and self.verdict(0) in _FINE:
+        if self.rest and self.verdict(0) in FINE:
             self.flags[0] |= JUDGED
         looked_through = bool((self.flags & _LOOKED_THROUGH).any())
         self._callers: Int32s = self._direct_callers() if looked_through else columns.parent
         self.weight = columns.weight
-        if looked_through or self._verdicts or self.rest:
+        if looked_through or self.judged_calls or self.rest:
             self.weight = np.zeros(len(columns))
             self._recount()
 
     def _take_verdicts(self) -> None:
         """Find the top, mark the wrong calls, and remove what was judged right below the top."""
         self.top = 0
-        if not self._verdicts:
+        if not self.judged_calls:
             return
-        wrong = self._said(Verdict.WRONG)
-        covers = self._cover(self._said(*_FINE))
-        self.top = self._find_top()
+        wrong = self.judged_calls.with_verdict(Verdict.WRONG)
+        covers = coverage(self.columns, self.judged_calls.with_verdict(*FINE))
+        self.top = self.judged_calls.find_top()
         self.flags[wrong] = (self.flags[wrong] | JUDGED) & ~_LOOKED_THROUGH
         area = slice(self.top + 1, self.stop)
         self.flags[area][covers[area] > covers[self.top]] |= REMOVED
 
-    def _said(self, *verdicts: Verdict) -> Int64s:
-        """The calls that one of these was said of, themselves or by an equal call."""
-        found = [self._positions(key) for key, said in self._verdicts.items() if said in verdicts]
-        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-
-    def _positions(self, key: int) -> Int64s:
-        if self.switches.duplicates:
-            return np.flatnonzero(self.columns.equation == key)
-        return np.array([key], dtype=np.int64)
-
     def _set_aside(self) -> None:
-        """Look through what cannot have influenced the parts that were marked."""
-        slices = self._slices()
-        if self._width >= len(slices) or not self.switches.slicing:
+        """Set aside the calls that cannot have influenced the marked parts."""
+        in_slice = self._slice()
+        if in_slice is None or not self.switches.slicing:
             return
         outside = np.ones(len(self.columns), dtype=bool)
-        outside[self.tree.positions(slices[self._width])] = False
+        outside[self.tree.positions(in_slice)] = False
         outside[0] = False
         self.flags[outside] |= ASIDE
-
-    def _common_slices(self) -> list[frozenset[int]]:
-        """The slices of all marks: what is in each of them, for each width.
-
-        Whatever made several parts wrong is there. If each has a cause of its own, it may be that
-        none is: then nothing is found in them, and they are widened.
-        """
-        slices = [each.influence.slices() for each in self.history if each.influence is not None]
-        widths = range(max(map(len, slices), default=0))
-        return [
-            frozenset.intersection(*(each[min(width, len(each) - 1)] for each in slices))
-            for width in widths
-        ]
-
-    def _slices(self) -> list[frozenset[int]]:
-        """The slices to be taken one after the other, the one last that explains the top."""
-        explaining = self._explanation()
-        return self._common if explaining is None else [*self._common, explaining]
-
-    def _explanation(self) -> frozenset[int] | None:
-        """The slice of a part that was marked on the top itself, if it misses nothing."""
-        for each in reversed(self.history):
-            if each.position == self.top and each.influence is not None:
-                return each.influence.slices()[-1] if each.influence.complete else None
-        return None
-
-    def _find_top(self) -> int:
-        """The wrong call that the search has come down to.
-
-        An answer moves it into the subtree judged wrong, and on to a call inside that is known to
-        be wrong as well (its equation is equal) unless that was judged right away before; a wrong
-        call elsewhere takes over only if it is lighter, for either holds a fault.
-        """
-        columns, top = self.columns, 0
-        wrong = np.empty(0, dtype=np.int64)
-        for number, judged in enumerate(self.history):
-            asked = judged.position
-            if judged.verdict is not Verdict.WRONG or self.verdict(asked) is not Verdict.WRONG:
-                continue
-            above = asked <= top < columns.end[asked]
-            inside = top <= asked < columns.end[top]
-            if inside or (not above and columns.weight[asked] < columns.weight[top]):
-                top = asked
-            wrong = np.union1d(wrong, self._equal_calls(asked))
-            deeper = wrong[(wrong > top) & (wrong < columns.end[top])]
-            if len(deeper):
-                covers = self._cover(self._removed_before(number))
-                deeper = deeper[covers[deeper] == covers[top]]
-            if len(deeper):
-                top = self._innermost(deeper)
-        return top
-
-    def _removed_before(self, number: int) -> Int64s:
-        """The calls that the first answers took away."""
-        fine = [
-            self._equal_calls(judged.position)
-            for judged in self.history[:number]
-            if judged.verdict in _FINE
-        ]
-        return np.concatenate(fine) if fine else np.empty(0, dtype=np.int64)
 
     def _direct_callers(self) -> Int32s:
         """For each call its nearest caller that is not looked through, by pointer doubling."""
@@ -343,13 +255,16 @@ class SearchSpace:
                 return callers
             callers[jump] = callers[callers[jump]]
 
+    def _slice(self) -> frozenset[int] | None:
+        """The ids of the calls in the slice that is in use, if one is."""
+        return self._slices.current(explanation_of(self.top, self.history))
+
     def _widen(self) -> None:
-        """Take back what a slice set aside: inside it there is nothing left to ask."""
-        most = len(self._slices())
-        while self._width < most and not self.can_ask() and not self.slice_explains_top:
+        """Use wider slices until there is something to ask again."""
+        while self._slice() is not None and not self.can_ask() and not self.slice_explains_top:
             if not (self._area() & ASIDE).any():
                 return
-            self._width += 1
+            self._slices.widen()
             self._reset()
 
     # --- what strategies see -------------------------------------------------------------------
@@ -361,25 +276,26 @@ class SearchSpace:
 
     @property
     def top_is_open(self) -> bool:
-        """Whether nobody has said anything about the top yet."""
+        """Whether nobody has judged the top yet."""
         return not self.top_is_acquitted and self.verdict(self.top) is None
 
     @property
     def top_is_acquitted(self) -> bool:
         """Whether no call is known to be wrong: the rest below a right top is being searched."""
-        return self.rest and self.top == 0 and self.verdict(0) in _FINE
+        return self.rest and self.top == 0 and self.verdict(0) in FINE
 
     @property
     def slice_explains_top(self) -> bool:
-        """Whether all was searched that is in a slice of the top itself which misses nothing."""
-        explaining = self._explanation()
-        if explaining is None or self.top_is_acquitted or self._width >= len(self._slices()):
+        """Whether the slice in use holds a complete slice of a part marked on the top itself."""
+        explanation = explanation_of(self.top, self.history)
+        in_slice = self._slices.current(explanation)
+        if explanation is None or in_slice is None or self.top_is_acquitted:
             return False
-        return explaining <= self._slices()[self._width]
+        return explanation <= in_slice
 
     @property
     def is_sliced(self) -> bool:
-        """Whether calls below the top are set aside, as they cannot have made what was marked."""
+        """Whether calls below the top are set aside because of a mark."""
         area = self._area()
         return bool(((area & ASIDE != 0) & (area & REMOVED == 0)).any())
 
@@ -409,19 +325,19 @@ class SearchSpace:
         return self.top + 1 + np.flatnonzero(self._area() & acquitted == 0)
 
     def skips(self, position: int) -> int:
-        """How often a call was left open: not yet, once, or for good."""
+        """How often a call was skipped: 0, 1, or 2 when it was given up."""
         return int(bool(self.flags[position] & SKIPPED)) + int(
             bool(self.flags[position] & GIVEN_UP)
         )
 
     def judged(self, verdict: Verdict) -> Int64s:
-        """All calls that this was said of, in preorder."""
-        return np.unique(self._said(verdict))
+        """All calls with this verdict, in preorder."""
+        return np.unique(self.judged_calls.with_verdict(verdict))
 
     def single_rule(self) -> bool:
-        """Whether all that can be at fault, the top included, has one rule.
+        """Whether all calls that can be at fault, the top included, have one rule.
 
-        What is below an implicit call is not in the tree, so its rules are not known.
+        The rules below an implicit call are not known, so with one the answer is no.
         """
         rule = self.columns.rule[self.top]
         implicit = self.columns.implicit[self.top + 1 : self.stop] != 0
@@ -447,9 +363,9 @@ class SearchSpace:
         return self.top + 1 + np.flatnonzero(folded & (self._callers[area] == self.top))
 
     def unseen(self) -> Int64s:
-        """Implicit calls that nobody can acquit: looked through, or given up.
+        """Implicit calls that nobody can judge, because they are looked through or given up.
 
-        What they lead to is not in the tree yet.
+        Their callees are not in the tree yet.
         """
         area = self._area()
         implicit = self.columns.implicit[self.top + 1 : self.stop] != 0
@@ -457,18 +373,14 @@ class SearchSpace:
         return self.top + 1 + np.flatnonzero(implicit & open_ended & (area & REMOVED == 0))
 
     def led_to(self, position: int) -> Int64s:
-        """The calls that a call leads to directly; one that was judged counts even if trusted."""
+        """The calls that a call leads to directly; judged ones count even if trusted."""
         area = slice(position + 1, int(self.columns.end[position]))
-        found = (
-            position
-            + 1
-            + np.flatnonzero(
-                (self._callers[area] == position) & (self.flags[area] & _LOOKED_THROUGH == 0)
-            )
+        direct = (self._callers[area] == position) & (self.flags[area] & _LOOKED_THROUGH == 0)
+        judged = self.judged_calls.with_verdict(*_DEFINITE)
+        judged = judged[(judged > position) & (judged < area.stop)]
+        return np.union1d(
+            position + 1 + np.flatnonzero(direct), judged[self._callers[judged] == position]
         )
-        said = self._said(*_DEFINITE)
-        said = said[(said > position) & (said < area.stop)]
-        return np.union1d(found, said[self._callers[said] == position])
 
     def callees(self, position: int) -> Int64s:
         """The suspects that a call leads to directly."""
@@ -479,18 +391,18 @@ class SearchSpace:
         return self._callees(position, _NOT_A_SUSPECT).positions()
 
     def _few_callees(self, position: int) -> Int64s | None:
-        """All calls that a call made, if they are few, without a look at what is below them."""
+        """All direct callees of a call, if they are few, found without scanning its subtree."""
         if self._callers is not self.columns.parent:
             return None
-        found: list[int] = []
+        direct: list[int] = []
         end = self.columns.end
         inner, stop = position + 1, int(end[position])
         while inner < stop:
-            if len(found) == _FEW:
+            if len(direct) == _FEW:
                 return None
-            found.append(inner)
+            direct.append(inner)
             inner = int(end[inner])
-        return np.array(found, dtype=np.int64)
+        return np.array(direct, dtype=np.int64)
 
     def is_trusted(self, position: int) -> bool:
         """Whether a call's own code cannot be at fault, whatever was said of the call."""
@@ -504,25 +416,25 @@ class SearchSpace:
         open_ones: npt.NDArray[np.bool_] = self.flags[positions] & _NOT_A_SUSPECT == 0
         return inside & open_ones
 
-    def frontier(self) -> Iterator[Calls]:
-        """The top's callees that may be asked about; then, below skipped ones, their callees."""
+    def frontier(self) -> Iterator[CallScan]:
+        """The top's callees that may be asked about; then those of skipped ones, and so on."""
         level = [self.top]
         blocked = self.open_calls.blocked
         while level:
             below: list[int] = []
             for position in level:
-                found = self._callees(position, blocked)
-                if found.any():
-                    yield found
+                open_callees = self._callees(position, blocked)
+                if open_callees.any():
+                    yield open_callees
                 if self._skips:
                     callees = self.callees(position)
                     skipped = self.flags[callees] & (SKIPPED | GIVEN_UP) != 0
                     below += callees[skipped].tolist()
             level = below
 
-    def _callees(self, position: int, blocked: np.uint8) -> Calls:
+    def _callees(self, position: int, blocked: np.uint8) -> CallScan:
         stop = int(self.columns.end[position])
-        return Calls(self.flags, blocked, position + 1, stop, self._callers)
+        return CallScan(self.flags, blocked, position + 1, stop, self._callers)
 
     def askable(self, positions: Int64s) -> Int64s:
         """Those of the positions that may be asked about now."""
@@ -530,8 +442,8 @@ class SearchSpace:
         return open_now
 
     @property
-    def open_calls(self) -> Calls:
-        """The calls below the top that may be asked about: skipped ones when no other is left."""
+    def open_calls(self) -> CallScan:
+        """The calls below the top that may be asked about; skipped ones if no other is left."""
         fresh = self._calls_without(_NOT_A_SUSPECT | SKIPPED | GIVEN_UP)
         if not self._skips or fresh.any():
             return fresh
@@ -547,5 +459,5 @@ class SearchSpace:
     def _area(self) -> Bytes:
         return self.flags[self.top + 1 : self.stop]
 
-    def _calls_without(self, flags: np.uint8) -> Calls:
-        return Calls(self.flags, flags, self.top + 1, self.stop)
+    def _calls_without(self, flags: np.uint8) -> CallScan:
+        return CallScan(self.flags, flags, self.top + 1, self.stop)

@@ -59,7 +59,9 @@ def last_mark(suspects: Suspects) -> Judged | None:
         if judged.origin is not None and judged.origin.node is not None:
             chain = {tree.position(node) for node in judged.origin.chain}
             made = tree.position(judged.origin.node)
-            on_way = (each in chain or each <= made < end[each] for each in wrong_since)
+            on_way = (
+                position in chain or position <= made < end[position] for position in wrong_since
+            )
             return judged if all(on_way) else None
         if judged.verdict is Verdict.WRONG:
             wrong_since.append(judged.position)
@@ -88,16 +90,20 @@ def operands_of_exception(suspects: Suspects, marked: Judged) -> list[int]:
 
 def _open_ones(suspects: Suspects, origins: Sequence[Origin]) -> list[int]:
     """The positions of the calls of some origins that may be asked about, in their order."""
-    positions = [suspects.tree.position(each.node) for each in origins if each.node is not None]
-    inside = {each for each in positions if suspects.top < each < suspects.stop}
+    positions = [
+        suspects.tree.position(origin.node) for origin in origins if origin.node is not None
+    ]
+    inside = {position for position in positions if suspects.top < position < suspects.stop}
     still_open = set(suspects.askable(np.array(sorted(inside), dtype=np.int64)).tolist())
-    return [each for each in dict.fromkeys(positions) if each in still_open]
+    return [position for position in dict.fromkeys(positions) if position in still_open]
 
 
 def possible_origins(suspects: Suspects) -> list[int]:
     """Where it is not known which of several calls made what was marked last: the positions of
     those that may be asked about."""
-    marked = next((each for each in reversed(suspects.history) if each.origin is not None), None)
+    marked = next(
+        (judged for judged in reversed(suspects.history) if judged.origin is not None), None
+    )
     if marked is None or marked.origin is None:
         return []
     return sorted(_open_ones(suspects, marked.origin.candidates))

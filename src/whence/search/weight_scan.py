@@ -25,7 +25,7 @@ def slack(weight: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class CallScan:
     """The positions from `start` to `stop` whose flags are not among the blocked ones.
 
     With `callers`, only those that the call at `start - 1` leads to directly.
@@ -40,7 +40,7 @@ class Calls:
     def heaviest_up_to(self, weight: Floats, limit: float) -> int | None:
         """The left-most of the heaviest that weigh at most `limit`."""
         limit += slack(limit)
-        best, found = -np.inf, None
+        best, position = -np.inf, None
         for start, block in self._blocks():
             here = weight[block]
             if here.max() <= best + slack(best):
@@ -49,13 +49,13 @@ class Calls:
             most = float(fitting.max())
             if most > best + slack(best):
                 best = most
-                found = start + int(np.argmax(fitting >= most - slack(most)))
-        return None if best == -np.inf else found
+                position = start + int(np.argmax(fitting >= most - slack(most)))
+        return None if best == -np.inf else position
 
     def lightest_from(self, weight: Floats, limit: float) -> int | None:
         """The left-most of the lightest that weigh at least `limit`."""
         limit -= slack(limit)
-        best, found = np.inf, None
+        best, position = np.inf, None
         for start, block in self._blocks():
             here = weight[block]
             if here.max() < limit:
@@ -64,14 +64,14 @@ class Calls:
             least = float(fitting.min())
             if least < best - slack(least):
                 best = least
-                found = start + int(np.argmax(fitting <= least + slack(least)))
-        return None if best == np.inf else found
+                position = start + int(np.argmax(fitting <= least + slack(least)))
+        return None if best == np.inf else position
 
     def closest(
         self, weight: Floats, goal: float, own: Floats | None = None
     ) -> tuple[int, float] | None:
         """The left-most call whose weight, less half its own, is closest to `goal`; how close."""
-        best, found = np.inf, 0
+        best, position = np.inf, 0
         rounding = slack(goal)
         for start, block in self._blocks():
             here = weight[block]
@@ -83,38 +83,38 @@ class Calls:
             least = float(distance.min())
             if least < best - rounding:
                 best = least
-                found = start + int(np.argmax(distance <= least + rounding))
-        return None if best == np.inf else (found, best)
+                position = start + int(np.argmax(distance <= least + rounding))
+        return None if best == np.inf else (position, best)
 
     def within(self, weight: Floats, low: float, high: float, most: int) -> Int64s:
         """The first `most` positions that weigh from `low` to `high`."""
         low, high = low - slack(low), high + slack(high)
-        found: list[Int64s] = []
+        positions: list[Int64s] = []
         room = most
         for start, block in self._blocks():
             here = weight[block]
             if here.max() < low:
                 continue
             fitting = np.flatnonzero(self._is_open(block) & (here >= low) & (here <= high))
-            found.append(start + fitting[:room])
-            room -= len(found[-1])
+            positions.append(start + fitting[:room])
+            room -= len(positions[-1])
             if room <= 0:
                 break
-        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+        return np.concatenate(positions) if positions else np.empty(0, dtype=np.int64)
 
     def positions(self) -> Int64s:
         """All of them."""
-        found = np.flatnonzero(self._is_open(slice(self.start, self.stop)))
-        found += self.start
-        return found
+        positions = np.flatnonzero(self._is_open(slice(self.start, self.stop)))
+        positions += self.start
+        return positions
 
     def first(self) -> int | None:
         """The left-most."""
         for start, block in self._blocks():
             is_open = self._is_open(block)
-            place = int(is_open.argmax())
-            if is_open[place]:
-                return start + place
+            offset = int(is_open.argmax())
+            if is_open[offset]:
+                return start + offset
         return None
 
     def lowest(self, end: Int32s) -> int | None:

@@ -121,8 +121,8 @@ def _changed(state: State, event: Event) -> Facts:
             return replace(facts, strategy=find_strategy(name).name)
         case SwitchTurned(name, on):
             if name not in facts.switches.__dataclass_fields__:
-                known = ", ".join(facts.switches.__dataclass_fields__)
-                raise UsageError(f"there is no switch {name!r}; there is {known}")
+                names = ", ".join(facts.switches.__dataclass_fields__)
+                raise UsageError(f"there is no switch {name!r}; there is {names}")
             facts = replace(facts, switches=replace(facts.switches, **{name: on}))
             if name == "duplicates" and on and facts.clash is None:
                 return _compared(state, facts, facts.answers)
@@ -169,7 +169,7 @@ def _with_answers(
             elif not again:
                 raise UsageError(f"call {answer.node} was judged already; use undo to take it back")
             continue
-        opposed = [each for each in earlier if each.verdict is not answer.verdict]
+        opposed = [previous for previous in earlier if previous.verdict is not answer.verdict]
         if opposed:
             why = (
                 "the same call" if opposed[0].node == answer.node else "calls with equal equations"
@@ -201,11 +201,13 @@ def _with_oracle(state: State, facts: Facts, name: str, on: bool) -> Facts:
     if on is (name not in facts.silenced):
         raise UsageError(f"{name} is {'on' if on else 'off'} already")
     if on:
-        return replace(facts, silenced=tuple(each for each in facts.silenced if each != name))
+        return replace(
+            facts, silenced=tuple(silenced for silenced in facts.silenced if silenced != name)
+        )
     clash = facts.clash
-    said = (*facts.answers, *((clash.later, *clash.waiting) if clash else ()))
+    answers = (*facts.answers, *((clash.later, *clash.waiting) if clash else ()))
     facts = replace(facts, silenced=(*facts.silenced, name), clash=None)
-    return _compared(state, facts, tuple(answer for answer in said if answer.by != name))
+    return _compared(state, facts, tuple(answer for answer in answers if answer.by != name))
 
 
 def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:

@@ -256,8 +256,10 @@ _KINDS = {
 def _kind(state: State, position: int) -> FaultKind:
     outcome = OutcomeKind(int(state.tree.columns.outcome[position]))
     kind = _KINDS.get(outcome, FaultKind.WRONG_RESULT)
-    said = expectations(state, state.tree.id(position)) if outcome is OutcomeKind.RETURNED else []
-    return FaultKind.DID_NOT_RAISE if any(each.expects_exception for each in said) else kind
+    answers = (
+        expectations(state, state.tree.id(position)) if outcome is OutcomeKind.RETURNED else []
+    )
+    return FaultKind.DID_NOT_RAISE if any(answer.expects_exception for answer in answers) else kind
 
 
 def narrowed(

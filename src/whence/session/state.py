@@ -80,10 +80,10 @@ class SpaceCache:
         """The space for a state: the kept one with new answers applied, or a new one."""
         facts = state.facts
         key = (id(state.tree), facts.trusts, facts.switches, facts.rest)
-        known = len(self._answers)
+        applied = len(self._answers)
         # Taken out while it changes: if an answer cannot be applied, half a change is not kept.
         space, self._space = self._space, None
-        if space is None or key != self._key or facts.answers[:known] != self._answers:
+        if space is None or key != self._key or facts.answers[:applied] != self._answers:
             if key != self._key:
                 self._origins.clear()
             space = SearchSpace(
@@ -94,8 +94,8 @@ class SpaceCache:
                 prior=None if state.prior is None else state.prior.factors(state.tree),
                 graph=state.graph,
             )
-            known = 0
-        for answer in facts.answers[known:]:
+            applied = 0
+        for answer in facts.answers[applied:]:
             space.apply(self._judged(state, answer))
         self._space, self._key, self._answers = space, key, facts.answers
         return space
@@ -172,24 +172,28 @@ class State:
 
     def grown(self, tree: Tree) -> State:
         """The state with a tree in which more has come to light, and less of those before it."""
-        known, held = self.provenance, {id(tree): len(tree.columns)}
+        provenance, held = self.provenance, {id(tree): len(tree.columns)}
         past = list(self.past)
-        for place in range(len(past) - 2, -1, -1):  # the last one is held in any case
-            before = past[place].tree
+        for index in range(len(past) - 2, -1, -1):  # the last one is held in any case
+            before = past[index].tree
             if before is not None:
                 held[id(before)] = len(before.columns)
                 if sum(held.values()) > 3 * self.options.held:
-                    past[place] = replace(past[place], tree=None, provenance=None)
-        return replace(self, tree=tree, provenance=known and known.grown(tree), past=tuple(past))
+                    past[index] = replace(past[index], tree=None, provenance=None)
+        return replace(
+            self, tree=tree, provenance=provenance and provenance.grown(tree), past=tuple(past)
+        )
 
     def mentioned(self) -> set[int]:
         """The ids of all calls that anything was said of, or that undo would come back to."""
         nodes: set[int] = set()
-        for facts in (self.facts, *(each.facts for each in (*self.past, *self.future))):
+        for facts in (self.facts, *(moment.facts for moment in (*self.past, *self.future))):
             nodes.update(answer.node for answer in (*facts.answers, *facts.defaults))
             if facts.clash is not None:
-                said = (facts.clash.earlier, facts.clash.later, *facts.clash.waiting)
-                nodes.update(each.node for each in said if isinstance(each, Answer))
+                statements = (facts.clash.earlier, facts.clash.later, *facts.clash.waiting)
+                nodes.update(
+                    statement.node for statement in statements if isinstance(statement, Answer)
+                )
         return nodes
 
     def space(self) -> SearchSpace:
@@ -228,6 +232,6 @@ def earlier_answers(tree: Tree, facts: Facts, node: int) -> list[Answer]:
     definite = [answer for answer in facts.answers if answer.verdict is not Verdict.UNKNOWN]
     if not facts.switches.duplicates:
         return [answer for answer in definite if answer.node == node]
-    equations = tree.columns.equation[tree.positions([node, *(each.node for each in definite)])]
+    equations = tree.columns.equation[tree.positions([node, *(answer.node for answer in definite)])]
     equal = np.flatnonzero(equations[1:] == equations[0])
-    return [definite[place] for place in equal.tolist()]
+    return [definite[index] for index in equal.tolist()]

@@ -117,12 +117,12 @@ def parent(node: str) -> str | None:
 
 def ancestors(node: str) -> list[str]:
     """`parent` applied again and again, nearest first ([S] section 3)."""
-    found: list[str] = []
+    names: list[str] = []
     above = parent(node)
     while above is not None:
-        found.append(above)
+        names.append(above)
         above = parent(above)
-    return found
+    return names
 
 
 @dataclass(frozen=True)
@@ -261,25 +261,25 @@ def pat_nodes(art: Art, pattern: Pattern, node: str) -> set[str]:
     the value is not an instance of is a `UsageError`. Cost: one step for each pair of a pattern's
     part and a node, however often parts are shared.
     """
-    found: set[str] = set()
-    seen: set[tuple[int, str]] = set()
+    symbols: set[str] = set()
+    visited: set[tuple[int, str]] = set()
     stack: list[tuple[Pattern, str]] = [(pattern, node)]
     while stack:
-        wanted, place = stack.pop()
+        wanted, current = stack.pop()
         if wanted is None:
             continue
-        place = art.evaluated(place)
-        if (id(wanted), place) in seen:
+        current = art.evaluated(current)
+        if (id(wanted), current) in visited:
             continue
-        seen.add((id(wanted), place))
-        expression = art.nodes[place]
+        visited.add((id(wanted), current))
+        expression = art.nodes[current]
         if isinstance(wanted, tuple) and isinstance(expression, Application):
             stack += [(wanted[0], expression.left), (wanted[1], expression.right)]
         elif isinstance(expression, Atom) and wanted == expression.symbol:
-            found.add(place)
+            symbols.add(current)
         else:
             raise UsageError(f"the value of node {node!r} is not an instance of the pattern")
-    return found
+    return symbols
 
 
 def parse_pattern(text: str) -> Pattern:
@@ -302,8 +302,8 @@ def _applied(patterns: list[Pattern], text: str) -> Pattern:
     if not patterns:
         raise UsageError(f"{text!r} is not a pattern: write it like (_ . _) . 8")
     whole = patterns[0]
-    for each in patterns[1:]:
-        whole = (whole, each)
+    for pattern in patterns[1:]:
+        whole = (whole, pattern)
     return whole
 
 

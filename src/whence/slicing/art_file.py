@@ -24,18 +24,18 @@ _KINDS = 'a node has a "kind": "atom", "app" or "ind"'
 
 def read_art(path: str | Path) -> Art:
     """The graph in a file."""
-    place = str(path)
+    name = str(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the path
-        raise TreeFormatError(place, None, f"cannot be read: {error}") from None
+        raise TreeFormatError(name, None, f"cannot be read: {error}") from None
     try:
         item = json.loads(text)
     except json.JSONDecodeError as error:
-        raise TreeFormatError(place, error.lineno, f"is not JSON: {error.msg}") from None
+        raise TreeFormatError(name, error.lineno, f"is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
-        raise TreeFormatError(place, None, f"is not JSON that can be read: {error}") from None
-    return decode_art(item, place)
+        raise TreeFormatError(name, None, f"is not JSON that can be read: {error}") from None
+    return decode_art(item, name)
 
 
 def decode_art(item: Any, path: str = "<art>") -> Art:

@@ -42,10 +42,10 @@ class ArtProvenance:
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The call that made the marked part, with the way from it to the marked call."""
-        found = self.find(node, part)
-        if isinstance(found, str):
-            return Origin(None, unknown=found)
-        maker = parent(found.node)
+        marked = self.find(node, part)
+        if isinstance(marked, str):
+            return Origin(None, unknown=marked)
+        maker = parent(marked.node)
         origin = self._nearest_program_call(maker)
         if origin is None:
             return Origin(None, unknown=f"{part.mark} stands in the start term, no call made it")
@@ -53,19 +53,19 @@ class ArtProvenance:
         return Origin(
             node=origin,
             chain=chain,
-            passed_through=self._passed_through(chain, found.node),
+            passed_through=self._passed_through(chain, marked.node),
             expression=self._expression(maker),
         )
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """The calls that could have influenced the marked part; no other can have."""
-        found = self.find(node, part)
-        if isinstance(found, str):
+        marked = self.find(node, part)
+        if isinstance(marked, str):
             return None
-        reductions = influencing(self.art_tree.art, found.m, found.met, [found.node])
+        reductions = influencing(self.art_tree.art, marked.m, marked.met, [marked.node])
         call_id = self.art_tree.call_id
-        calls = {call_id[each] for each in reductions if each in call_id}
-        if self.art_tree.stands_for_start and found.m == self.art_tree.art.start:
+        calls = {call_id[reduction] for reduction in reductions if reduction in call_id}
+        if self.art_tree.stands_for_start and marked.m == self.art_tree.art.start:
             calls.add(1)
         return Influence(frozenset(calls), complete=True)
 
@@ -81,8 +81,8 @@ class ArtProvenance:
         `⟨mt, n⟩` for a part of the result of the redex `m`: what was there before is trusted. For
         a part of an argument `⟨t, n⟩`: all that went before may have made it.
         """
-        found = self.find(node, part)
-        return None if isinstance(found, str) else (found.m, found.node)
+        marked = self.find(node, part)
+        return None if isinstance(marked, str) else (marked.m, marked.node)
 
     def find(self, node: int, part: MarkedPart) -> Found | str:
         """The marked part in the graph, or why it is not to be found."""
@@ -92,21 +92,21 @@ class ArtProvenance:
             return f"call {node} is not in the graph"
         is_start = tree.stands_for_start and node == 1
         if mark.root == RESULT and not part.is_input:
-            m = place = art.start if is_start else redex + "t"
+            m = current = art.start if is_start else redex + "t"
             met: list[str] = []
         else:
             m = art.start
-            way = None if is_start else tree.values.argument(redex, part.position)
-            if way is None:
+            located = None if is_start else tree.values.argument(redex, part.position)
+            if located is None:
                 return f"the graph has the arguments and the result of a call, but no {mark.root}"
-            met, place = way
+            met, current = located
         for step in mark.steps:
-            way = tree.values.part(place, step)
-            if way is None:
+            located = tree.values.part(current, step)
+            if located is None:
                 return f"the graph has no part {step} on the way to {mark}"
-            met += way[0]
-            place = way[1]
-        return Found(m, (*met, *art.evaluation(place)), art.evaluated(place))
+            met += located[0]
+            current = located[1]
+        return Found(m, (*met, *art.evaluation(current)), art.evaluated(current))
 
     # --- origins -------------------------------------------------------------------------------
 
@@ -153,9 +153,9 @@ class ArtProvenance:
     def _holders(self, node: str) -> set[str]:
         """The nodes whose value contains a node. Cost: O(nodes + edges)."""
         art, holders = self.art_tree.art, {node}
-        for each in art.order:
-            if not holders.isdisjoint(art.towards_value(each)):
-                holders.add(each)
+        for other in art.order:
+            if not holders.isdisjoint(art.towards_value(other)):
+                holders.add(other)
         return holders
 
     def _expression(self, maker: str | None) -> str:
@@ -165,7 +165,9 @@ class ArtProvenance:
             return art.start_term
         if is_primitive(art, maker):
             symbol, arguments = values.redex(maker)
-            return values.shortened(applied(symbol, [values.value(each)[0] for each in arguments]))
+            return values.shortened(
+                applied(symbol, [values.value(argument)[0] for argument in arguments])
+            )
         number = self.art_tree.call_id[maker]
         tree = self.art_tree.tree
         return tree.rules[int(tree.columns.rule[tree.position(number)])].source

@@ -36,7 +36,7 @@ def slice_of(art: Art, node: str) -> set[str]:
     Invariant (Lemma 4.8): prefix-closed, so it is an ART itself. Cost: O(nodes × ancestors).
     """
     art.expression(node)
-    return {each for each in art.nodes if weakly_influences(each, node)}
+    return {other for other in art.nodes if weakly_influences(other, node)}
 
 
 def chop(art: Art, m: str, n: str) -> set[str]:
@@ -45,7 +45,9 @@ def chop(art: Art, m: str, n: str) -> set[str]:
     All that `m` weakly influences and that weakly influences `n`. Cost: O(nodes × ancestors).
     """
     _check_criterion(art, m, n)
-    return {each for each in art.nodes if weakly_influences(m, each) and weakly_influences(each, n)}
+    return {
+        other for other in art.nodes if weakly_influences(m, other) and weakly_influences(other, n)
+    }
 
 
 def collect(art: Art, m: str, n: str, *, as_printed: bool = False) -> set[str]:
@@ -73,16 +75,16 @@ def subnodes(art: Art, node: str, *, as_printed: bool = False) -> set[str]:
     Only those that stand there by name: what is shared was made elsewhere, and belongs there.
     Cost: O(subnodes).
     """
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = _own_sides(art, node)
     while waiting:
-        each = waiting.pop()
-        found.add(each)
-        waiting += _own_sides(art, each)
-        if art.reduced(each):
-            reduct = each + "t"
+        current = waiting.pop()
+        reached.add(current)
+        waiting += _own_sides(art, current)
+        if art.reduced(current):
+            reduct = current + "t"
             waiting += _own_sides(art, reduct) if as_printed else [reduct]
-    return found
+    return reached
 
 
 def path(first: str, last: str) -> set[str]:
@@ -106,7 +108,7 @@ def execution_tree_slice(art: Art, m: str, n: str, *, as_printed: bool = False) 
             break
         collected.add(above)
         below = subnodes(art, above, as_printed=as_printed)
-        collected.update(each for each in below if art.reduced(each))
+        collected.update(node for node in below if art.reduced(node))
     return collected
 
 
@@ -131,7 +133,7 @@ def influencing(art: Art, m: str, places: Iterable[str], values: Iterable[str]) 
     """
     needed: set[str] = set()
     whole: set[str] = set()
-    found = {m} if m == art.start else {m[:-1]}
+    reductions = {m} if m == art.start else {m[:-1]}
     waiting = [(node, False) for node in places] + [(node, True) for node in values]
     while waiting:
         node, as_value = waiting.pop()
@@ -144,10 +146,10 @@ def influencing(art: Art, m: str, places: Iterable[str], values: Iterable[str]) 
             needed.add(node)
             above = parent(node)
             if above is not None and above.startswith(m):
-                found.add(above)
+                reductions.add(above)
                 waiting.append((above, False))
                 waiting += [(side, True) for side in _sides(art, above)]
-    return {each for each in found | whole if art.reduced(each)}
+    return {node for node in reductions | whole if art.reduced(node)}
 
 
 def _met(art: Art, node: str) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ class _Source:
         """The call, and if its values had to be cut, the terms that they were cut from."""
         values, node = self.values, self.art_node[detail]
         nodes = [*self.arguments(detail), self.reduct(detail)]
-        shown = [values.value(each) for each in nodes]
+        shown = [values.value(node) for node in nodes]
         *arguments, result = [value for value, _ in shown]
         if self.is_start(detail):
             left = values.art.start_term or START_TERM
@@ -143,7 +143,7 @@ class _Source:
             text=values.shortened(f"{left} = {written(result)}"),
         )
         cut = any(was_cut for _, was_cut in shown)
-        return call, tuple(values.art.val(each) for each in nodes) if cut else ()
+        return call, tuple(values.art.val(node) for node in nodes) if cut else ()
 
     def is_start(self, detail: int) -> bool:
         """Whether the call is the start term of several redexes."""
@@ -223,17 +223,17 @@ def rule_sources(program: Sequence[str]) -> dict[str, str]:
     alternatives: dict[str, list[str]] = {}
     name, head = "", ""
     for line in program:
-        words = line.strip()
-        if not words:
+        text = line.strip()
+        if not text:
             continue
         if not line[0].isspace():
-            found = _DEFINED.match(line)
-            name = found.group() if found else ""
+            definition = _DEFINED.match(line)
+            name = definition.group() if definition else ""
             head = line.partition("|")[0].rstrip()
             if name:
                 alternatives.setdefault(name, []).append(line.rstrip())
-        elif words.startswith("|") and name:
-            alternatives[name].append(f"{head} {words}")
+        elif text.startswith("|") and name:
+            alternatives[name].append(f"{head} {text}")
         elif name:
             alternatives[name][-1] += "\n" + line.rstrip()
     sources: dict[str, str] = {}

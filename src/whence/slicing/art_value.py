@@ -64,12 +64,12 @@ class Values:
     @cached_property
     def arities(self) -> dict[str, int]:
         """How many arguments each function takes: as reduced (the fewest), else as written."""
-        found: dict[str, int] = {}
+        reduced: dict[str, int] = {}
         for node in self.art.nodes:
             if self.art.reduced(node):
                 symbol, arguments = self.redex(node)
-                found[symbol] = min(len(arguments), found.get(symbol, len(arguments)))
-        return {**_arities_as_written(self.art.program), **found}
+                reduced[symbol] = min(len(arguments), reduced.get(symbol, len(arguments)))
+        return {**_arities_as_written(self.art.program), **reduced}
 
     def redex(self, node: str) -> tuple[str, list[str]]:
         """The symbol and the argument nodes of a node as it was before it was reduced."""
@@ -117,7 +117,7 @@ class Values:
     @cached_property
     def _lists(self) -> dict[str, tuple[int, str]]:
         """For each cons cell the number of cells from there on, and the node that ends them."""
-        found: dict[str, tuple[int, str]] = {}
+        cells: dict[str, tuple[int, str]] = {}
         for node in self.art.order:
             cell = self.art.nodes[node]
             if self.art.reduced(node) or not isinstance(cell, Application):
@@ -127,9 +127,9 @@ class Values:
                 continue
             if self.art.nodes[self.art.evaluated(left.left)] == Atom(_CONS):
                 rest = self.art.evaluated(cell.right)
-                count, end = found.get(rest, (0, rest))
-                found[node] = (count + 1, end)
-        return found
+                count, end = cells.get(rest, (0, rest))
+                cells[node] = (count + 1, end)
+        return cells
 
     def _application(self, node: str) -> Application:
         expression = self.art.nodes[node]
@@ -163,8 +163,8 @@ class Values:
             return self._element(met, int(index[1]))
         if self.shape(node).kind is Kind.ATOM:
             return None
-        found = self.argument(node, int(index[1]))
-        return None if found is None else (met + found[0], found[1])
+        located = self.argument(node, int(index[1]))
+        return None if located is None else (met + located[0], located[1])
 
     def _element(self, met: list[str], index: int) -> tuple[list[str], str] | None:
         node = met[-1]
@@ -243,36 +243,36 @@ def written(value: Value, *, nested: bool = False) -> str:
 
 def applied(symbol: str, arguments: list[Value], omitted: int = 0) -> str:
     """An application in the program's notation: operators between their two arguments."""
-    words = [written(each, nested=True) for each in arguments]
+    texts = [written(argument, nested=True) for argument in arguments]
     if omitted:
-        words.append(f"{ELLIPSIS}{omitted} more")
-    if symbol == _CONS and len(words) >= 2:
-        return _CONS.join(words)
-    if len(words) == 2 and _NAME.fullmatch(symbol) is None:
-        return f"{words[0]} {symbol} {words[1]}"
-    return " ".join([symbol, *words])
+        texts.append(f"{ELLIPSIS}{omitted} more")
+    if symbol == _CONS and len(texts) >= 2:
+        return _CONS.join(texts)
+    if len(texts) == 2 and _NAME.fullmatch(symbol) is None:
+        return f"{texts[0]} {symbol} {texts[1]}"
+    return " ".join([symbol, *texts])
 
 
 def _arities_as_written(program: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    arities: dict[str, int] = {}
     for line in program:
         head, equals, _ = line.partition("=")
         if not equals or line[0].isspace():
             continue
-        depth, words = 0, [""]
+        depth, items = 0, [""]
         for letter in head.partition("|")[0]:
             depth += (letter in "([") - (letter in ")]")
             if letter.isspace() and depth == 0:
-                words.append("")
+                items.append("")
             else:
-                words[-1] += letter
-        name, *patterns = [word for word in words if word] or [""]
-        found.setdefault(name, len(patterns))
-    return found
+                items[-1] += letter
+        name, *patterns = [word for word in items if word] or [""]
+        arities.setdefault(name, len(patterns))
+    return arities
 
 
 def _tuple_size(symbol: str) -> int | None:
-    found = _TUPLE.fullmatch(symbol)
-    if found is None:
+    commas = _TUPLE.fullmatch(symbol)
+    if commas is None:
         return None
-    return int(found[1]) if found[1] else len(found[2]) + 1
+    return int(commas[1]) if commas[1] else len(commas[2]) + 1

@@ -39,29 +39,31 @@ class InFileProvenance:
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """What the file says of the part's origin."""
-        found = self._record(node, part)
-        if found is None:
+        nearest = self._record(node, part)
+        if nearest is None:
             return Origin(None, unknown=f"the tree file does not say where {part.mark} was made")
-        record, is_whole_path = found
-        known = self._origin(node, record)
+        record, is_whole_path = nearest
+        origin = self._origin(node, record)
         if is_whole_path or record.get("whole") is True:
-            return known
-        made = "outside the tree" if known.node is None else f"by call {known.node}"
+            return origin
+        made = "outside the tree" if origin.node is None else f"by call {origin.node}"
         return Origin(
             None,
-            location=known.location,
-            expression=known.expression,
+            location=origin.location,
+            expression=origin.expression,
             unknown=f"the tree file says that {record['part']} was made {made}, but not where its "
             f"part {part.mark} was",
         )
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """What the file says influenced the part or, failing that, what the part is in."""
-        found = self._record(node, part)
-        given = None if found is None else found[0].get("influenced_by")
-        if given is None:
+        nearest = self._record(node, part)
+        nodes = None if nearest is None else nearest[0].get("influenced_by")
+        if nodes is None:
             return None
-        return Influence(frozenset(each for each in given if self._has(each)), complete=False)
+        return Influence(
+            frozenset(influencer for influencer in nodes if self._has(influencer)), complete=False
+        )
 
     def grown(self, tree: Tree) -> InFileProvenance:
         """The same records, and those of the calls that came to light."""
@@ -102,8 +104,8 @@ class InFileProvenance:
                 expression=expression,
                 unknown=f"the tree file {why} made {record['part']}",
             )
-        through = [each for each in record.get("through", ()) if self._has(each)]
-        chain = tuple(each for each in dict.fromkeys([maker, *through]) if each != marked)
+        through = [node for node in record.get("through", ()) if self._has(node)]
+        chain = tuple(node for node in dict.fromkeys([maker, *through]) if node != marked)
         return Origin(maker, chain, location=location, expression=expression)
 
     def _has(self, node: int) -> bool:
@@ -134,10 +136,10 @@ def _on_same_side(record: Record, part: MarkedPart, call: Call) -> bool:
 
     Only where the call changed its argument is there a difference; then the record must tell.
     """
-    told = record.get("input")
-    if isinstance(told, bool):
-        return told == part.is_input
+    is_input = record.get("input")
+    if isinstance(is_input, bool):
+        return is_input == part.is_input
     names = _names(call, part)
-    given = any(each.name in names for each in (*call.arguments, *call.reads))
-    changed = any(each.target in names for each in call.effects)
-    return not (changed and (given or part.is_input))
+    was_input = any(binding.name in names for binding in (*call.arguments, *call.reads))
+    changed = any(effect.target in names for effect in call.effects)
+    return not (changed and (was_input or part.is_input))

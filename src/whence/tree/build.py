@@ -176,8 +176,8 @@ def _parent_rows(ids: Int64s, parents: Int64s) -> Int32s:
             "a tree starts from one call",
         )
     if consecutive(ids):
-        found = parents - int(ids[0])
-        missing = (found < 0) | (found >= count)
+        rows = parents - int(ids[0])
+        missing = (rows < 0) | (rows >= count)
     else:
         by_id = np.argsort(ids, kind="stable")
         ordered = ids[by_id]
@@ -185,18 +185,18 @@ def _parent_rows(ids: Int64s, parents: Int64s) -> Int32s:
         if len(twice):
             row = int(by_id[twice[0] + 1])
             raise NotATree(row, f"call {ids[row]} stands here for the second time")
-        found = np.searchsorted(ordered, parents)
-        np.minimum(found, count - 1, out=found)
-        missing = ordered[found] != parents
-        found = by_id[found]
+        rows = np.searchsorted(ordered, parents)
+        np.minimum(rows, count - 1, out=rows)
+        missing = ordered[rows] != parents
+        rows = by_id[rows]
     missing[roots[0]] = False
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise NotATree(
             row, f"call {ids[row]} names call {parents[row]} as its parent; there is none"
         )
-    found[roots[0]] = NO_PARENT
-    return found.astype(np.int32)
+    rows[roots[0]] = NO_PARENT
+    return rows.astype(np.int32)
 
 
 def consecutive(ids: Int64s) -> bool:
@@ -224,11 +224,11 @@ def _arranged(parents: Int32s) -> Shape:
     if in_order is not None:
         return Shape(None, parents, *in_order)
     order = _preorder(parents)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order), dtype=np.int32)
+    new_position = np.empty_like(order)
+    new_position[order] = np.arange(len(order), dtype=np.int32)
     parents = parents[order]
-    parents[1:] = place[parents[1:]]
-    del place
+    parents[1:] = new_position[parents[1:]]
+    del new_position
     in_order = _preorder_shape(parents)
     assert in_order is not None
     return Shape(order, parents, *in_order)
@@ -282,10 +282,10 @@ def _preorder(parents: Int32s) -> Int32s:
 
 def _on_a_cycle(parents: Int32s, reached: array[int]) -> int:
     """A row that is its own ancestor, given the rows that the root leads to."""
-    seen = np.zeros(len(parents), dtype=bool)
-    seen[np.frombuffer(reached, dtype=np.int32)] = True
-    row = int(np.flatnonzero(~seen)[0])
-    while not seen[row]:
-        seen[row] = True
+    visited = np.zeros(len(parents), dtype=bool)
+    visited[np.frombuffer(reached, dtype=np.int32)] = True
+    row = int(np.flatnonzero(~visited)[0])
+    while not visited[row]:
+        visited[row] = True
         row = int(parents[row])
     return row

@@ -73,8 +73,8 @@ def equation_digest(record: Mapping[str, Any]) -> tuple[int, int]:
     or the outcome is not known, that cannot be told, so the call's own `id` is mixed in and it
     equals no other.
     """
-    text, length, known = _equation_text(record)
-    if not known:
+    text, length, has_outcome = _equation_text(record)
+    if not has_outcome:
         text += f" of {record.get('id')}"
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True), length
@@ -82,8 +82,8 @@ def equation_digest(record: Mapping[str, Any]) -> tuple[int, int]:
 
 def stable_digest(record: Mapping[str, Any]) -> str | None:
     """A digest of what is judged that is the same in every run; None where not all is known."""
-    text, _, known = _equation_text(record)
-    if not known:
+    text, _, has_outcome = _equation_text(record)
+    if not has_outcome:
         return None
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -93,12 +93,12 @@ def _equation_text(record: Mapping[str, Any]) -> tuple[str, int, bool]:
     judged = {key: record[key] for key in record if key in _EQUATION_KEYS}
     text = _canonical(judged)
     length = len(text)
-    known = not _TELLS_THE_OUTCOME.isdisjoint(judged)
+    has_outcome = not _TELLS_THE_OUTCOME.isdisjoint(judged)
     if '"id":' in text or '"same":' in text or '"more":' in text:
         values = _Values(judged)
-        known = known and not values.cut_off
+        has_outcome = has_outcome and not values.cut_off
         text = _canonical(values.renumbered(judged))
-    return text, length, known
+    return text, length, has_outcome
 
 
 _NAMES_TO_VALUES = frozenset(("args", "reads", "fields"))
@@ -150,7 +150,7 @@ class _Values:
         for key in sorted(item):
             inner = item[key]
             if key in _NAMES_TO_VALUES and isinstance(inner, dict):
-                out[key] = {name: self._value(each, other) for name, each in sorted(inner.items())}
+                out[key] = {name: self._value(part, other) for name, part in sorted(inner.items())}
             elif key in _VALUES:
                 out[key] = self._value(inner, other)
             else:
@@ -159,18 +159,18 @@ class _Values:
 
     def _value(self, item: Any, other: Callable[[str, Any], Any]) -> Any:
         if isinstance(item, list):
-            return [self._value(each, other) for each in item]
+            return [self._value(part, other) for part in item]
         return self._record(item, other) if isinstance(item, dict) else item
 
 
 def has_too_many_values(record: Mapping[str, Any]) -> bool:
     """Whether a call has more values than anyone could look at."""
-    seen, left = 0, list(record.values())
+    count, left = 0, list(record.values())
     while left:
         item = left.pop()
-        seen += 1
+        count += 1
         inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-        if seen + len(left) + len(inner) > MAX_VALUES:
+        if count + len(left) + len(inner) > MAX_VALUES:
             return True
         left.extend(inner)
     return False
@@ -234,28 +234,28 @@ def _decode_compound(item: dict[str, Any], nesting: int) -> Value:
 def _indexed(items: list[Any], steps: Any, nesting: int) -> tuple[tuple[str, Value], ...]:
     parts: list[tuple[str, Value]] = []
     if steps is None:
-        for number, each in enumerate(items):
-            parts.append((f"[{number}]", decode_value(each, nesting + 1)))
+        for number, part in enumerate(items):
+            parts.append((f"[{number}]", decode_value(part, nesting + 1)))
         return tuple(parts)
     names = [_as_text(step, "steps") for step in _as_list(steps, "steps")]
     if len(names) != len(items) or len(set(names)) != len(names):
         raise Malformed('"steps" must be a list with a text of its own for each part')
-    for step, each in zip(names, items, strict=True):
-        parts.append((step, decode_value(each, nesting + 1)))
+    for step, part in zip(names, items, strict=True):
+        parts.append((step, decode_value(part, nesting + 1)))
     return tuple(parts)
 
 
 def _entries(items: Any, nesting: int) -> tuple[tuple[str, Value], ...]:
     parts: list[tuple[str, Value]] = []
-    seen: set[str] = set()
+    taken: set[str] = set()
     for pair in _as_list(items, "dict"):
         if not isinstance(pair, list) or len(pair) != 2:
             raise Malformed('a "dict" is a list of [key, value] pairs')
         key = decode_value(pair[0], nesting + 1)
         step = f"[{key.text if key.kind is Kind.ATOM else show(key)}]"
-        while step in seen:  # two keys that are written alike must stay addressable
+        while step in taken:  # two keys that are written alike must stay addressable
             step = step[:-1] + "′]"
-        seen.add(step)
+        taken.add(step)
         parts.append((step, decode_value(pair[1], nesting + 1)))
     return tuple(parts)
 
@@ -264,9 +264,9 @@ def _fields(items: Any, nesting: int) -> tuple[tuple[str, Value], ...]:
     if not isinstance(items, dict):
         raise Malformed('"fields" must be an object from names to values')
     parts: list[tuple[str, Value]] = []
-    for name, each in items.items():
+    for name, part in items.items():
         step = name if name.startswith("[") else f".{name}"
-        parts.append((step, decode_value(each, nesting + 1)))
+        parts.append((step, decode_value(part, nesting + 1)))
     return tuple(parts)
 
 
@@ -280,7 +280,7 @@ def encode_value(value: Value) -> Any:
     steps = [step for step, _ in value.parts]
     item: dict[str, Any]
     if value.kind is Kind.DICT:
-        item = {"dict": [[step[1:-1], each] for step, each in zip(steps, inner, strict=True)]}
+        item = {"dict": [[step[1:-1], part] for step, part in zip(steps, inner, strict=True)]}
     elif value.kind is Kind.OBJECT:
         names = [step.removeprefix(".") for step in steps]
         item = {"object": value.text, "fields": dict(zip(names, inner, strict=True))}
@@ -313,7 +313,7 @@ def decode_call(record: Mapping[str, Any], function: Function, rule: Rule) -> Ca
         outcome=decode_outcome(record),
         arguments=_bindings(record.get("args", []), "args"),
         reads=_reads(record.get("reads", {})),
-        effects=tuple(_effect(each) for each in _as_list(record.get("effects", []), "effects")),
+        effects=tuple(_effect(effect) for effect in _as_list(record.get("effects", []), "effects")),
         printed=_as_text(record.get("printed", ""), "printed"),
         site=decode_location(record.get("at"), "at"),
         text=_as_text(record.get("equation", ""), "equation"),
@@ -328,16 +328,18 @@ def encode_call(call: Call) -> dict[str, Any]:
     if call.text:
         record["equation"] = call.text
     if call.arguments:
-        values = [encode_value(each.value) for each in call.arguments]
+        values = [encode_value(argument.value) for argument in call.arguments]
         # Where only some arguments have names, the others go by those that a mark gives them.
-        names = [each.name or f"arg{number}" for number, each in enumerate(call.arguments, 1)]
-        named = any(each.name for each in call.arguments) and len(set(names)) == len(names)
+        names = [
+            argument.name or f"arg{number}" for number, argument in enumerate(call.arguments, 1)
+        ]
+        named = any(argument.name for argument in call.arguments) and len(set(names)) == len(names)
         record["args"] = dict(zip(names, values, strict=True)) if named else values
     if call.reads:
-        record["reads"] = {each.name: encode_value(each.value) for each in call.reads}
+        record["reads"] = {read.name: encode_value(read.value) for read in call.reads}
     record.update(encode_outcome(call.outcome))
     if call.effects:
-        record["effects"] = [_encode_effect(each) for each in call.effects]
+        record["effects"] = [_encode_effect(effect) for effect in call.effects]
     if call.printed:
         record["printed"] = call.printed
     if call.site:
@@ -364,11 +366,11 @@ def decode_outcome(record: Mapping[str, Any]) -> Outcome:
     """The outcome that a call's record gives."""
     kind = outcome_kind(record)
     value: Value | None = None
-    place: Location | None = None
+    raised_at: Location | None = None
     if kind is OutcomeKind.RAISED:
         raised = record["raised"]
         if isinstance(raised, dict) and "error" in raised:
-            place = decode_location(raised.get("at"), "raised.at")
+            raised_at = decode_location(raised.get("at"), "raised.at")
             raised = raised["error"]
         value = None if raised is None else decode_value(raised)
     elif kind is OutcomeKind.NOT_TERMINATED:
@@ -379,14 +381,14 @@ def decode_outcome(record: Mapping[str, Any]) -> Outcome:
     elif "returned" in record:
         value = decode_value(record["returned"])
     yielded = _as_list(record.get("yielded", []), "yielded")
-    return Outcome(kind, value, tuple(decode_value(each) for each in yielded), place)
+    return Outcome(kind, value, tuple(decode_value(item) for item in yielded), raised_at)
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, Any]:
     """The outcome's share of a call's record."""
     record: dict[str, Any] = {}
     if outcome.yielded or outcome.kind is OutcomeKind.YIELDED:
-        record["yielded"] = [encode_value(each) for each in outcome.yielded]
+        record["yielded"] = [encode_value(value) for value in outcome.yielded]
     if outcome.kind is OutcomeKind.RAISED:
         error = encode_value(outcome.value) if outcome.value else None
         record["raised"] = (
@@ -405,8 +407,8 @@ def encode_outcome(outcome: Outcome) -> dict[str, Any]:
 
 def _bindings(items: Any, key: str) -> tuple[Binding, ...]:
     if isinstance(items, dict):
-        return tuple(Binding(name, decode_value(each)) for name, each in items.items())
-    return tuple(Binding("", decode_value(each)) for each in _as_list(items, key))
+        return tuple(Binding(name, decode_value(value)) for name, value in items.items())
+    return tuple(Binding("", decode_value(value)) for value in _as_list(items, key))
 
 
 def _reads(items: Any) -> tuple[Binding, ...]:

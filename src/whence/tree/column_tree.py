@@ -68,13 +68,13 @@ class ColumnTree:
         """Where a call stands."""
         if self.ids is None:
             position = node - self.first_id
-            known = 0 <= position < len(self.columns)
+            exists = 0 <= position < len(self.columns)
         else:
             ordered, places = self._sorted_ids
             slot = int(np.searchsorted(ordered, min(node, int(ordered[-1]))))
-            known = int(ordered[slot]) == node
+            exists = int(ordered[slot]) == node
             position = int(places[slot])
-        if not known:
+        if not exists:
             raise UsageError(f"there is no call {node} in this tree")
         return position
 
@@ -86,14 +86,14 @@ class ColumnTree:
             raise UsageError("there is no call with so large an id in this tree") from None
         if self.ids is None:
             positions = wanted - self.first_id
-            known = (positions >= 0) & (positions < len(self.columns))
+            exists = (positions >= 0) & (positions < len(self.columns))
         else:
             ordered, places = self._sorted_ids
             slots = np.searchsorted(ordered, np.minimum(wanted, ordered[-1]))
-            known = ordered[slots] == wanted
+            exists = ordered[slots] == wanted
             positions = places[slots].astype(np.int64)
-        if not known.all():
-            raise UsageError(f"there is no call {wanted[~known][0]} in this tree")
+        if not exists.all():
+            raise UsageError(f"there is no call {wanted[~exists][0]} in this tree")
         return positions
 
     @cached_property
@@ -177,12 +177,12 @@ def _merged(
     table = list(ours)
     number = {entry.name: index for index, entry in enumerate(table)}
     for entry in theirs:
-        known = number.setdefault(entry.name, len(table))
-        if known == len(table):
+        index = number.setdefault(entry.name, len(table))
+        if index == len(table):
             table.append(entry)
-        elif isinstance(entry, Rule) and entry.function != table[known].function:
+        elif isinstance(entry, Rule) and entry.function != table[index].function:
             raise CannotExpand(
-                f"rule {entry.name} belongs to function {table[known].function} in this tree, and "
+                f"rule {entry.name} belongs to function {table[index].function} in this tree, and "
                 f"to function {entry.function} in what is below"
             )
     return table, np.array([number[entry.name] for entry in theirs], dtype=np.int32)

@@ -39,15 +39,17 @@ class Cycle:
 def find_cycle(tree: Tree) -> Cycle | None:
     """The first two equal calls among those that did not end, one below the other."""
     path = pending_path(tree)[-_MOST_CALLS:]
-    seen: dict[tuple[int, tuple[Binding, ...], tuple[Binding, ...]], int] = {}
-    for place, position in enumerate(path):
+    first_index: dict[tuple[int, tuple[Binding, ...], tuple[Binding, ...]], int] = {}
+    for index, position in enumerate(path):
         call, problem = readable_call(tree, position)
         if problem or not _is_known(call):
             continue
         key = int(tree.columns.function[position]), call.arguments, call.reads
-        if key in seen:
-            return Cycle(tuple(tree.id(each) for each in path[seen[key] : place + 1]))
-        seen[key] = place
+        if key in first_index:
+            return Cycle(
+                tuple(tree.id(position) for position in path[first_index[key] : index + 1])
+            )
+        first_index[key] = index
     return None
 
 
@@ -59,7 +61,7 @@ def pending_path(tree: Tree) -> list[int]:
         while path and position >= int(columns.end[path[-1]]):
             path.pop()
         path.append(position)
-    broken = [place for place, (one, next_) in enumerate(pairwise(path), 1)
+    broken = [index for index, (one, next_) in enumerate(pairwise(path), 1)
               if int(columns.parent[next_]) != one]  # fmt: skip
     return path[broken[-1] :] if broken else path
 
@@ -73,7 +75,7 @@ def told(tree: Tree, cycle: Cycle) -> str:
     """A sentence for a person."""
     positions = [tree.position(node) for node in cycle.path]
     call, _ = readable_call(tree, positions[0])
-    names = [tree.functions[int(tree.columns.function[each])].short() for each in positions]
+    names = [tree.functions[int(tree.columns.function[position])].short() for position in positions]
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 2], f"… {len(names) - _NAMED + 1} more", names[-1]]
     return (

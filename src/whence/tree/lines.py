@@ -90,7 +90,7 @@ def _bad_line(line: bytes, error: ValueError | RecursionError) -> BadLine:
 def _without_surrogates(record: Any) -> Any:
     """The same with unpaired surrogates spelt out: they can be written in JSON but never shown."""
     text = json.dumps(record, ensure_ascii=False)
-    return json.loads(_UNPAIRED.sub(lambda found: rf"\\u{ord(found[0]):04x}", text))
+    return json.loads(_UNPAIRED.sub(lambda match: rf"\\u{ord(match[0]):04x}", text))
 
 
 def detail_of(offset: int, line: bytes) -> int:

@@ -141,12 +141,12 @@ class FileSource:
         columns = tree.columns
         if columns.implicit[0]:
             raise CannotExpand(f"{implicit['file']} does not hold the calls below call {node}")
-        there = tree.rules[int(columns.rule[0])].name, int(columns.equation[0])
+        root_there = tree.rules[int(columns.rule[0])].name, int(columns.equation[0])
         here = (
             record.get("rule") or record["function"],
             equation_digest({**record, "id": tree.id(0)})[0],
         )
-        if there != here:
+        if root_there != here:
             raise CannotExpand(
                 f"{implicit['file']} does not start with call {node} as {self._name} has it: "
                 "write the call's function, rule, inputs and outcome alike in both files"
@@ -159,8 +159,8 @@ class FileSource:
         try:
             if not isinstance(records, list):
                 raise Malformed('"origins" must be a list of objects')
-            for each in records:
-                _check_origin(each)
+            for record in records:
+                _check_origin(record)
         except Malformed as problem:
             raise self._error(detail, str(problem)) from None
         return records
@@ -260,7 +260,7 @@ def write_tree(
     """
     find = origins or (lambda position: origins_of(tree, position))
     if not isinstance(target, str | os.PathLike):
-        target.writelines(_written(each, target) for each in _records(tree, find, header))
+        target.writelines(_written(record, target) for record in _records(tree, find, header))
         return
     path = Path(os.path.realpath(target))
     if path.exists() and not path.is_file():
@@ -271,7 +271,7 @@ def write_tree(
     try:
         with beside.open("x", encoding="utf-8", newline="\n") as file:
             try:
-                file.writelines(_written(each, file) for each in _records(tree, find, header))
+                file.writelines(_written(record, file) for record in _records(tree, find, header))
                 file.close()
                 beside.replace(path)
             except BaseException:
@@ -284,7 +284,7 @@ def write_tree(
 def _write_into(path: Path, tree: Tree, origins: Origins, header: Header | None) -> None:
     try:
         with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(_written(each, file) for each in _records(tree, origins, header))
+            file.writelines(_written(record, file) for record in _records(tree, origins, header))
     except OSError as error:
         raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
 
@@ -312,9 +312,9 @@ def _records(tree: Tree, origins: Origins, header: Header | None) -> Iterator[di
             record["subtree_weight"] = own
         elif own != 1:
             record["weight"] = own
-        found = [dict(each) for each in origins(position)]
-        if found:
-            record["origins"] = found
+        records = [dict(origin) for origin in origins(position)]
+        if records:
+            record["origins"] = records
         yield record
 
 

@@ -106,24 +106,24 @@ def load_extras(
     try:
         directory = _directory(path)
         about = json.loads((directory / "about.json").read_bytes())
-        known = about["format"] == _format() and about["stamp"] == asdict(stamp)
-        if not known or about["extras"] != kind:
+        is_current = about["format"] == _format() and about["stamp"] == asdict(stamp)
+        if not is_current or about["extras"] != kind:
             return None
-        found: dict[str, npt.NDArray[Any]] = {}
+        arrays: dict[str, npt.NDArray[Any]] = {}
         for name, dtype in types.items():
             array = np.load(directory / f"extra-{name}.npy", mmap_mode="r", allow_pickle=False)
             if array.dtype != np.dtype(dtype) or array.ndim != 1:
                 return None
-            found[name] = np.asarray(array)
-        return found
+            arrays[name] = np.asarray(array)
+        return arrays
     except Exception:  # As above.
         return None
 
 
 def _loaded(directory: Path, about: Mapping[str, Any], source: Source) -> ColumnTree:
     tables = json.loads((directory / "tables.json").read_bytes())
-    functions = [decode_function(each) for each in tables["functions"]]
-    rules = [decode_rule(each) for each in tables["rules"]]
+    functions = [decode_function(function) for function in tables["functions"]]
+    rules = [decode_rule(rule) for rule in tables["rules"]]
     count, first_id = about["count"], about["first_id"]
     if not isinstance(count, int) or not isinstance(first_id, int) or count < 1:
         raise _Damaged
@@ -156,20 +156,20 @@ def _loaded(directory: Path, about: Mapping[str, Any], source: Source) -> Column
 def _check(columns: Columns, functions: int, rules: int) -> None:
     """That a search over the columns stays inside them and comes to an end."""
     parent, end, depth = columns.parent, columns.end, columns.depth
-    place = np.arange(len(parent), dtype=np.int32)
+    positions = np.arange(len(parent), dtype=np.int32)
     above = parent[1:]
     sound = (
         parent[0] == NO_PARENT
         and depth[0] == 0
         and end[0] == len(parent)
-        and bool(np.all((above >= 0) & (above < place[1:])))
-        and bool(np.all(end > place))
+        and bool(np.all((above >= 0) & (above < positions[1:])))
+        and bool(np.all(end > positions))
         and bool(np.all(end[1:] <= end[above]))
         and bool(np.all(depth[1:] == depth[above] + 1))
         and _within(columns.function, functions)
         and _within(columns.rule, rules)
         and int(columns.outcome.max()) <= max(OutcomeKind)
-        and bool(np.all((columns.implicit == 0) | (end == place + 1)))
+        and bool(np.all((columns.implicit == 0) | (end == positions + 1)))
         and float(columns.own.min()) >= 0
         and bool(np.all(np.isfinite(columns.weight)))
     )
@@ -223,8 +223,8 @@ def _write(directory: Path, path: Path, stamp: Stamp, tree: ColumnTree, kind: st
         if name not in unwritten:
             np.save(directory / f"{name}.npy", array, allow_pickle=False)
     tables = {
-        "functions": [encode_function(each) for each in tree.functions],
-        "rules": [encode_rule(each) for each in tree.rules],
+        "functions": [encode_function(function) for function in tree.functions],
+        "rules": [encode_rule(rule) for rule in tree.rules],
     }
     (directory / "tables.json").write_text(json.dumps(tables), encoding="utf-8")
     about = {
@@ -257,14 +257,14 @@ def _directory(path: Path) -> Path:
 
 def _forget_useless(directory: Path) -> None:
     """Remove the indexes of files that are gone or changed, and what a killed process left."""
-    for each in directory.iterdir():
+    for entry in directory.iterdir():
         with suppress(OSError, ValueError, KeyError, TypeError):
-            if each.name.startswith("unfinished-"):
-                useless = time.time() - each.stat().st_mtime > _FORGOTTEN
+            if entry.name.startswith("unfinished-"):
+                useless = time.time() - entry.stat().st_mtime > _FORGOTTEN
             else:
-                useless = not _is_current(json.loads((each / "about.json").read_bytes()))
+                useless = not _is_current(json.loads((entry / "about.json").read_bytes()))
             if useless:
-                shutil.rmtree(each, ignore_errors=True)
+                shutil.rmtree(entry, ignore_errors=True)
 
 
 def _is_current(about: Mapping[str, Any]) -> bool:

@@ -89,15 +89,15 @@ def _meant(typed: str, names: Sequence[str]) -> set[str] | str | None:
         return "unknown"
     if len(names) == 1:
         return {"y": set(names), "n": set[str]()}.get(text[:1])
-    for words, meant in ((_NONE, set[str]()), (_ALL, set(names))):
-        if any(word.startswith(text) for word in words):
+    for replies, meant in ((_NONE, set[str]()), (_ALL, set(names))):
+        if any(word.startswith(text) for word in replies):
             return meant
-    found: set[str] = set()
+    chosen: set[str] = set()
     for word in filter(None, re.split(r"[\s,]+", text)):
         fitting = [
             name for name in names if name == word or (name.isalpha() and name.startswith(word))
         ]
         if len(fitting) != 1:
             return None
-        found.add(fitting[0])
-    return found
+        chosen.add(fitting[0])
+    return chosen

@@ -1,7 +1,7 @@
-"""Walking into the values of a call, for `browse`: like a shell among folders.
+"""The command `browse`: walks through the values of a call as a shell walks through folders.
 
-The places at the top are what the call was given, what it read, what it changed and its result.
-`mark` ends the walk with an answer: the place that one stands at is the part that is wrong.
+At the top are the call's inputs, effects and outcome. `mark` ends the walk with an answer: the
+current part is wrong.
 """
 
 from __future__ import annotations
@@ -34,136 +34,138 @@ BROWSING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One of the values at the top: where it stands and how it is marked, if it can be."""
+class NamedValue:
+    """A value at the top, and how a part of it is marked, if it can be."""
 
     name: str
     value: Value
     verdict: Verdict | None = None
-    """What marking a part of it says: wrong for what came of the call, else inadmissible."""
+    """The verdict of a mark in it: wrong for an outcome or effect, inadmissible for an input."""
     root: str = ""
 
 
-def places(call: Call) -> list[Place]:
-    """All values of a call, in the order in which one reads them."""
-    given = [(each.name or f"arg{n}", each) for n, each in enumerate(call.arguments, 1)]
-    given += [(each.name, each) for each in call.reads]
-    found = [
-        Place(
+def named_values(call: Call) -> list[NamedValue]:
+    """All values of a call, in reading order."""
+    inputs = [
+        (argument.name or f"arg{n}", argument) for n, argument in enumerate(call.arguments, 1)
+    ]
+    inputs += [(read.name, read) for read in call.reads]
+    values = [
+        NamedValue(
             name,
-            each.value,
-            Verdict.WRONG if each.came_of_call else Verdict.INADMISSIBLE,
+            binding.value,
+            Verdict.WRONG if binding.came_of_call else Verdict.INADMISSIBLE,
             name,
         )
-        for name, each in given
+        for name, binding in inputs
     ]
-    known = {place.name for place in found}
+    names = {named.name for named in values}
     for effect in call.effects:
-        if effect.before is not None and effect.target not in known:
-            found.append(Place(f"before {effect.target}", effect.before))
+        if effect.before is not None and effect.target not in names:
+            values.append(NamedValue(f"before {effect.target}", effect.before))
         if effect.after is not None:
             name = f"after {effect.target}"
-            found.append(Place(name, effect.after, Verdict.WRONG, effect.target))
+            values.append(NamedValue(name, effect.after, Verdict.WRONG, effect.target))
     if call.outcome.yielded:
         items = tuple((f"[{n}]", value) for n, value in enumerate(call.outcome.yielded))
-        found.append(Place("yielded", Value(Kind.LIST, "", items)))
+        values.append(NamedValue("yielded", Value(Kind.LIST, "", items)))
     if call.outcome.value is not None:
         name = "raised" if call.outcome.kind is OutcomeKind.RAISED else RESULT
-        found.append(Place(name, call.outcome.value, Verdict.WRONG, name))
+        values.append(NamedValue(name, call.outcome.value, Verdict.WRONG, name))
     if call.printed:
-        found.append(Place("printed", atom(repr(call.printed))))
-    return list({place.name: place for place in found}.values())
+        values.append(NamedValue("printed", atom(repr(call.printed))))
+    return list({named.name: named for named in values}.values())
 
 
 class Browser:
-    """Where one stands in the values of a call."""
+    """The current part among the values of a call."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._places = places(call)
-        self._place: Place | None = None
+        self._named_values = named_values(call)
+        self._current: NamedValue | None = None
         self._steps: Steps = ()
-        if not self._places:
+        if not self._named_values:
             raise UsageError("there are no values to look at: this call is known by its text alone")
 
     def path(self) -> str:
-        """Where this is."""
-        return "/" if self._place is None else self._place.name + "".join(self._steps)
+        """The path of the current part."""
+        return "/" if self._current is None else self._current.name + "".join(self._steps)
 
     def value(self) -> Value | None:
-        """What is here, None at the top."""
-        return None if self._place is None else self._place.value.part(self._steps)
+        """The current part, None at the top."""
+        return None if self._current is None else self._current.value.part(self._steps)
 
     def go(self, text: str) -> None:
         """Go to a part, or up. What is not there is a `UsageError`."""
         text = text.strip()
         if text in ("", "/"):
-            self._place, self._steps = None, ()
+            self._current, self._steps = None, ()
         elif text == "..":
             if self._steps:
                 self._steps = self._steps[:-1]
             else:
-                self._place = None
-        elif self._place is not None and text[0] in "[.":
-            self._descend(self._place, self._steps, text)
-        elif self._place is not None and self._has(self._place, text):
-            self._descend(self._place, self._steps, self._own(self._place, text))
+                self._current = None
+        elif self._current is not None and text[0] in "[.":
+            self._descend(self._current, self._steps, text)
+        elif self._current is not None and self._has(self._current, text):
+            self._descend(self._current, self._steps, self._own(self._current, text))
         else:
             self._enter(text)
 
-    def _has(self, place: Place, text: str) -> bool:
-        """Whether a part here is meant by its bare name: `cd name`, `cd 2`."""
-        return self._own(place, text) != ""
+    def _has(self, named: NamedValue, text: str) -> bool:
+        """Whether a text is the bare name of a part here: `cd name`, `cd 2`."""
+        return self._own(named, text) != ""
 
-    def _own(self, place: Place, text: str) -> str:
-        steps = [step for step, _ in place.value.part(self._steps).parts]
+    def _own(self, named: NamedValue, text: str) -> str:
+        steps = [step for step, _ in named.value.part(self._steps).parts]
         forms = (f"[{text}]", f".{text}", f"['{text}']", f'["{text}"]', text)
         return next((form for form in forms if form in steps), "")
 
     def _enter(self, text: str) -> None:
-        # The longest name first: that of one place may be the beginning of another's.
+        # The longest name first: the name of one value may be the beginning of another's.
         # What was changed goes by its own name too, unless that is the name of an input.
-        for name, place in sorted(
-            [(each.name, each) for each in self._places]
-            + [(each.root, each) for each in self._places if each.root],
-            key=lambda named: -len(named[0]),
+        for name, named in sorted(
+            [(named.name, named) for named in self._named_values]
+            + [(named.root, named) for named in self._named_values if named.root],
+            key=lambda pair: -len(pair[0]),
         ):
             rest = text.removeprefix(name)
             if text.startswith(name) and (not rest or rest[0] in "[."):
-                self._descend(place, (), rest)
+                self._descend(named, (), rest)
                 return
-        names = ", ".join(place.name for place in self._places)
+        names = ", ".join(named.name for named in self._named_values)
         raise UsageError(f"there is no {text} here; at the top there is {names}")
 
-    def _descend(self, place: Place, start: Steps, text: str) -> None:
-        below = place.value.part(start)
+    def _descend(self, named: NamedValue, start: Steps, text: str) -> None:
+        below = named.value.part(start)
         steps = below.resolve(parse_path("x" + text)[1]) if text else ()
         below.part(steps)
-        self._place, self._steps = place, (*start, *steps)
+        self._current, self._steps = named, (*start, *steps)
 
     def mark(self) -> Judge:
         """The answer that this part is wrong."""
-        place = self._place
-        if place is None:
+        named = self._current
+        if named is None:
             raise UsageError(
                 "go to the part that is wrong first: ls shows the parts, cd goes there"
             )
-        if place.verdict is None:
-            raise UsageError(f"{place.name} can only be looked at, not be marked")
-        path = place.root + "".join(self._steps)
-        check_mark(self._call, path, place.verdict)
-        return Judge(place.verdict, part=path)
+        if named.verdict is None:
+            raise UsageError(f"{named.name} can only be looked at, not be marked")
+        path = named.root + "".join(self._steps)
+        check_mark(self._call, path, named.verdict)
+        return Judge(named.verdict, part=path)
 
     def listing(self, width: int) -> list[str]:
-        """The parts of this place."""
+        """The parts of the current value."""
         value = self.value()
         if value is None:
-            rows = [(place.name, place.value) for place in self._places]
+            rows = [(named.name, named.value) for named in self._named_values]
             hidden = 0
         else:
             rows, hidden = list(value.parts), value.omitted
         if not rows:
-            return [*self._whole(value, width), *self._twin(value)]
+            return [*self._whole(value, width), *self._shared_with(value)]
         column = min(30, max(len(name) for name, _ in rows[:MOST]))
         out = []
         for name, part in rows[:MOST]:
@@ -178,18 +180,18 @@ class Browser:
     def _whole(self, value: Value | None, width: int) -> list[str]:
         return [] if value is None else first_lines(fold(value, Limits(), width), MOST)
 
-    def _twin(self, value: Value | None) -> list[str]:
-        """Where a value stands that is shown only once."""
+    def _shared_with(self, value: Value | None) -> list[str]:
+        """Where a value is shown in full that occurs more than once."""
         if value is None or value.kind is not Kind.SHARED:
             return []
-        for place in self._places:
-            for steps, part in place.value.paths():
+        for named in self._named_values:
+            for steps, part in named.value.paths():
                 if part.kind is not Kind.SHARED and part.identity == value.identity:
-                    return [f"It stands at {place.name}{''.join(steps)}."]
+                    return [f"It stands at {named.name}{''.join(steps)}."]
         return []
 
     def printed(self, text: str, width: int) -> list[str]:
-        """All of this place, within the limits that were typed."""
+        """All of the current value, within the limits that were typed."""
         options = _options(text)
         limits = replace(
             FULL,
@@ -201,15 +203,15 @@ class Browser:
         if value is not None:
             return first_lines(fold(value, limits, width), _PRINTED_LINES)
         out: list[str] = []
-        for place in self._places:
-            lines = fold(place.value, limits, width, before=f"{place.name} = ")
+        for named in self._named_values:
+            lines = fold(named.value, limits, width, before=f"{named.name} = ")
             out += first_lines(lines, _PRINTED_LINES)
         return out
 
 
 def _options(text: str) -> dict[str, int]:
-    words = text.split()
-    names, numbers = words[::2], words[1::2]
+    pieces = text.split()
+    names, numbers = pieces[::2], pieces[1::2]
     good = len(names) == len(numbers) and all(re.fullmatch("[0-9]{1,6}", n) for n in numbers)
     if not good or not set(names) <= {"depth", "size", "width"}:
         raise UsageError("say it like this: print depth 3 size 20 width 100")
@@ -222,7 +224,7 @@ def _options(text: str) -> dict[str, int]:
 
 def check_mark(call: Call, text: str, verdict: Verdict) -> MarkedPart:
     """The part that is marked with an answer; `UsageError` if that answer cannot be about it."""
-    if not places(call):
+    if not named_values(call):
         raise UsageError("no part can be named: this call is known by its text alone")
     part = find_mark(call, text, input_side=verdict is not Verdict.WRONG)
     if part.is_input and verdict is Verdict.WRONG:
@@ -239,7 +241,7 @@ def check_mark(call: Call, text: str, verdict: Verdict) -> MarkedPart:
 
 
 def browse(screen: Screen, call: Call, path: str, *, can_mark: bool) -> Judge | None:
-    """Walk until `quit`, the end of the input, or `mark`, which gives an answer."""
+    """Read commands until `quit`, the end of the input, or `mark`, which gives an answer."""
     browser = Browser(call)
     if path:
         browser.go(path)
@@ -277,7 +279,7 @@ def _shown(browser: Browser, word: str, rest: str, width: int) -> list[str | Lin
 
 
 def _command(word: str) -> str:
-    """The command that is meant by a word or by a beginning that fits only one."""
+    """The command with this name, or the only one that starts so."""
     names = [form.split()[0] for form, _ in BROWSING]
     fitting = [name for name in names if name.startswith(word.lower())]
     if word in ("", "q"):

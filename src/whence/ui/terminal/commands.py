@@ -177,15 +177,15 @@ def _judge(verdict: Verdict) -> Callable[[str], Command]:
         meant, expected = _split_expected(rest)
         if expected is not None and verdict is not Verdict.WRONG:
             raise UsageError("only n can be followed by what it should be, as in: n = [1, 2, 4]")
-        words = meant.replace(",", " ").split()
-        if words and all(map(is_id, words)):
-            if max(map(len, words)) > _DIGITS:
+        numbers = meant.replace(",", " ").split()
+        if numbers and all(map(is_id, numbers)):
+            if max(map(len, numbers)) > _DIGITS:
                 raise UsageError("there is no call with so long a number")
-            nodes = tuple(dict.fromkeys(map(int, words)))
+            nodes = tuple(dict.fromkeys(map(int, numbers)))
             if expected is not None and len(nodes) > 1:
                 raise UsageError("say of one call at a time what it should be, as in: n 14 = 3")
             return Judge(verdict, nodes=nodes, expected=expected)
-        if words and is_id(words[0]):
+        if numbers and is_id(numbers[0]):
             raise UsageError("calls are named by their numbers alone, as in: n 14 18")
         if meant and verdict in (Verdict.RIGHT, Verdict.UNKNOWN):
             raise UsageError("only n and i can be followed by a part, as in: n result[2].name")
@@ -231,21 +231,21 @@ def _trust(withdraw: bool) -> Callable[[str], Command]:
 
 
 def _switch(rest: str) -> Command:
-    words = rest.lower().replace("-", "_").split()
-    if not words:
+    parts = rest.lower().replace("-", "_").split()
+    if not parts:
         return TurnSwitch("", on=False)
-    if len(words) != 2 or words[1] not in ("on", "off"):
+    if len(parts) != 2 or parts[1] not in ("on", "off"):
         raise UsageError("say which switch and how, as in: switch compression on")
-    return TurnSwitch(words[0], on=words[1] == "on")
+    return TurnSwitch(parts[0], on=parts[1] == "on")
 
 
 def _oracle(rest: str) -> Command:
-    name, _, way = rest.rpartition(" ")
+    name, _, state = rest.rpartition(" ")
     if not rest:
         return TurnOracle("", on=False)
-    if not name.strip() or way.lower() not in ("on", "off"):
+    if not name.strip() or state.lower() not in ("on", "off"):
         raise UsageError("say which oracle and how, as in: oracle remembered off")
-    return TurnOracle(_name(name), on=way.lower() == "on")
+    return TurnOracle(_name(name), on=state.lower() == "on")
 
 
 def _do(what: str) -> Callable[[str], Command]:
@@ -413,7 +413,7 @@ COMMANDS = (
         ("switch",), "switch [NAME on|off]",
         "what works with every strategy: turn it (see also oracle)",
         _switch,
-        " ".join(f"{name}: {words}." for name, words in SWITCHES.items()),
+        " ".join(f"{name}: {text}." for name, text in SWITCHES.items()),
     ),
     Spec(
         ("oracle",), "oracle [NAME on|off]", "who answers besides you: show or turn one off",
@@ -475,10 +475,10 @@ HINT = "answer y, n, i or ?, or type help"
 
 def parse(line: str, hint: str = HINT) -> Command:
     """What a line means. What means nothing is a `UsageError` with a hint."""
-    words = line.split(maxsplit=1)
-    if not words:
+    parts = line.split(maxsplit=1)
+    if not parts:
         return Accept()
-    word, rest = words[0].lower(), "".join(words[1:]).strip()
+    word, rest = parts[0].lower(), "".join(parts[1:]).strip()
     name, equals, _ = word.partition("=")
     if equals and _BY_WORD.get(name) in ANSWERS:
         word, rest = name, line.lstrip()[len(name) :].strip()
@@ -490,13 +490,13 @@ def parse(line: str, hint: str = HINT) -> Command:
 def _find(word: str, hint: str = HINT) -> Spec:
     if word in _BY_WORD:
         return _BY_WORD[word]
-    fitting = {known: spec for known, spec in _BY_WORD.items() if known.startswith(word)}
+    fitting = {name: spec for name, spec in _BY_WORD.items() if name.startswith(word)}
     if len(word) == 1:
-        fitting = {known: spec for known, spec in fitting.items() if len(spec.words) == 1}
-    found = {spec.form: spec for spec in fitting.values()}
-    if len(found) == 1:
-        return next(iter(found.values()))
-    if found:
+        fitting = {name: spec for name, spec in fitting.items() if len(spec.words) == 1}
+    forms = {spec.form: spec for spec in fitting.values()}
+    if len(forms) == 1:
+        return next(iter(forms.values()))
+    if forms:
         raise UsageError(f"{word} may be {', '.join(fitting)}: write more of it")
     shown = word if len(word) <= 30 else word[:29] + "…"
     raise UsageError(f"{shown!r} is not understood: {hint}")
@@ -558,8 +558,8 @@ def documentation() -> str:
 def _section(title: str, rows: Sequence[tuple[str, str, str]]) -> list[str]:
     out = ["", f"## {title}", "", "| type | it means |", "|---|---|"]
     for form, brief, more in rows:
-        words = f"{brief[0].upper()}{brief[1:]}. {more}".rstrip()
-        out.append(f"| `{form.replace('|', chr(92) + '|')}` | {words} |")
+        text = f"{brief[0].upper()}{brief[1:]}. {more}".rstrip()
+        out.append(f"| `{form.replace('|', chr(92) + '|')}` | {text} |")
     return out
 
 

@@ -28,9 +28,9 @@ def completer(tree: Tree, call: Call | None) -> Complete:
     def complete(text: str) -> Sequence[str]:
         word, space, rest = text.lstrip().partition(" ")
         if not space:
-            return [each for each in _words() if each.startswith(word)]
+            return [name for name in _words() if name.startswith(word)]
         rest = rest.lstrip()
-        return [f"{word} {each}" for each in _arguments(word, rest, tree, call)][:MOST]
+        return [f"{word} {argument}" for argument in _arguments(word, rest, tree, call)][:MOST]
 
     return complete
 
@@ -40,22 +40,24 @@ def _words() -> list[str]:
 
 
 def _arguments(word: str, rest: str, tree: Tree, call: Call | None) -> list[str]:
-    found: Sequence[str] = ()
+    options: Sequence[str] = ()
     if word in ("n", "no", "wrong") and call is not None:
         return parts(call, rest, input_side=False)
     if word in ("i", "inadmissible", "browse") and call is not None:
         return parts(call, rest, input_side=word != "browse")
     if word == "strategy":
-        found = list(STRATEGIES)
+        options = list(STRATEGIES)
     elif word == "switch":
-        found = [f"{name} {way}" for name in Switches.__dataclass_fields__ for way in ("on", "off")]
+        options = [
+            f"{name} {state}" for name in Switches.__dataclass_fields__ for state in ("on", "off")
+        ]
     elif word == "list":
-        found = [function.short() for function in tree.functions]
+        options = [function.short() for function in tree.functions]
     elif word in ("trust", "distrust"):
-        found = _trustable(rest, tree)
+        options = _trustable(rest, tree)
     elif word == "help":
-        found = [_main_word(spec) for spec in COMMANDS]
-    return [each for each in found if each.startswith(rest)]
+        options = [_main_word(spec) for spec in COMMANDS]
+    return [option for option in options if option.startswith(rest)]
 
 
 def _main_word(spec: Spec) -> str:
@@ -65,7 +67,7 @@ def _main_word(spec: Spec) -> str:
 def _trustable(rest: str, tree: Tree) -> list[str]:
     scope, space, _ = rest.partition(" ")
     if not space:
-        return [each.value for each in Scope]
+        return [scope.value for scope in Scope]
     names = {
         Scope.FUNCTION.value: [function.name for function in tree.functions],
         Scope.MODULE.value: [function.module for function in tree.functions],
@@ -76,16 +78,16 @@ def _trustable(rest: str, tree: Tree) -> list[str]:
 
 def parts(call: Call, text: str, *, input_side: bool) -> list[str]:
     """The paths that begin with `text` and are one step longer than what is complete in it."""
-    found = [name for name in roots(call) if name.startswith(text)]
-    for known in _beginnings(text):
+    options = [name for name in roots(call) if name.startswith(text)]
+    for beginning in _beginnings(text):
         try:
-            value = find_mark(call, known, input_side=input_side).value
+            value = find_mark(call, beginning, input_side=input_side).value
         except UsageError:
             continue
-        below = (known + step for step, _ in value.parts)
-        found += [each for each in below if each.startswith(text) and each != text]
+        below = (beginning + step for step, _ in value.parts)
+        options += [part for part in below if part.startswith(text) and part != text]
         break
-    return list(dict.fromkeys(found))[:MOST]
+    return list(dict.fromkeys(options))[:MOST]
 
 
 def _beginnings(text: str) -> Iterator[str]:

@@ -75,8 +75,8 @@ class FancyScreen:
 
     def say(self, *lines: str | Line) -> None:
         """Show lines in their tones."""
-        for each in lines:
-            line = each if isinstance(each, Line) else Line(each)
+        for text_or_line in lines:
+            line = text_or_line if isinstance(text_or_line, Line) else Line(text_or_line)
             for piece in hanging(printable(line.text), self.width):
                 text = Text(piece, style=_STYLES[line.tone])
                 if line.tone is Tone.CALL:
@@ -87,12 +87,12 @@ class FancyScreen:
 
     def note(self, text: str) -> None:
         """Show it, less loud than the questions."""
-        self.say(*(Line(each, Tone.QUIET) for each in wrapped(text, self.width)))
+        self.say(*(Line(line, Tone.QUIET) for line in wrapped(text, self.width)))
 
     def warn(self, text: str) -> None:
         """Show it in yellow."""
-        for each in wrapped(text, self.width):
-            self._console.print(Text(each, style="yellow"), soft_wrap=True)
+        for line in wrapped(text, self.width):
+            self._console.print(Text(line, style="yellow"), soft_wrap=True)
 
     def read(self, prompt: str | None, complete: Complete = no_completion) -> str | None:
         """A line; None after Ctrl-D, or after Ctrl-C was pressed twice on an empty line."""

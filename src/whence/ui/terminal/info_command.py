@@ -22,19 +22,19 @@ def info_lines(debugging: DrivenSession, node: int, question: Question | None) -
     state = debugging.state
     facts, space = state.facts, state.space()
     call = state.tree.call(state.tree.position(node))
-    place = f", at {call.where()}" if call.where() else ""
+    where = f", at {call.where()}" if call.where() else ""
     site = f", called at {call.site}" if call.site else ""
-    rows = [("call", f"{node}{place}{site}")]
+    rows = [("call", f"{node}{where}{site}")]
     raised = own_primitive(state, node, debugging.sources)
     if raised is not None:
         rows.append(("raised by", raised.text + operands(raised)))
-    for said in expectations(state, node):
-        part = f"{said.mark} = " if said.mark else ""
-        rows.append(("should be", f"{part}{said.expected}"))
-    for said in earlier_answers(state.tree, facts, node):
-        if said.by != PERSON:
-            reason = f": {said.reason}" if said.reason else ""
-            rows.append(("judged", f"{SAID[said.verdict]}, by {said.by}{reason}"))
+    for answer in expectations(state, node):
+        part = f"{answer.mark} = " if answer.mark else ""
+        rows.append(("should be", f"{part}{answer.expected}"))
+    for answer in earlier_answers(state.tree, facts, node):
+        if answer.by != PERSON:
+            reason = f": {answer.reason}" if answer.reason else ""
+            rows.append(("judged", f"{SAID[answer.verdict]}, by {answer.by}{reason}"))
     if isinstance(debugging.reruns, Freezing):
         frozen = debugging.reruns.frozen(node)
         rows += [("again", frozen)] if frozen else []
@@ -67,7 +67,7 @@ def callers(tree: Tree, node: int) -> list[str]:
     """The functions that a call was made in, outermost first, the middle folded away."""
     _, *positions = up_from(tree, tree.position(node))
     positions.reverse()
-    names = [_named(tree, each) for each in _ends(positions)]
+    names = [_named(tree, position) for position in _ends(positions)]
     if len(positions) > CALLERS:
         names.insert(CALLERS // 2, f"… {len(positions) - CALLERS} more …")
     return names
@@ -87,8 +87,8 @@ def _answers(debugging: DrivenSession) -> str:
     answers = debugging.state.facts.answers
     if not answers:
         return "none yet"
-    said = Counter(SAID[answer.verdict] for answer in answers)
-    counts = ", ".join(f"{count} {word}" for word, count in said.items())
+    verdicts = Counter(SAID[answer.verdict] for answer in answers)
+    counts = ", ".join(f"{count} {word}" for word, count in verdicts.items())
     by = Counter(answer.by for answer in answers if answer.by != PERSON)
     oracles = "".join(f"; {count} by {name}" for name, count in by.items())
     return f"{len(answers)}: {counts}{oracles}"

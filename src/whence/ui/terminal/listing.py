@@ -46,11 +46,11 @@ def find_function(tree: Tree, name: str) -> int:
     whole = [number for number, function in functions if function.name == name]
     short = [number for number, function in functions if function.short() == name]
     last = [number for number, function in functions if function.name.endswith("." + name)]
-    for found in (whole, short, last):
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(tree.functions[number].name for number in found[:5])
+    for matches in (whole, short, last):
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            names = ", ".join(tree.functions[number].name for number in matches[:5])
             raise UsageError(f"{name} may be {names}: write the whole name")
     near = [f.name for _, f in functions if name.lower() in f.name.lower()][:5]
     hint = f"; there is {', '.join(near)}" if near else ""
@@ -124,21 +124,24 @@ def instance_lines(
     tree, space = state.tree, state.space()
     table = retained(space, function)
     shown = table.rows[:MOST]
-    names = [f"{tree.id(each.position)}{_MARKS[each.again, each.frozen]}" for each in shown]
+    names = [
+        f"{tree.id(instance.position)}{_MARKS[instance.again, instance.frozen]}"
+        for instance in shown
+    ]
     column = max(map(len, names)) + 2
     name = tree.functions[function].short()
     several = " ".join(dict.fromkeys(label.strip(" *#") for label in names[1:3]))
     out = [f"Calls of {name}, each below what led to it (any can be judged: n {several}):"]
     raised = _raised_below(state, sources)
     last = None if raised is None else _nearest(shown, tree, tree.position(raised.node))
-    for each, label in zip(shown, names, strict=True):
-        said = said_of(space, each.position)
-        note = f"  ({said})" if said else ""
-        margin = "  " * min(each.depth, _DEEPEST)
+    for instance, label in zip(shown, names, strict=True):
+        verdict = said_of(space, instance.position)
+        note = f"  ({verdict})" if verdict else ""
+        margin = "  " * min(instance.depth, _DEEPEST)
         room = width - column - 2 - len(note) - len(margin)
-        text = _instance(readable_call(tree, each.position)[0], max(room, 20))
+        text = _instance(readable_call(tree, instance.position)[0], max(room, 20))
         out.append(f"{label:>{column}}  {margin}{text}{note}")
-        if each is last and raised is not None:
+        if instance is last and raised is not None:
             text = cut(f"{raised.text} → {UNDEFINED}{operands(raised)}", max(room, 20))
             out.append(f"{'#':>{column}}  {margin}  {text}")
     more = len(table.rows) - len(shown) + table.left_out
@@ -159,7 +162,7 @@ def _instance(call: Call, width: int) -> str:
 
 def operands(raised: Primitive) -> str:
     """What is known of the values that an operation was for."""
-    values = [f"{each.name} = {show(each.value, BRIEF)}" for each in raised.operands]
+    values = [f"{operand.name} = {show(operand.value, BRIEF)}" for operand in raised.operands]
     return f", where {'; '.join(values)}" if values else ""
 
 
@@ -182,8 +185,8 @@ def _rows(state: State, listing: Listing, width: int) -> list[str]:
     names = [str(tree.id(int(position))) for position in listing.positions]
     column = max(map(len, names)) + 2
     for position, name in zip(listing.positions, names, strict=True):
-        said = said_of(space, int(position))
-        note = f"  ({said})" if said else ""
+        verdict = said_of(space, int(position))
+        note = f"  ({verdict})" if verdict else ""
         text = brief(readable_call(tree, int(position))[0], width - column - 2 - len(note))
         out.append(f"{name:>{column}}  {text}{note}")
     if listing.total > len(listing.positions):

@@ -114,14 +114,16 @@ class _Conversation:
         state = self.debugging.state
         space = state.space()
         call, _ = readable_call(state.tree, space.top)
-        known = space.verdict(space.top) is Verdict.WRONG
+        is_wrong = space.verdict(space.top) is Verdict.WRONG
         answers = sum(answer.by != SYMPTOM for answer in state.facts.answers)
-        said = answers < len(state.facts.answers)
-        top = None if said and not answers and not call.arguments else call
+        has_symptom = answers < len(state.facts.answers)
+        top = None if has_symptom and not answers and not call.arguments else call
         question = self._question()
         inside = question is not None and question.call.step is not None
         width = self.screen.width
-        self.screen.say(*opening(top, known=known, answers=answers, width=width, inside=inside))
+        self.screen.say(
+            *opening(top, is_wrong=is_wrong, answers=answers, width=width, inside=inside)
+        )
 
     # --- one turn ------------------------------------------------------------------------------
 
@@ -149,13 +151,13 @@ class _Conversation:
             self.screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
 
     def _show_question(self, outcome: Ask) -> None:
-        said = self.debugging.state.facts.answers
-        number = sum(answer.by == "person" for answer in said) + 1
+        answers = self.debugging.state.facts.answers
+        number = sum(answer.by == "person" for answer in answers) + 1
         width, function = self.screen.width, outcome.question.function
         lines = question_lines(outcome.question, number, width, self._view())
         if function is not None:
             table = instance_lines(self.debugging.state, function, width, self.debugging.sources)
-            lines = [*(Line(each, Tone.QUIET) for each in table), Line(""), *lines]
+            lines = [*(Line(row, Tone.QUIET) for row in table), Line(""), *lines]
         if self._counted is not outcome:
             self.debugging.shown("\n".join(line.text for line in lines))
             self._counted = outcome
@@ -169,10 +171,10 @@ class _Conversation:
     def _view(self) -> View:
         """What the question is seen with: calls of one function are told apart by what differs."""
         state = self.debugging.state
-        said = [each for each in state.facts.answers if each.by == PERSON]
+        answers = [answer for answer in state.facts.answers if answer.by == PERSON]
         last = None
-        if said:
-            last, _ = readable_call(state.tree, state.tree.position(said[-1].node))
+        if answers:
+            last, _ = readable_call(state.tree, state.tree.position(answers[-1].node))
         sources, question = self.debugging.sources, self._question()
         raised = None if question is None else own_primitive(state, question.node, sources)
         by = "" if raised is None else raised.text
@@ -219,8 +221,8 @@ class _Conversation:
 
     def _end_prompt(self) -> str:
         can_zoom = isinstance(self.debugging.reruns, Zooming)
-        words = "zoom, undo, source" if can_zoom else "undo, list, source"
-        return f"Enter ends; reject if this is not it; {words}, test, save, help > "
+        also = "zoom, undo, source" if can_zoom else "undo, list, source"
+        return f"Enter ends; reject if this is not it; {also}, test, save, help > "
 
     def _hint(self) -> str:
         match self.outcome:
@@ -270,9 +272,9 @@ class _Conversation:
                 self._send(turned)
                 self.screen.note(f"{turned.name} is {'on' if on else 'off'} now.")
             case commands.TurnOracle(name, on) if name:
-                found = find_oracle(self.debugging, name)
-                self._send(OracleTurned(found, on))
-                self.screen.note(f"{found} is {'on' if on else 'off'} now.")
+                oracle = find_oracle(self.debugging, name)
+                self._send(OracleTurned(oracle, on))
+                self.screen.note(f"{oracle} is {'on' if on else 'off'} now.")
             case commands.Step(at_end):
                 self._step_through(at_end)
             case commands.Do(what):
@@ -304,9 +306,9 @@ class _Conversation:
         else:
             before = self.debugging.state.facts
             self._send(Undone() if what == "undo" else Redone())
-            words = "Taken back" if what == "undo" else "Said again"
+            verb = "Taken back" if what == "undo" else "Said again"
             state = self.debugging.state
-            self.screen.note(f"{words}: {messages.difference(state, before)}.")
+            self.screen.note(f"{verb}: {messages.difference(state, before)}.")
 
     def _need(self, kind: type[Outcome], otherwise: str) -> None:
         if not isinstance(self.outcome, kind):
@@ -341,7 +343,7 @@ class _Conversation:
         self._tell_expected(answer)
 
     def _tell_origin(self, debugging: DrivenSession, answer: Answer) -> None:
-        note, *more = messages.origin(debugging.state, answer, debugging.sources)
+        note, *more = messages.origin_lines(debugging.state, answer, debugging.sources)
         self.screen.note(note)
         self.screen.say(*more)
 
@@ -356,9 +358,9 @@ class _Conversation:
         reruns = self.debugging.reruns
         if reruns is None or not reruns.is_harmless or not messages.can_be_tried(answer):
             return
-        state, said = self.debugging.state, {answer.node: answer.expected or ""}
+        state, own = self.debugging.state, {answer.node: answer.expected or ""}
         others = messages.expected_elsewhere(state, answer.node)
-        for values in ({**others, **said}, said) if others else (said,):
+        for values in ({**others, **own}, own) if others else (own,):
             try:
                 with self.debugging.waiting("trying that"):
                     trial = reruns.tried(values)
@@ -398,8 +400,8 @@ class _Conversation:
             fitting = [t for t in trusts if command.scope in (None, t.scope)]
             if len(fitting) == 1:
                 return fitting[0]
-            known = ", ".join(map(str, fitting)) or "nothing"
-            raise UsageError(f"say which trust to take back; there is {known}")
+            choices = ", ".join(map(str, fitting)) or "nothing"
+            raise UsageError(f"say which trust to take back; there is {choices}")
         if command.withdraw:
             for trust in trusts:
                 if trust.name == command.name and command.scope in (None, trust.scope):
@@ -413,8 +415,8 @@ class _Conversation:
     def _name_here(self, scope: Scope) -> str:
         tree = self.debugging.state.tree
         function = tree.call(tree.position(self._node())).function
-        place = function.location.file if function.location else ""
-        names = {Scope.FUNCTION: function.name, Scope.MODULE: function.module, Scope.FILE: place}
+        file = function.location.file if function.location else ""
+        names = {Scope.FUNCTION: function.name, Scope.MODULE: function.module, Scope.FILE: file}
         if not names[scope]:
             raise UsageError(
                 f"the tree does not say which {scope.value} {function.short()} is in; name one"
@@ -465,7 +467,7 @@ class _Conversation:
                 asked = isinstance(self.outcome, Ask)
                 out = commands.help_text(topic, at_question=asked).splitlines()
                 if topic:
-                    out = [line for each in out for line in wrapped(each, width)]
+                    out = [line for paragraph in out for line in wrapped(paragraph, width)]
             case commands.Do("suspects"):
                 out = suspect_lines(state, width)
             case commands.Do("source"):
@@ -542,8 +544,8 @@ class _Conversation:
         if not self.debugging.may_run:
             self.screen.say(*wrapped(f"This runs again: {reruns.command}", self.screen.width))
             self.screen.say("What it does to files, or to others, it does once more.")
-            said = self.screen.read("Run it? [y/N] ")
-            self.debugging.may_run = said is not None and said.strip().lower() in ("y", "yes")
+            reply = self.screen.read("Run it? [y/N] ")
+            self.debugging.may_run = reply is not None and reply.strip().lower() in ("y", "yes")
         return self.debugging.may_run
 
     def _allow_following(self, node: int, part: MarkedPart) -> None:

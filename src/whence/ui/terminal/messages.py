@@ -38,14 +38,16 @@ def contradiction(state: State, outcome: Revise) -> list[Line]:
     ]
 
 
-def _statement(state: State, said: Answer | Trust) -> str:
-    if isinstance(said, Trust):
-        return f"{said} is trusted"
-    call, _ = readable_call(state.tree, state.tree.position(said.node))
-    by = "you" if said.by == "person" else said.by
-    mark = f" at {said.mark}" if said.mark else ""
+def _statement(state: State, statement: Answer | Trust) -> str:
+    if isinstance(statement, Trust):
+        return f"{statement} is trusted"
+    call, _ = readable_call(state.tree, state.tree.position(statement.node))
+    by = "you" if statement.by == "person" else statement.by
+    mark = f" at {statement.mark}" if statement.mark else ""
     equation = brief(call, _WIDTH)
-    return f"call {said.node}, {equation}, is {_IS[SAID[said.verdict]]}{mark} (said by {by})"
+    return (
+        f"call {statement.node}, {equation}, is {_IS[SAID[statement.verdict]]}{mark} (said by {by})"
+    )
 
 
 _IS = {
@@ -83,7 +85,7 @@ _Said = TypeVar("_Said", Answer, Trust)
 
 def _apart(one: Sequence[_Said], other: Sequence[_Said]) -> list[_Said]:
     longer, shorter = (one, other) if len(one) > len(other) else (other, one)
-    return [each for each in longer if each not in shorter]
+    return [statement for statement in longer if statement not in shorter]
 
 
 def noted(answers: Sequence[Answer]) -> str:
@@ -94,45 +96,46 @@ def noted(answers: Sequence[Answer]) -> str:
     return f"Noted for {noun} {nodes}{more}: {SAID[answers[0].verdict]}."
 
 
-def origin(state: State, answer: Answer, sources: Sources) -> list[str]:
+def origin_lines(state: State, answer: Answer, sources: Sources) -> list[str]:
     """What was marked with an answer, where it came from, and through which calls."""
-    said = "Wrong" if answer.verdict is Verdict.WRONG else "Never to be given"
-    marked = f"{said}: {answer.mark}."
+    verdict = "Wrong" if answer.verdict is Verdict.WRONG else "Never to be given"
+    marked = f"{verdict}: {answer.mark}."
     if state.provenance is None:
         return [f"{marked} (This tree does not say where values came from.)"]
     position = state.tree.position(answer.node)
     judged = next(
-        (each for each in reversed(state.space().history) if each.position == position), None
+        (past for past in reversed(state.space().history) if past.position == position),
+        None,
     )
     if judged is None or judged.origin is None:
         return [marked]
-    found = judged.origin
-    if found.node is None:
-        return [f"{marked} Where it came from is not known: {found.unknown or 'nobody says why'}."]
-    call, _ = readable_call(state.tree, state.tree.position(found.node))
+    origin = judged.origin
+    if origin.node is None:
+        return [f"{marked} Where it came from is not known: {origin.unknown or 'nobody says why'}."]
+    call, _ = readable_call(state.tree, state.tree.position(origin.node))
     if call.step is not None:
-        return [f"{marked} {_set_by(state, answer, found, call.step)}"]
-    where = found.location or call.where()
-    place = f", at {sources.shown(where)}" if where else ""
-    expression = f", as {found.expression}" if found.expression else ""
-    made = f"It was made in call {found.node}: {brief(call, 60)}{place}{expression}."
-    return [f"{marked} {made}", *source_line(found, sources), *_chain(state, answer, found)]
+        return [f"{marked} {_set_by(state, answer, origin, call.step)}"]
+    where = origin.location or call.where()
+    at = f", at {sources.shown(where)}" if where else ""
+    expression = f", as {origin.expression}" if origin.expression else ""
+    made = f"It was made in call {origin.node}: {brief(call, 60)}{at}{expression}."
+    return [f"{marked} {made}", *source_line(origin, sources), *_chain(state, answer, origin)]
 
 
-def _set_by(state: State, answer: Answer, found: Origin, step: Step) -> str:
+def _set_by(state: State, answer: Answer, origin: Origin, step: Step) -> str:
     """Of a part of a variable inside a call: the step that set it."""
-    if found.node == answer.node:
+    if origin.node == answer.node:
         return "It was set right here."
-    copies = [node for node in found.chain if node not in (found.node, answer.node)]
+    copies = [node for node in origin.chain if node not in (origin.node, answer.node)]
     labels = [state.tree.call(state.tree.position(node)).step for node in copies[:_MOST_CALLS]]
-    through = "; then by ".join(each.label for each in labels if each is not None)
+    through = "; then by ".join(copy.label for copy in labels if copy is not None)
     passed = f" and put there by {through}" if through else ""
     return f"It was set by {step.label}{passed}."
 
 
-def source_line(found: Origin, sources: Sources) -> list[str]:
+def source_line(origin: Origin, sources: Sources) -> list[str]:
     """The line of source in which a part was made, if it is there to be read."""
-    where = found.location
+    where = origin.location
     if where is None or where.line is None:
         return []
     try:
@@ -144,9 +147,9 @@ def source_line(found: Origin, sources: Sources) -> list[str]:
     return [f"    {where.line}  {lines[where.line - 1]}"]
 
 
-def _chain(state: State, answer: Answer, found: Origin) -> list[str]:
+def _chain(state: State, answer: Answer, origin: Origin) -> list[str]:
     """The calls that a part came through, from where it was made to where it was marked."""
-    between = [node for node in found.chain if node not in (found.node, answer.node)]
+    between = [node for node in origin.chain if node not in (origin.node, answer.node)]
     if not between:
         return []
     names = []
@@ -173,8 +176,8 @@ def expected(state: State, answer: Answer) -> str:
 def is_what_it_gave(state: State, answer: Answer) -> bool:
     """Whether what was expected of a call came of it; it may still have done something wrong."""
     call, _ = readable_call(state.tree, state.tree.position(answer.node))
-    given = call.outcome.value if call.outcome.kind is OutcomeKind.RETURNED else None
-    return answer.mark is None and given is not None and answer.expected == show(given)
+    returned = call.outcome.value if call.outcome.kind is OutcomeKind.RETURNED else None
+    return answer.mark is None and returned is not None and answer.expected == show(returned)
 
 
 def can_be_tried(answer: Answer) -> bool:
@@ -190,32 +193,32 @@ def expected_elsewhere(state: State, node: int) -> dict[int, str]:
     """
     tree, end = state.tree, state.tree.columns.end
     here = tree.position(node)
-    found = {}
-    for each in state.facts.answers:
-        there = tree.position(each.node)
-        apart = there >= end[here] or here >= end[there]
-        if each.by == PERSON and each.expected is not None and apart and can_be_tried(each):
-            found[each.node] = each.expected
-    return found
+    values = {}
+    for other in state.facts.answers:
+        other_position = tree.position(other.node)
+        apart = other_position >= end[here] or here >= end[other_position]
+        if other.by == PERSON and other.expected is not None and apart and can_be_tried(other):
+            values[other.node] = other.expected
+    return values
 
 
 def together(values: Collection[int], node: int) -> str:
     """That more than one value is tried."""
-    others = sorted(each for each in values if each != node)
+    others = sorted(other for other in values if other != node)
     calls = f"call{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
     return f" together with what {calls} should give" if others else ""
 
 
 def wrong_line(state: State) -> int | None:
     """The line of the output, counted from 1, that a session began with, if that is its symptom."""
-    marks = (each.mark for each in state.facts.answers if each.by == SYMPTOM)
-    first = next((each for each in marks if each and each.root == PRINTED and each.steps), None)
+    marks = (answer.mark for answer in state.facts.answers if answer.by == SYMPTOM)
+    first = next((mark for mark in marks if mark and mark.root == PRINTED and mark.steps), None)
     return None if first is None else int(first.steps[0].strip("[]")) + 1
 
 
 def trial(tried: Trial, width: int, head: str = "Tried", wrong: int | None = None) -> list[str]:
     """What becomes of the run, if calls give what was expected: of the line that is wrong first."""
-    lines = sorted(tried.lines, key=lambda each: each.number != wrong)
+    lines = sorted(tried.lines, key=lambda line: line.number != wrong)
     is_first = bool(lines) and lines[0].number == wrong
     became = "the line that is wrong becomes" if is_first else "the output becomes"
     if tried.helps:
@@ -229,8 +232,8 @@ def trial(tried: Trial, width: int, head: str = "Tried", wrong: int | None = Non
         what = "nothing changes: this is not why the run is wrong, or not all of why"
     both = f"; {became}" if lines and (tried.helps or tried.ends) else ""
     out = wrapped(f"{head}: with that {what}{both}{':' if lines else '.'}", width)
-    for each in lines[:MOST_CHANGED]:
-        out += hanging(printable(f"  {each.number}  {each.after}   (was: {each.before})"), width)
+    for line in lines[:MOST_CHANGED]:
+        out += hanging(printable(f"  {line.number}  {line.after}   (was: {line.before})"), width)
     more = len(lines) - MOST_CHANGED
     return [*out, f"  and {more:,} more lines"] if more > 0 else out
 
@@ -257,8 +260,8 @@ def trusted(trust: Trust, *, withdrawn: bool) -> str:
 
 def leaving(debugging: DrivenSession, reason: str) -> str:
     """What is left behind when a session is left before its end."""
-    said = f"No fault was found yet: {reason}."
+    text = f"No fault was found yet: {reason}."
     log = debugging.log
     if log is None or log.path is None:
-        return said
-    return f"{said} The answers are kept in {log.path}; the next session goes on from there."
+        return text
+    return f"{text} The answers are kept in {log.path}; the next session goes on from there."

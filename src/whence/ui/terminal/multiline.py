@@ -100,11 +100,11 @@ def _chopped(text: str, width: int, margin: str) -> Iterator[str]:
 
 def first_lines(lines: Iterator[str], count: int) -> list[str]:
     """At most `count` lines, the last one saying that there are more."""
-    found = list(islice(lines, count + 1))
-    if len(found) > count:
-        margin = len(found[count - 1]) - len(found[count - 1].lstrip())
-        found[count - 1 :] = [" " * margin + "…"]
-    return found
+    shown = list(islice(lines, count + 1))
+    if len(shown) > count:
+        margin = len(shown[count - 1]) - len(shown[count - 1].lstrip())
+        shown[count - 1 :] = [" " * margin + "…"]
+    return shown
 
 
 def fitted(
@@ -125,10 +125,10 @@ def fitted(
         lines = fold(
             value, shallower, width, before=before, after=after, indent=indent, dense=dense
         )
-        found = list(islice(lines, most + 1))
-        if len(found) <= most:
-            return found
-    return first_lines(iter(found), most)
+        shown = list(islice(lines, most + 1))
+        if len(shown) <= most:
+            return shown
+    return first_lines(iter(shown), most)
 
 
 def brief(call: Call, width: int) -> str:
@@ -169,39 +169,39 @@ def equation(call: Call, limits: Limits, width: int, most: int) -> list[str]:
 
 def _step(call: Call, step: Step, limits: Limits, width: int, most: int) -> list[str]:
     """A piece of a call: which one, and below it what was so before and after it."""
-    before: _Said = [(f"{each.name} = ", each.value) for each in call.arguments]
+    before: _Said = [(f"{argument.name} = ", argument.value) for argument in call.arguments]
     out = first_lines(_chopped(step.label, width, ""), most)
-    for label, said in (
+    for label, parts in (
         ("before: ", before),
         ("in it:  ", _worked_out(step, before, limits)),
         ("after:  ", afterwards(call, limits, width - len(_DEEPER * 2))),
     ):
-        texts = [words if value is None else words + show(value, limits) for words, value in said]
+        texts = [text if value is None else text + show(value, limits) for text, value in parts]
         line = f"{_DEEPER}{label}{', '.join(texts)}"
         if len(line) <= width:
-            out += [line] if said else []
+            out += [line] if parts else []
             continue
         out.append(f"{_DEEPER}{label}".rstrip())
-        for words, value in said:
+        for text, value in parts:
             if value is None:
-                out += first_lines(_chopped(words, width, _DEEPER * 2), most)
+                out += first_lines(_chopped(text, width, _DEEPER * 2), most)
             else:
-                out += fitted(value, limits, width, most, before=words, indent=2 * STEP)
+                out += fitted(value, limits, width, most, before=text, indent=2 * STEP)
     return out
 
 
 def _worked_out(step: Step, before: _Said, limits: Limits) -> _Said:
     """What was worked out in a step, where what was so before it cannot be shown in full."""
     # Attributes that it does not look at were left out on purpose.
-    seen = [
+    shown = [
         replace(value, omitted=0) if value.kind is Kind.OBJECT else value
         for _, value in before
         if value is not None
     ]
-    if not any("…" in show(value, limits) for value in seen):
+    if not any("…" in show(value, limits) for value in shown):
         return []
-    parts = [each for each in step.parts if "…" not in show(each.value, limits)]
-    return [(f"{each.name} = ", each.value) for each in parts[:_PARTS]]
+    parts = [part for part in step.parts if "…" not in show(part.value, limits)]
+    return [(f"{part.name} = ", part.value) for part in parts[:_PARTS]]
 
 
 def _folded_left(call: Call, limits: Limits, width: int, most: int) -> list[str]:
@@ -209,9 +209,9 @@ def _folded_left(call: Call, limits: Limits, width: int, most: int) -> list[str]
     if len(left) <= width:
         return [left]
     out = [f"{call.function.short()}("]
-    for each in call.arguments:
-        before = f"{each.name}=" if each.name else ""
-        out += fitted(each.value, limits, width, most, before=before, after=",", indent=STEP)
+    for argument in call.arguments:
+        before = f"{argument.name}=" if argument.name else ""
+        out += fitted(argument.value, limits, width, most, before=before, after=",", indent=STEP)
     return [*out, ")"]
 
 

@@ -55,8 +55,8 @@ class PlainScreen:
         at_terminal = _is_terminal(self._output)
         for line in lines:
             text = printable(line.text if isinstance(line, Line) else line)
-            for each in hanging(text, self.width) if at_terminal else [text]:
-                self._write(each.rstrip() + "\n")
+            for piece in hanging(text, self.width) if at_terminal else [text]:
+                self._write(piece.rstrip() + "\n")
         self._output.flush()
 
     def note(self, text: str) -> None:

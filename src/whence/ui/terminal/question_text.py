@@ -49,7 +49,7 @@ _ASKED = {
 
 
 def opening(
-    top: Call | None, *, known: bool, answers: int, width: int, inside: bool = False
+    top: Call | None, *, is_wrong: bool, answers: int, width: int, inside: bool = False
 ) -> list[Line]:
     """What a newcomer has to know before the first question, on three lines.
 
@@ -58,7 +58,7 @@ def opening(
     """
     what = "step" if inside else "call"
     so_far = "" if not answers else f" (after {answers} answer{'s' if answers > 1 else ''})"
-    taken = f"{'Known' if known else 'Taken'} to be wrong{so_far}: "
+    taken = f"{'Known' if is_wrong else 'Taken'} to be wrong{so_far}: "
     first = (
         [] if top is None else [Line(taken + brief(top, max(20, width - len(taken))), Tone.TITLE)]
     )
@@ -136,9 +136,9 @@ def question_lines(question: Question, number: int, width: int, view: View = PLA
         shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
     if differing and not view.emphasised:
         shown.append(Line(f"differs from the last one in: {', '.join(differing)}", Tone.QUIET))
-    place = _place(call, view)
-    if place:
-        shown.append(Line(place, Tone.QUIET))
+    where = _place(call, view)
+    if where:
+        shown.append(Line(where, Tone.QUIET))
     return [
         Line(header(question, number), Tone.TITLE),
         *(Line("  " + line.text, line.tone, line.strong) for line in shown),
@@ -166,12 +166,12 @@ def _differing(call: Call, last: Call | None) -> list[str]:
     plain = not call.text and call.step is None
     if last is None or last.function.name != call.function.name or not plain:
         return []
-    before = {each.name: each.value for each in (*last.arguments, *last.reads)}
-    inputs = [each for each in (*call.arguments, *call.reads) if each.name]
+    before = {binding.name: binding.value for binding in (*last.arguments, *last.reads)}
+    inputs = [binding for binding in (*call.arguments, *call.reads) if binding.name]
     other = [
-        each.name
-        for each in inputs
-        if each.name not in before or not equal(before[each.name], each.value)
+        binding.name
+        for binding in inputs
+        if binding.name not in before or not equal(before[binding.name], binding.value)
     ]
     single = len(call.arguments) == 1 and other == [call.arguments[0].name]
     return other if len(other) < len(inputs) and not single else []
@@ -181,18 +181,18 @@ def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
     inputs = [*call.arguments, *call.reads]
     return tuple(
         text
-        for each in inputs
-        if each.name in names
-        for text in (f"{each.name}={show(each.value, LIMITS)}", f"it read {each.name}")
+        for binding in inputs
+        if binding.name in names
+        for text in (f"{binding.name}={show(binding.value, LIMITS)}", f"it read {binding.name}")
     )
 
 
 def _data(call: Call) -> list[Binding]:
     """The state that a call read, without the code that it names, and what cannot be seen into."""
     return [
-        each
-        for each in call.reads
-        if not names_code(each.value) and not is_opaque(each.value) and not _is_dunder(each.name)
+        read
+        for read in call.reads
+        if not names_code(read.value) and not is_opaque(read.value) and not _is_dunder(read.name)
     ]
 
 
@@ -204,23 +204,23 @@ def _is_cut(call: Call) -> bool:
     """Whether some value is not shown in full although all of it is there."""
     if len(_data(call)) > _READS or len(call.effects) > _EFFECTS:
         return True
-    values = [each.value for each in (*(() if call.text else call.arguments), *_data(call))]
+    values = [binding.value for binding in (*(() if call.text else call.arguments), *_data(call))]
     if call.step is not None:
         values += [value for _, value in afterwards(call, LIMITS, LIMITS.characters) if value]
-        return any(len(show(each, LIMITS)) < len(show(each, _MORE)) for each in values)
+        return any(len(show(value, LIMITS)) < len(show(value, _MORE)) for value in values)
     values += [*call.outcome.yielded, *([call.outcome.value] if call.outcome.value else [])]
     for effect in call.effects:
-        values += [each for each in (effect.before, effect.after) if each is not None]
+        values += [value for value in (effect.before, effect.after) if value is not None]
     if len(call.outcome.yielded) > LIMITS.parts:
         return True
-    return any(len(show(each, LIMITS)) < len(show(each, _MORE)) for each in values)
+    return any(len(show(value, LIMITS)) < len(show(value, _MORE)) for value in values)
 
 
 def _reads(call: Call, width: int, most: int) -> list[str]:
     out: list[str] = []
     data = _data(call)
-    for each in data[:_READS]:
-        out += fitted(each.value, LIMITS, width, most, before=f"it read {each.name} = ")
+    for read in data[:_READS]:
+        out += fitted(read.value, LIMITS, width, most, before=f"it read {read.name} = ")
     if len(data) > _READS:
         out.append(f"it read … {len(data) - _READS} more")
     return out
@@ -237,14 +237,14 @@ def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
 
 def effect_lines(effect: Effect, width: int, most: int = _LINES_A_VALUE[0]) -> list[str]:
     """What a call changed in one place: the parts that differ, or the whole if that is shorter."""
-    found = list(changes(effect.before, effect.after))
-    if not found:
+    differences = list(changes(effect.before, effect.after))
+    if not differences:
         return [f"it changed {effect.target} in a part that was not recorded"]
     parts: list[str] = []
-    for change in found[:_CHANGES]:
+    for change in differences[:_CHANGES]:
         parts += _change_lines(effect.target, change, width, most)
-    if len(found) > _CHANGES:
-        parts.append(f"it changed … {len(found) - _CHANGES} more parts of {effect.target}")
+    if len(differences) > _CHANGES:
+        parts.append(f"it changed … {len(differences) - _CHANGES} more parts of {effect.target}")
     if _looks_the_same(effect, width, most):
         return parts
     whole = _change_lines(effect.target, Change((), effect.before, effect.after), width, most)
@@ -256,8 +256,8 @@ def _looks_the_same(effect: Effect, width: int, most: int) -> bool:
     if effect.before is None or effect.after is None:
         return False
     before, after = (
-        fitted(each, LIMITS, width, most, before="", indent=2)
-        for each in (effect.before, effect.after)
+        fitted(value, LIMITS, width, most, before="", indent=2)
+        for value in (effect.before, effect.after)
     )
     return before == after
 

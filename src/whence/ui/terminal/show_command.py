@@ -46,10 +46,10 @@ def call_lines(call: Call, width: int) -> Iterator[str]:
         else:
             yield from fold(value, FULL, width, before=before, indent=2)
 
-    for number, each in enumerate(call.arguments, 1):
-        yield from value_lines(f"{each.name or f'arg{number}'} = ", each.value)
-    for each in call.reads:
-        yield from value_lines(f"read {each.name} = ", each.value)
+    for number, argument in enumerate(call.arguments, 1):
+        yield from value_lines(f"{argument.name or f'arg{number}'} = ", argument.value)
+    for read in call.reads:
+        yield from value_lines(f"read {read.name} = ", read.value)
     for number, value in enumerate(call.outcome.yielded):
         yield from value_lines(f"yielded[{number}] = ", value)
     told_otherwise = call.outcome.yielded or call.text or call.step
@@ -59,7 +59,7 @@ def call_lines(call: Call, width: int) -> Iterator[str]:
     for effect in call.effects:
         yield from value_lines(f"{effect.target} before: ", effect.before)
         yield from value_lines(f"{effect.target} after: ", effect.after)
-    for each in call.step.parts if call.step is not None else ():
-        yield from value_lines(f"{each.name} = ", each.value)
+    for part in call.step.parts if call.step is not None else ():
+        yield from value_lines(f"{part.name} = ", part.value)
     for line in call.printed.splitlines():
         yield f"  | {line}"

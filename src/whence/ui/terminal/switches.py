@@ -21,10 +21,10 @@ SWITCHES = {
 
 def find_switch(name: str, on: bool) -> SwitchTurned:
     """The event that turns the switch with this name, or the only one whose name starts so."""
-    fitting = [known for known in Switches.__dataclass_fields__ if known.startswith(name)]
+    fitting = [switch for switch in Switches.__dataclass_fields__ if switch.startswith(name)]
     if len(fitting) != 1:
-        known = ", ".join(Switches.__dataclass_fields__)
-        raise UsageError(f"there is no switch {name}; there is {known}")
+        switches = ", ".join(Switches.__dataclass_fields__)
+        raise UsageError(f"there is no switch {name}; there is {switches}")
     return SwitchTurned(fitting[0], on)
 
 
@@ -38,14 +38,14 @@ def switch_lines(switches: Switches) -> list[str]:
 
 def find_oracle(debugging: DrivenSession, name: str) -> str:
     """The name of the oracle that is meant, by any beginning that only one has."""
-    known = oracle_names(debugging)
+    names = oracle_names(debugging)
     wanted = _plain(name)
-    fitting = [each for each in known if _plain(each) == wanted] or [
-        each for each in known if _plain(each).startswith(wanted)
+    fitting = [candidate for candidate in names if _plain(candidate) == wanted] or [
+        candidate for candidate in names if _plain(candidate).startswith(wanted)
     ]
     if len(fitting) != 1:
-        there = ", ".join(known) or "none: only you are asked"
-        raise UsageError(f"there is no oracle {name}; there is {there}")
+        available = ", ".join(names) or "none: only you are asked"
+        raise UsageError(f"there is no oracle {name}; there is {available}")
     return fitting[0]
 
 
@@ -75,10 +75,10 @@ def strategy_lines(current: str, width: int) -> list[str]:
     """Every strategy with what it does; a star stands before the one that is used."""
     column = max(map(len, DESCRIPTIONS))
     out = []
-    for name, words in DESCRIPTIONS.items():
+    for name, description in DESCRIPTIONS.items():
         default = " (the default)" if name == DEFAULT else ""
         star = "*" if name == current else " "
-        text = f"{star} {name:<{column}}  {words}{default}"
+        text = f"{star} {name:<{column}}  {description}{default}"
         out += textwrap.wrap(text, max(width, 60), subsequent_indent=" " * (column + 4))
     if current not in DESCRIPTIONS:
         out.append(f"* {current}")

@@ -51,8 +51,8 @@ def ask(
     """
     first, *more = ending.splitlines()
     screen.say("", Line(first, Tone.TITLE))
-    for each in more:
-        screen.say(*wrapped(each, screen.width))
+    for line in more:
+        screen.say(*wrapped(line, screen.width))
     if lines:
         screen.say("It printed:", *_numbered(lines, _MOST))
     choice = [f"Enter: {_meant(default)}"]
@@ -63,17 +63,17 @@ def ask(
         typed = screen.read(prompt)
         if typed is None:
             raise NobodySaid
-        words = typed.strip()
-        if words in ("nothing", "n", "q", "quit"):
+        text = typed.strip()
+        if text in ("nothing", "n", "q", "quit"):
             return None
-        if words in ("all", "more") and lines:
+        if text in ("all", "more") and lines:
             screen.say(*_numbered(lines, len(lines)))
             continue
-        if words in ("?", "help"):
+        if text in ("?", "help"):
             screen.say(*_HELP)
             continue
         try:
-            symptom = _understood(words, default)
+            symptom = _understood(text, default)
             accept(symptom)
         except UsageError as problem:
             screen.warn(f"{problem}. A part is named as in result[2].name; ? tells more.")
@@ -81,12 +81,12 @@ def ask(
             return symptom
 
 
-def _understood(words: str, default: Symptom | None) -> Symptom:
-    if not words:
+def _understood(text: str, default: Symptom | None) -> Symptom:
+    if not text:
         return default or Symptom(SymptomKind.OUTPUT)
-    if words.isdecimal():
-        return parse(f"{SymptomKind.OUTPUT.value}:{words}")
-    return parse(words)
+    if text.isdecimal():
+        return parse(f"{SymptomKind.OUTPUT.value}:{text}")
+    return parse(text)
 
 
 def _meant(default: Symptom | None) -> str:

@@ -214,10 +214,10 @@ def test_the_last_question_is_said_to_be_the_last(call: Build) -> None:
 
 def test_the_opening_is_three_short_lines_that_keep_the_outcome(call: Build) -> None:
     top = call("main", given={"xs": list(range(1000)), "ys": ["'long text'"] * 50}, returned=17)
-    lines = [line.text for line in opening(top, known=False, answers=0, width=80)]
+    lines = [line.text for line in opening(top, is_wrong=False, answers=0, width=80)]
     assert len(lines) == 3
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith("Taken to be wrong: main(xs=[")
     assert lines[0].endswith("→ 17")
-    resumed = opening(top, known=True, answers=2, width=80)
+    resumed = opening(top, is_wrong=True, answers=2, width=80)
     assert resumed[0].text.startswith("Known to be wrong (after 2 answers): main(")
