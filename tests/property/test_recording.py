@@ -19,7 +19,7 @@ from recorded import BACKENDS, Node, environment, record
 from reference_tracer import Told, trace
 
 from whence.langs.python.record.options import Bound, RecordOptions
-from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
 WHOLE = Bound(depth=20, width=200, attributes=50, text=500, budget=5000)
 OPTIONS = RecordOptions(first_bound=WHOLE, bound=WHOLE)
@@ -95,7 +95,7 @@ def kill_at_random(folder: Path, backend: str, wait: float) -> None:
         os.kill(process.pid, signal.SIGKILL)
     tree = open_trace(folder / "t.whence")
     pages, end = whole_pages((folder / "t.whence").read_bytes())
-    found = about(tree)
+    found = recording_summary(tree)
     assert found is not None
     assert found.size - found.unread >= end, "each page that reached the file is read"
     assert len(tree.columns) - 1 >= pages, "and has calls in it"

@@ -16,12 +16,12 @@ from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
 from whence.langs.python.trace.native_or_python_scan import (
     HAS_NATIVE,
-    AnyScanner,
-    NativeScanner,
+    NativeTraceScanner,
+    TraceScanner,
     decode_page,
 )
-from whence.langs.python.trace.trace_reader import about, open_trace
-from whence.langs.python.trace.trace_scan import DTYPES, Scanner
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
+from whence.langs.python.trace.trace_scan import DTYPES, PythonTraceScanner
 from whence.testing.laws import check_tree
 from whence.tree.column_tree import ColumnTree
 from whence.tree.tree_file import open_tree, write_tree
@@ -43,7 +43,7 @@ def opened(folder: Path, data: bytes) -> ColumnTree:
 
 
 def read_all(tree: ColumnTree) -> None:
-    about(tree)
+    recording_summary(tree)
     for position in range(len(tree.columns)):
         with suppress(WhenceError):
             tree.call(position)
@@ -150,7 +150,7 @@ def test_any_bytes_as_records_are_an_error_or_some_tree(folder, payload):
 
 @given(st.binary(max_size=200), st.integers(0, 300))
 def test_any_bytes_as_an_lz4_block_are_refused_or_give_what_they_claim(block, length):
-    with suppress(f.Malformed):
+    with suppress(f.MalformedTrace):
         assert len(f.decode_page(f.LZ4, block, length)) == length
 
 
@@ -190,11 +190,11 @@ def test_equal_equations_are_those_of_equal_calls(folder, numbers, steps):
 needs_c = pytest.mark.skipif(not HAS_NATIVE, reason="whence was built without a compiler")
 
 
-def scanned(scanner: AnyScanner, pages: list[bytes], comparable: bool) -> dict[str, list] | None:
+def scanned(scanner: TraceScanner, pages: list[bytes], comparable: bool) -> dict[str, list] | None:
     try:
         for number, page in enumerate(pages):
             scanner.feed(number, page)
-    except f.Malformed:
+    except f.MalformedTrace:
         return None
     found = scanner.finish(comparable=comparable)
     return {name: getattr(found, name).tolist() for name in DTYPES}
@@ -212,9 +212,9 @@ def payloads(made: Recording) -> list[bytes]:
 @given(randoms, sizes, st.booleans())
 def test_both_scanners_find_the_same(numbers, steps, comparable):
     pages = payloads(recording(numbers, steps))
-    expected = scanned(Scanner(), pages, comparable)
+    expected = scanned(PythonTraceScanner(), pages, comparable)
     assert expected is not None
-    assert scanned(NativeScanner(), pages, comparable) == expected
+    assert scanned(NativeTraceScanner(), pages, comparable) == expected
 
 
 @needs_c
@@ -226,7 +226,7 @@ def test_both_scanners_refuse_the_same(numbers, steps, data):
         place = data.draw(st.integers(0, len(broken)))
         broken[place : place + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
     pages[-1] = bytes(broken)
-    assert scanned(NativeScanner(), pages, True) == scanned(Scanner(), pages, True)
+    assert scanned(NativeTraceScanner(), pages, True) == scanned(PythonTraceScanner(), pages, True)
 
 
 @needs_c
@@ -234,7 +234,7 @@ def test_both_scanners_refuse_the_same(numbers, steps, data):
 def test_both_scanners_refuse_the_same_bytes(payload):
     made = Recording(random.Random(0))
     pages = [bytes(made.out), payload]
-    assert scanned(NativeScanner(), pages, True) == scanned(Scanner(), pages, True)
+    assert scanned(NativeTraceScanner(), pages, True) == scanned(PythonTraceScanner(), pages, True)
 
 
 @needs_c
@@ -244,6 +244,6 @@ def test_both_unpack_lz4_alike(block, length):
     for unpack in (f.decode_page, decode_page):
         try:
             results.append(unpack(f.LZ4, block, length))
-        except f.Malformed:
+        except f.MalformedTrace:
             results.append(None)
     assert results[0] == results[1]

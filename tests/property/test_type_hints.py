@@ -81,18 +81,18 @@ VALUES = st.recursive(
 
 def recipe_of(value: Any) -> r.Recipe:
     """What would be recorded of an object."""
-    name = r.Name(type(value).__module__, type(value).__qualname__)
+    name = r.QualifiedName(type(value).__module__, type(value).__qualname__)
     if isinstance(value, Text):
-        return r.Extended(name, r.Literal(str(value)), ())
+        return r.ExtendedRecipe(name, r.LiteralRecipe(str(value)), ())
     if isinstance(value, bytearray):
-        return r.Bytearray(bytes(value))
+        return r.BytearrayRecipe(bytes(value))
     if isinstance(value, dict):
-        return r.Entries(tuple((recipe_of(k), recipe_of(v)) for k, v in value.items()))
+        return r.EntriesRecipe(tuple((recipe_of(k), recipe_of(v)) for k, v in value.items()))
     if isinstance(value, list | tuple | set | frozenset):
-        return r.Items(type(value).__name__, tuple(map(recipe_of, value)))
+        return r.ItemsRecipe(type(value).__name__, tuple(map(recipe_of, value)))
     if isinstance(value, Base | Apart):
-        return r.Instance(name, ())
-    return r.Literal(value)
+        return r.InstanceRecipe(name, ())
+    return r.LiteralRecipe(value)
 
 
 def is_in(value: Any, annotation: Any) -> bool:
@@ -159,12 +159,12 @@ def test_what_is_said_of_a_value_holds_for_the_object(annotation: str, value: An
 def test_what_is_said_of_a_cut_off_value_holds_for_the_object(annotation: str, value: Any) -> None:
     """Only the type of such a value is known, so that its content must not matter."""
     recipe = recipe_of(value)
-    if isinstance(recipe, r.Items):
-        recipe = r.Items(recipe.kind, ())
-    elif isinstance(recipe, r.Entries):
-        recipe = r.Entries(())
-    elif isinstance(recipe, r.Literal) and isinstance(recipe.value, str):
-        recipe = r.Literal("")
+    if isinstance(recipe, r.ItemsRecipe):
+        recipe = r.ItemsRecipe(recipe.kind, ())
+    elif isinstance(recipe, r.EntriesRecipe):
+        recipe = r.EntriesRecipe(())
+    elif isinstance(recipe, r.LiteralRecipe) and isinstance(recipe.value, str):
+        recipe = r.LiteralRecipe("")
     said = said_of(Partly("cut off", None, recipe), annotation)
     assert said in (None, is_in(value, eval(annotation, NAMESPACE)))
 

@@ -61,7 +61,7 @@ class Recording:
         self.pages: list[bytes] = []
         self.flushed = [0]
         """How many calls there were at the end of each page."""
-        self.roots = w.Roots()
+        self.roots = w.RootNumbering()
         self.calls = [Known("", -1, False, "running", [])]
         self.limits: list[Value] = []
         self._threads = 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from recorded import BACKENDS, environment
 
-from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -212,7 +212,7 @@ def test_threads_that_change_what_is_recorded_do_no_harm(
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-4000:]
     tree = open_trace(tmp_path / "run.whence")
-    found = about(tree)
+    found = recording_summary(tree)
     assert found is not None and found.unread == 0, "the file is whole"
     assert len(tree.columns) > 1000
     for at in range(0, len(tree.columns), max(1, len(tree.columns) // 2000)):

@@ -31,9 +31,9 @@ from whence.langs.python.running import (
 )
 from whence.langs.python.running import run as run_recorded
 from whence.langs.python.symptoms.run_symptom import summarize_run
-from whence.langs.python.trace.equation_digest import Equations, NotKnown
-from whence.langs.python.trace.trace_pages import Header
-from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest
+from whence.langs.python.trace.trace_pages import TraceHeader
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 from whence.model.call import Call, find_mark
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.value import FULL, Limits, show
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     """Run it again, and say what became of what was wrong."""
     path = _recording(options.recording)
     before = open_trace(path)
-    known = about(before)
+    known = recording_summary(before)
     if known is None or not known.header.command:
         raise WhenceError(f"{path} does not say which command it was: it cannot be run again")
     header = known.header
@@ -113,7 +113,7 @@ def _recording(name: str) -> Path:
 # --- running it again ----------------------------------------------------------------------------
 
 
-def _run_again(path: Path, header: Header, time_limit: float | None) -> Path:
+def _run_again(path: Path, header: TraceHeader, time_limit: float | None) -> Path:
     again = recordings.new_recording(path.stem.rpartition("-")[0] or path.stem, path.parent)
     with _as_then(path, header):
         order = Order(
@@ -139,7 +139,7 @@ def _record_options(told: Mapping[str, Any]) -> list[str]:
 
 
 @contextlib.contextmanager
-def _as_then(path: Path, header: Header) -> Iterator[None]:
+def _as_then(path: Path, header: TraceHeader) -> Iterator[None]:
     """In the folder, with the environment and the input that the program had, as far as known."""
     environment = kept_environment(path)
     given = recordings.beside(path, "stdin")
@@ -223,7 +223,7 @@ class _Run:
 
     def look_for(self, functions: set[str]) -> None:
         """Find the calls of some functions."""
-        equations = Equations(self.tree, self.project)
+        equations = EquationDigests(self.tree, self.project)
         columns = self.tree.columns
         last_names = {name.rpartition(".")[2] for name in functions}
         numbers = [
@@ -236,7 +236,7 @@ class _Run:
         distinct = positions[first]
         self.incomplete = len(distinct) > _MOST_CALLS
         for position in distinct[:_MOST_CALLS].tolist():
-            with contextlib.suppress(NotKnown, WhenceError):
+            with contextlib.suppress(NoEquationDigest, WhenceError):
                 _, digest, inputs = equations.of(position)
                 self.by_inputs.setdefault(inputs, {})[digest] = position
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recorded import BACKENDS, Node, as_node, environment
 
-from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
 PROGRAM = """
 import helper
@@ -148,7 +148,7 @@ print("done")
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert done.stderr == "whence: t.whence is not whole: File too large\n"
     tree = open_trace(folder / "t.whence")
-    known = about(tree)
+    known = recording_summary(tree)
     assert known is not None
     assert not known.ended
     assert known.size <= 20_000
@@ -158,7 +158,7 @@ def test_a_program_that_switches_stacks_by_itself_is_noted(folder: Path, backend
     (folder / "greenlet.py").write_text("")
     (folder / "program.py").write_text("import greenlet\nprint('55 2 2')\n")
     recorded(folder, backend)
-    known = about(open_trace(folder / "t.whence"))
+    known = recording_summary(open_trace(folder / "t.whence"))
     assert known is not None
     assert [note[:31] for note in known.notes] == ["the program loaded greenlet: a "]
 
@@ -216,7 +216,7 @@ some()
     options = ["--backend", backend, "--max-bytes", "16K", "-o", "t.whence"]
     assert record(folder, *options, "program.py").returncode == 0
     tree = open_trace(folder / "t.whence")
-    known = about(tree)
+    known = recording_summary(tree)
     assert known is not None
     # What the run still has to say at its end is small.
     assert known.size <= 16 * 1024 + 2048

@@ -11,7 +11,7 @@ import pytest
 
 from whence.app.first_answers import FirstAnswers
 from whence.app.frontends import open_any
-from whence.langs.python.trace.trace_reader import about
+from whence.langs.python.trace.trace_reader import recording_summary
 from whence.model.symptom import SymptomKind
 from whence.ui.terminal.plain import PlainScreen
 
@@ -355,7 +355,7 @@ def test_what_is_wrong_is_kept_with_its_operands(project: Any) -> None:
 
 @pytest.mark.usefixtures("said")
 def test_a_recording_tells_the_command_that_runs_its_test_alone(project: Any) -> None:
-    known = about(project.tree("test_shop.py::test_total"))
+    known = recording_summary(project.tree("test_shop.py::test_total"))
     assert known is not None
     assert list(known.header.command)[:3] == ["-m", "pytest", "-q"]
     assert not any(word.startswith("--whence") for word in known.header.command)

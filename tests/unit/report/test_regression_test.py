@@ -17,7 +17,7 @@ from whence.app.frontends import open_any
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.frontend import source_files
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
-from whence.langs.python.trace.trace_reader import about
+from whence.langs.python.trace.trace_reader import recording_summary
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule, find_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Answer, Verdict
@@ -374,7 +374,7 @@ def record(folder: Path, *command: str) -> Tree:
 
 
 def writer_for(tree: Tree) -> PythonTestWriter:
-    recording = about(tree)
+    recording = recording_summary(tree)
     assert recording is not None
     return PythonTestWriter(source_files(recording), tuple(recording.header.command))
 

@@ -26,10 +26,10 @@ from whence.langs.python.source.python_syntax import PythonSyntax
 from whence.langs.python.symptoms import assertion_symptom
 from whence.langs.python.symptoms.assertion_symptom import OperandProvenance
 from whence.langs.python.symptoms.run_symptom import first_answers, is_test, summarize_run
-from whence.langs.python.trace.equation_digest import Equations, NotKnown
+from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest
 from whence.langs.python.trace.trace_pages import is_trace
 from whence.langs.python.trace.trace_provenance import TraceProvenance
-from whence.langs.python.trace.trace_reader import About, about, open_trace
+from whence.langs.python.trace.trace_reader import RecordingSummary, open_trace, recording_summary
 from whence.model.call import Call, MarkedPart
 from whence.model.equation import StableEquation
 from whence.model.origin import Origin
@@ -62,7 +62,7 @@ class PythonFrontend:
 
 def opened_recording(path: Path, tree: ColumnTree) -> Opened:
     """All that can be done with the tree of a recording."""
-    recording = about(tree)
+    recording = recording_summary(tree)
     assert recording is not None, "the tree of a trace knows its recording"
     reruns = ProgramReruns(path, tree)
     recorded = OperandProvenance(TraceProvenance(tree), tree, path)
@@ -87,14 +87,14 @@ def opened_recording(path: Path, tree: ColumnTree) -> Opened:
     )
 
 
-def source_files(recording: About) -> SourceFiles:
+def source_files(recording: RecordingSummary) -> SourceFiles:
     """The source files of a recorded program."""
     header = recording.header
     folder = Path(header.cwd) if header.cwd else None
     return SourceFiles(folder, header.clock / 1e9 if header.clock else None)
 
 
-def facts_of(recording: About) -> RecordingFacts:
+def facts_of(recording: RecordingSummary) -> RecordingFacts:
     """What a recording says of itself."""
     header = recording.header
     detail = header.options.get("detail")
@@ -121,12 +121,12 @@ def facts_of(recording: About) -> RecordingFacts:
 
 def identify_in(tree: ColumnTree, project: Path) -> Identify:
     """How the calls of a recording are known in every run."""
-    equations = Equations(tree, project)
+    equations = EquationDigests(tree, project)
 
     def identify(node: int, call: Call) -> StableEquation | str:
         try:
             function, digest, inputs = equations.of(tree.position(node))
-        except NotKnown as why:
+        except NoEquationDigest as why:
             return str(why)
         except UsageError:
             return "it came to light after the recording"

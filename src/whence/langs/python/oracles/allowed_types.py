@@ -76,7 +76,7 @@ class OneOf:
 class UserClass:
     """A class that the program's source defines."""
 
-    name: r.Name
+    name: r.QualifiedName
 
 
 Allowed: TypeAlias = (
@@ -113,7 +113,7 @@ BUILTINS = frozenset(
 class Ancestry(Protocol):
     """What is known of the classes above one."""
 
-    def of(self, name: r.Name) -> tuple[frozenset[r.Name], bool]:
+    def of(self, name: r.QualifiedName) -> tuple[frozenset[r.QualifiedName], bool]:
         """The class and those above it, and whether these are all that can count."""
 
 
@@ -137,14 +137,14 @@ class _Fitting:
         if isinstance(allowed, Unclear) or depth > _DEEPEST:
             return None
         whole = True
-        if isinstance(recipe, r.Shared):
+        if isinstance(recipe, r.SharedRecipe):
             found = self._find(recipe.label)
-            if found is None or isinstance(found, r.Shared):
+            if found is None or isinstance(found, r.SharedRecipe):
                 return None
             recipe = found
         if isinstance(recipe, Partly):
             recipe, whole = recipe.known, False
-        if isinstance(recipe, r.Unknown | r.Unbound):
+        if isinstance(recipe, r.UnknownRecipe | r.UnboundRecipe):
             return None
         if isinstance(allowed, Nothing):
             return False
@@ -157,7 +157,7 @@ class _Fitting:
 
     # --- classes of the program ------------------------------------------------------------------
 
-    def _of_class(self, recipe: r.Recipe, name: r.Name) -> bool | None:
+    def _of_class(self, recipe: r.Recipe, name: r.QualifiedName) -> bool | None:
         own = _class_of(recipe)
         if own is None:
             _, complete = self._ancestry.of(name)
@@ -187,7 +187,7 @@ class _Fitting:
             case Row(items):
                 if builtin != "tuple":
                     return False
-                if not whole or not isinstance(recipe, r.Items):
+                if not whole or not isinstance(recipe, r.ItemsRecipe):
                     return None
                 if len(recipe.items) != len(items):
                     return False
@@ -200,14 +200,16 @@ class _Fitting:
                 return None
 
     def _subclass(
-        self, recipe: r.Recipe, own: r.Name, whole: bool, allowed: Allowed, depth: int
+        self, recipe: r.Recipe, own: r.QualifiedName, whole: bool, allowed: Allowed, depth: int
     ) -> bool | None:
         """An instance of another class, which may be one of a builtin too."""
-        if isinstance(recipe, r.Extended):
+        if isinstance(recipe, r.ExtendedRecipe):
             inner = self.fits(recipe_or(recipe.content, whole), allowed, depth + 1)
             if inner and not isinstance(allowed, OneOf):
                 return True
-        if not isinstance(recipe, r.Instance) or not isinstance(allowed, Builtin | Row | Holding):
+        if not isinstance(recipe, r.InstanceRecipe) or not isinstance(
+            allowed, Builtin | Row | Holding
+        ):
             return None
         if isinstance(allowed, Builtin | Holding) and allowed.name not in BUILTINS | {"None"}:
             return None  # an abstract class takes in whatever has its methods
@@ -220,17 +222,17 @@ class _Fitting:
         if not whole:
             return None
         match recipe:
-            case r.Items(_, items) if len(held) == 1:
+            case r.ItemsRecipe(_, items) if len(held) == 1:
                 return all_of(self.fits(each, held[0], depth + 1) for each in items)
-            case r.Entries(entries) if len(held) == 2:
+            case r.EntriesRecipe(entries) if len(held) == 2:
                 return all_of(
                     self.fits(each, one, depth + 1)
                     for entry in entries
                     for each, one in zip(entry, held, strict=True)
                 )
-            case r.Entries(entries) if len(held) == 1:
+            case r.EntriesRecipe(entries) if len(held) == 1:
                 return all_of(self.fits(key, held[0], depth + 1) for key, _ in entries)
-            case r.Literal(str()) if held == (Builtin("str"),):
+            case r.LiteralRecipe(str()) if held == (Builtin("str"),):
                 return True
             case _:
                 return None
@@ -253,10 +255,16 @@ def all_of(verdicts: Iterable[bool | None]) -> bool | None:
     return False if False in found else None if None in found else True
 
 
-def _class_of(recipe: r.Recipe) -> r.Name | None:
+def _class_of(recipe: r.Recipe) -> r.QualifiedName | None:
     """The class of a value that is no exact builtin."""
     match recipe:
-        case r.Instance(of) | r.Extended(of) | r.Raised(of) | r.Member(of) | r.Written(of):
+        case (
+            r.InstanceRecipe(of)
+            | r.ExtendedRecipe(of)
+            | r.ExceptionRecipe(of)
+            | r.MemberRecipe(of)
+            | r.SummaryRecipe(of)
+        ):
             return of
         case _:
             return None
@@ -265,17 +273,17 @@ def _class_of(recipe: r.Recipe) -> r.Name | None:
 def builtin_of(recipe: r.Recipe) -> str | None:
     """The name of the builtin class that a value is an exact instance of."""
     match recipe:
-        case r.Literal(value):
+        case r.LiteralRecipe(value):
             return "None" if value is None else type(value).__name__
-        case r.Items(kind):
+        case r.ItemsRecipe(kind):
             return kind
-        case r.Entries():
+        case r.EntriesRecipe():
             return "dict"
-        case r.Bytearray():
+        case r.BytearrayRecipe():
             return "bytearray"
-        case r.FunctionItself():
+        case r.FunctionRecipe():
             return "function"
-        case r.ModuleItself():
+        case r.ModuleRecipe():
             return "module"
         case _:
             return None  # a class has a metaclass, which may be anything; so may a method's
@@ -293,7 +301,7 @@ def _is_builtin(own: str, wanted: str) -> bool | None:
 
 
 def _is_one_of(recipe: r.Recipe, whole: bool, values: tuple[object, ...]) -> bool | None:
-    if not isinstance(recipe, r.Literal):
+    if not isinstance(recipe, r.LiteralRecipe):
         return False
     kinds = {type(each) for each in values}
     if type(recipe.value) not in kinds:

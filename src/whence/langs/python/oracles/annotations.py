@@ -37,7 +37,7 @@ from whence.langs.python.source.bindings import (
 )
 from whence.langs.python.source.code_locations import first_line as first_line_of
 from whence.langs.python.source.scopes import FunctionNode
-from whence.langs.python.trace.value_recipes import Name
+from whence.langs.python.trace.value_recipes import QualifiedName
 
 _UNCLEAR = Unclear()
 _DEEPEST = 20
@@ -136,7 +136,7 @@ class Reader:
             case Imported(module, name):
                 return _known(module, name)
             case (ModuleBindings() as module, ast.ClassDef(name)):
-                return UserClass(Name(module.name, name))
+                return UserClass(QualifiedName(module.name, name))
             case (ModuleBindings() as module, ast.expr() as alias):
                 return self._alias(alias, Scope(module), depth)
             case _:

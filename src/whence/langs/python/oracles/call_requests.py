@@ -9,7 +9,7 @@ from whence.langs.python.oracles.recipe_comparison import Equation
 from whence.langs.python.oracles.recipe_json import NotSendable, spec
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import RecipeSource
-from whence.langs.python.trace.value_recipes import Name, Recipe, Unbound
+from whence.langs.python.trace.value_recipes import QualifiedName, Recipe, UnboundRecipe
 from whence.model.call import OutcomeKind
 
 
@@ -19,7 +19,7 @@ class NoOrder(Exception):
 
 def order_of(
     source: TraceSource, number: int, ours: Equation, modules: Sequence[str]
-) -> tuple[dict[str, Any], dict[Name, Recipe]]:
+) -> tuple[dict[str, Any], dict[QualifiedName, Recipe]]:
     """What a worker has to be told, and the variables that it cannot be told.
 
     `modules` are those of its version.
@@ -35,9 +35,9 @@ def order_of(
     known = RecipeSource(source).variables_at(number)
     known |= {name: each.before for name, each in ours.variables.items()}
     variables: list[list[Any]] = []
-    unsent: dict[Name, Recipe] = {}
+    unsent: dict[QualifiedName, Recipe] = {}
     for name, recipe in known.items():
-        if isinstance(recipe, Unbound):
+        if isinstance(recipe, UnboundRecipe):
             continue
         try:
             variables.append([name.module, name.qualname, spec(recipe)])

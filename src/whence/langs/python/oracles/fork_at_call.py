@@ -37,7 +37,7 @@ from whence.langs.python.oracles.worker.forked_versions import (
 from whence.langs.python.oracles.worker_process import Failed, Worker
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
-from whence.langs.python.trace.joined_processes import FamilySource
+from whence.langs.python.trace.joined_processes import JoinedProcessSource
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import OutcomeKind
 from whence.tree.column_tree import ColumnTree
@@ -111,7 +111,7 @@ class InPlace:
         """Why it cannot be tried."""
         if not self._versions.only_functions_differ:
             return "the versions differ in more than functions"
-        if isinstance(self._tree.sources[int(self._tree.source_of[position])], FamilySource):
+        if isinstance(self._tree.sources[int(self._tree.source_of[position])], JoinedProcessSource):
             return "the program started other processes"
         if bool(self._tree.columns.implicit.any()):
             return "not all calls were recorded"

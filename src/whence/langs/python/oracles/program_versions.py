@@ -23,7 +23,7 @@ from whence.langs.python.oracles.worker_process import Version
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.source.code_digest import all_code, content
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.trace_pages import Header
+from whence.langs.python.trace.trace_pages import TraceHeader
 from whence.langs.python.trace.trace_tables import CodeEntry
 
 _OPTIMIZED = 1
@@ -79,7 +79,7 @@ class Versions:
 
     def __init__(
         self,
-        header: Header,
+        header: TraceHeader,
         codes: Iterable[CodeEntry],
         reference: Reference,
         stdin: str = "",

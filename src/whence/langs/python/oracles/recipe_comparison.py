@@ -55,11 +55,11 @@ class _Comparison:
     def compare(self, ours: r.Recipe, theirs: r.Recipe) -> Compared:
         """Two recipes."""
         for each in (ours, theirs):
-            if isinstance(each, r.Unknown):
+            if isinstance(each, r.UnknownRecipe):
                 return Compared(Match.UNKNOWN, each.reason)
-        if isinstance(ours, r.Unbound) is not isinstance(theirs, r.Unbound):
+        if isinstance(ours, r.UnboundRecipe) is not isinstance(theirs, r.UnboundRecipe):
             return Compared(Match.UNKNOWN, "a name without a value on one side")
-        if isinstance(ours, r.Shared) or isinstance(theirs, r.Shared):
+        if isinstance(ours, r.SharedRecipe) or isinstance(theirs, r.SharedRecipe):
             return self._shared(ours, theirs)
         if type(ours) is not type(theirs):
             return Compared(Match.DIFFERENT, "another type")
@@ -67,32 +67,35 @@ class _Comparison:
         if found.match is not Match.SAME:
             return found
         match ours, theirs:
-            case r.Literal(one), r.Literal(other):
+            case r.LiteralRecipe(one), r.LiteralRecipe(other):
                 return _literals(one, other)
-            case r.Items(kind, one), r.Items(other_kind, other):
+            case r.ItemsRecipe(kind, one), r.ItemsRecipe(other_kind, other):
                 if kind != other_kind:
                     return Compared(Match.DIFFERENT, "another type")
                 if kind in ("set", "frozenset"):
                     return _sets(one, other)
                 return self.compare_all(one, other)
-            case r.Entries(one), r.Entries(other):
+            case r.EntriesRecipe(one), r.EntriesRecipe(other):
                 return self._dicts(one, other)
-            case r.Instance(of, state), r.Instance(other_of, other_state):
+            case r.InstanceRecipe(of, state), r.InstanceRecipe(other_of, other_state):
                 return self._objects(of, other_of, state, other_state)
             case (
-                r.Extended(of, content, state),
-                r.Extended(other_of, other_content, other_state),
-            ) | (r.Raised(of, content, state), r.Raised(other_of, other_content, other_state)):
+                r.ExtendedRecipe(of, content, state),
+                r.ExtendedRecipe(other_of, other_content, other_state),
+            ) | (
+                r.ExceptionRecipe(of, content, state),
+                r.ExceptionRecipe(other_of, other_content, other_state),
+            ):
                 found = self.compare(content, other_content)
                 objects = self._objects(of, other_of, state, other_state)
                 return first_difference((objects, found))
-            case r.Method(name, owner), r.Method(other_name, other_owner):
+            case r.MethodRecipe(name, owner), r.MethodRecipe(other_name, other_owner):
                 if name != other_name:
                     return Compared(Match.DIFFERENT, "another method")
                 return self.compare(owner, other_owner)
-            case r.Written(of, text), r.Written(other_of, other_text):
+            case r.SummaryRecipe(of, text), r.SummaryRecipe(other_of, other_text):
                 return first_difference((_names(of, other_of), compare_texts(text, other_text)))
-            case r.Member(of, name), r.Member(other_of, other_name):
+            case r.MemberRecipe(of, name), r.MemberRecipe(other_of, other_name):
                 same = of == other_of and name == other_name
                 return _SAME if same else Compared(Match.DIFFERENT, "another member")
             case _:
@@ -111,15 +114,15 @@ class _Comparison:
         That both hold another one, or that one side holds a new one, is a difference if it is told
         otherwise. If it looks alike, nobody knows whether it matters.
         """
-        if isinstance(ours, r.Shared) and isinstance(theirs, r.Shared):
+        if isinstance(ours, r.SharedRecipe) and isinstance(theirs, r.SharedRecipe):
             known = self._ours.get(ours.label), self._theirs.get(theirs.label)
             if known == (theirs.label, ours.label):
                 return _SAME
         told: list[r.Recipe] = []
         for recipe, after in zip((ours, theirs), self._after, strict=True):
-            whole = after.get(recipe.label) if isinstance(recipe, r.Shared) else recipe
+            whole = after.get(recipe.label) if isinstance(recipe, r.SharedRecipe) else recipe
             if whole is None or any(
-                isinstance(part, r.Unknown | r.Shared) for part in r.walk(whole)
+                isinstance(part, r.UnknownRecipe | r.SharedRecipe) for part in r.walk(whole)
             ):
                 return Compared(Match.UNKNOWN, "an object that is shared with what was not told")
             told.append(whole)
@@ -127,7 +130,7 @@ class _Comparison:
         if texts[0] != texts[1]:
             alike = _alike(*texts)
             return Compared(Match.UNKNOWN if alike else Match.DIFFERENT, "another value")
-        if isinstance(told[0], r.Member):
+        if isinstance(told[0], r.MemberRecipe):
             return _SAME
         return Compared(Match.UNKNOWN, "an object of the inputs where the other one is another")
 
@@ -159,7 +162,7 @@ class _Comparison:
         return keys
 
     def _objects(
-        self, of: r.Name, other_of: r.Name, state: r.State, other_state: r.State
+        self, of: r.QualifiedName, other_of: r.QualifiedName, state: r.State, other_state: r.State
     ) -> Compared:
         found = _names(of, other_of)
         if found.match is not Match.SAME:
@@ -181,7 +184,7 @@ def _objects_after(call: CallRecipe) -> dict[int, r.Recipe]:
         else:
             for each in r.walk(given):
                 label = getattr(each, "label", None)
-                if label is not None and not isinstance(each, r.Shared):
+                if label is not None and not isinstance(each, r.SharedRecipe):
                     found[label] = each
     return found
 
@@ -197,7 +200,7 @@ def first_difference(found: Iterable[Compared]) -> Compared:
     return worst
 
 
-def _names(one: r.Name, other: r.Name) -> Compared:
+def _names(one: r.QualifiedName, other: r.QualifiedName) -> Compared:
     if one == other:
         return _SAME
     if one.qualname == other.qualname:
@@ -231,7 +234,9 @@ def _sets(one: Iterable[r.Recipe], other: Iterable[r.Recipe]) -> Compared:
     ours, theirs = list(one), list(other)
     for each in (*ours, *theirs):
         for part in r.walk(each):
-            if isinstance(part, r.Unknown | r.Shared | r.Instance | r.Method):
+            if isinstance(
+                part, r.UnknownRecipe | r.SharedRecipe | r.InstanceRecipe | r.MethodRecipe
+            ):
                 return Compared(Match.UNKNOWN, "a set of objects")
     if len(ours) != len(theirs):
         return Compared(Match.DIFFERENT, "another length")
@@ -243,20 +248,20 @@ def _sets(one: Iterable[r.Recipe], other: Iterable[r.Recipe]) -> Compared:
 def canonical(recipe: r.Recipe) -> str:
     """A text that is equal for equal recipes, whatever their labels and the order of sets."""
     match recipe:
-        case r.Items(kind, items):
+        case r.ItemsRecipe(kind, items):
             texts = [canonical(item) for item in items]
             if kind in ("set", "frozenset"):
                 texts.sort()
             return f"{kind}({','.join(texts)})"
-        case r.Entries(entries):
+        case r.EntriesRecipe(entries):
             return f"{{{','.join(f'{canonical(k)}:{canonical(v)}' for k, v in entries)}}}"
-        case r.Instance(of, state):
+        case r.InstanceRecipe(of, state):
             return f"<{of}{_state(state)}>"
-        case r.Extended(of, content, state) | r.Raised(of, content, state):
+        case r.ExtendedRecipe(of, content, state) | r.ExceptionRecipe(of, content, state):
             return f"<{of} {canonical(content)}{_state(state)}>"
-        case r.Method(name, owner):
+        case r.MethodRecipe(name, owner):
             return f"<{name} of {canonical(owner)}>"
-        case r.Member(of, text) | r.Written(of, text):
+        case r.MemberRecipe(of, text) | r.SummaryRecipe(of, text):
             return f"<{of} {text!r}>"
         case _:
             return repr(recipe)
@@ -303,7 +308,7 @@ class Equation:
     """A call with all that it did and all that it called."""
 
     call: CallRecipe
-    variables: Mapping[r.Name, Variable]
+    variables: Mapping[r.QualifiedName, Variable]
     """The module variables that it or what it called names."""
     printed: Mapping[int, str]
     """What was printed while it ran."""
@@ -382,7 +387,7 @@ def compare_state(one: Equation, other: Equation) -> Compared:
 
 def is_opaque(recipe: r.Recipe) -> bool:
     """Whether nothing but its type is known of it."""
-    return isinstance(recipe, r.Unknown) and recipe.reason.endswith(OPAQUE)
+    return isinstance(recipe, r.UnknownRecipe) and recipe.reason.endswith(OPAQUE)
 
 
 def _given(call: CallRecipe) -> dict[str, r.Recipe]:

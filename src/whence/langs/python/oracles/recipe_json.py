@@ -16,37 +16,37 @@ class NotSendable(Exception):
 def spec(recipe: r.Recipe) -> list[Any]:
     """A recipe as JSON; `NotSendable` if a part of it is unknown."""
     match recipe:
-        case r.Literal(value):
+        case r.LiteralRecipe(value):
             return _literal(value)
-        case r.Items(kind, items, label):
+        case r.ItemsRecipe(kind, items, label):
             return ["items", kind, [spec(item) for item in items], label]
-        case r.Entries(entries, label):
+        case r.EntriesRecipe(entries, label):
             return ["dict", [[spec(key), spec(value)] for key, value in entries], label]
-        case r.Bytearray(content, label):
+        case r.BytearrayRecipe(content, label):
             return ["bytearray", content.hex(), label]
-        case r.Instance(of, state, label):
+        case r.InstanceRecipe(of, state, label):
             return ["instance", of.module, of.qualname, _state(state), label]
-        case r.Extended(of, content, state, label):
+        case r.ExtendedRecipe(of, content, state, label):
             return ["extended", of.module, of.qualname, spec(content), _state(state), label]
-        case r.Raised(of, args, state, label):
+        case r.ExceptionRecipe(of, args, state, label):
             return ["raised", of.module, of.qualname, spec(args), _state(state), label]
-        case r.Member(of, name, label):
+        case r.MemberRecipe(of, name, label):
             return ["member", of.module, of.qualname, name, label]
-        case r.Written(of, text, label):
+        case r.SummaryRecipe(of, text, label):
             return ["written", of.module, of.qualname, text, label]
-        case r.ClassItself(name):
+        case r.ClassRecipe(name):
             return ["class", name.module, name.qualname]
-        case r.FunctionItself(name):
+        case r.FunctionRecipe(name):
             return ["function", name.module, name.qualname]
-        case r.Method(qualname, owner, label):
+        case r.MethodRecipe(qualname, owner, label):
             return ["method", qualname, spec(owner), label]
-        case r.ModuleItself(name):
+        case r.ModuleRecipe(name):
             return ["module", name]
-        case r.Shared(label):
+        case r.SharedRecipe(label):
             return ["same", label]
-        case r.Unbound():
+        case r.UnboundRecipe():
             raise NotSendable("a name without a value")
-        case r.Unknown(reason):
+        case r.UnknownRecipe(reason):
             raise NotSendable(reason)
 
 

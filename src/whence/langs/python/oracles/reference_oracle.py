@@ -59,7 +59,7 @@ from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.trace_tables import CodeEntry
-from whence.langs.python.trace.value_recipes import Name, Recipe, why_unknown
+from whence.langs.python.trace.value_recipes import QualifiedName, Recipe, why_unknown
 from whence.model.call import OutcomeKind
 from whence.model.question import Question
 from whence.model.symptom import Symptom, SymptomKind
@@ -460,7 +460,11 @@ class ReferenceOracle:
             return Compared(Match.UNKNOWN, str(problem)), ""
 
     def _believed(
-        self, own: Worker, order: dict[str, Any], ours: Equation, unsent: dict[Name, Recipe]
+        self,
+        own: Worker,
+        order: dict[str, Any],
+        ours: Equation,
+        unsent: dict[QualifiedName, Recipe],
     ) -> Equation:
         """The call as the own version made it again, if that is as it was."""
         theirs = self._equation(own, order, ours, unsent)
@@ -471,7 +475,7 @@ class ReferenceOracle:
 
     def _order(
         self, source: Any, number: int, ours: Equation
-    ) -> tuple[dict[str, Any], dict[Name, Recipe]]:
+    ) -> tuple[dict[str, Any], dict[QualifiedName, Recipe]]:
         """What a worker has to be told, and the variables that it cannot be told."""
         try:
             return order_of(source, number, ours, self._workers[0].version.modules)
@@ -479,7 +483,11 @@ class ReferenceOracle:
             raise _No(str(problem)) from None
 
     def _equation(
-        self, worker: Worker, order: dict[str, Any], ours: Equation, unsent: dict[Name, Recipe]
+        self,
+        worker: Worker,
+        order: dict[str, Any],
+        ours: Equation,
+        unsent: dict[QualifiedName, Recipe],
     ) -> Equation:
         """The call as a worker made it."""
         self._calls += 1
@@ -507,7 +515,7 @@ class ReferenceOracle:
         tree: ColumnTree,
         ours: Equation,
         theirs: Equation,
-        unsent: dict[Name, Recipe],
+        unsent: dict[QualifiedName, Recipe],
         is_own: bool,
     ) -> None:
         """Whether it had before it what the recorded call had."""

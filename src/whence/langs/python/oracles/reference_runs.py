@@ -35,9 +35,15 @@ from whence.langs.python.oracles.recipe_comparison import (
 )
 from whence.langs.python.oracles.worker_process import Version
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
-from whence.langs.python.trace.trace_format import Malformed
+from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.langs.python.trace.value_recipes import Entries, Extended, Recipe, Unknown, walk
+from whence.langs.python.trace.value_recipes import (
+    EntriesRecipe,
+    ExtendedRecipe,
+    Recipe,
+    UnknownRecipe,
+    walk,
+)
 from whence.tree.column_tree import ColumnTree
 
 _MOST = 200
@@ -61,7 +67,7 @@ def equation_at(tree: ColumnTree, position: int) -> Equation:
             recipes.variables_during(numbers),
             recipes.printed_by(numbers),
         )
-    except Malformed as problem:
+    except MalformedTrace as problem:
         raise NotWhole(str(problem)) from None
 
 
@@ -78,7 +84,7 @@ def inputs_key(call: CallRecipe) -> str | None:
     """A text that is equal for equal inputs; None if they are not known in full."""
     texts = []
     for name, recipe in (*call.arguments.items(), *call.captured.items()):
-        if any(isinstance(part, Unknown) or _may_hide(part) for part in walk(recipe)):
+        if any(isinstance(part, UnknownRecipe) or _may_hide(part) for part in walk(recipe)):
             return None
         texts.append(f"{name}={canonical(recipe)}")
     return ";".join(texts)
@@ -87,8 +93,8 @@ def inputs_key(call: CallRecipe) -> str | None:
 def _may_hide(recipe: Recipe) -> bool:
     """Whether it is a dict of a class of its own, which may be one that hides its order."""
     return (
-        isinstance(recipe, Extended)
-        and isinstance(recipe.content, Entries)
+        isinstance(recipe, ExtendedRecipe)
+        and isinstance(recipe.content, EntriesRecipe)
         and recipe.of.module != "collections"
     )
 

@@ -246,19 +246,21 @@ def _text(annotation: ast.expr | None) -> str:
 def _held(value: r.Recipe) -> Iterator[r.Recipe]:
     """The items of `*args`, or the values of `**kwargs`."""
     match value:
-        case r.Items("tuple", items):
+        case r.ItemsRecipe("tuple", items):
             yield from items
-        case r.Entries(entries):
+        case r.EntriesRecipe(entries):
             for _, each in entries:
                 yield each
         case _:
-            yield r.Unknown("not all of it was recorded")
+            yield r.UnknownRecipe("not all of it was recorded")
 
 
 def _is_other(value: r.Recipe, default: ast.expr) -> bool:
     """Whether a value is certain not to be the default."""
-    if not isinstance(default, ast.Constant) or not isinstance(value, r.Literal):
-        return isinstance(default, ast.Constant) and isinstance(value, r.Items | r.Entries)
+    if not isinstance(default, ast.Constant) or not isinstance(value, r.LiteralRecipe):
+        return isinstance(default, ast.Constant) and isinstance(
+            value, r.ItemsRecipe | r.EntriesRecipe
+        )
     return type(value.value) is not type(default.value) or value.value != default.value
 
 
@@ -268,6 +270,6 @@ def _labels(*values: object) -> dict[int, r.Recipe]:
         for value in group:  # type: ignore[attr-defined]
             for each in r.walk(value):
                 label = getattr(each, "label", None)
-                if label is not None and not isinstance(each, r.Shared):
+                if label is not None and not isinstance(each, r.SharedRecipe):
                     found[label] = each
     return found

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from whence.errors import WhenceError
 from whence.langs.python.source.code_digest import digests_of
-from whence.langs.python.trace.equation_digest import Equations, NotKnown
+from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest
 from whence.langs.python.trace.trace_format import mix
 from whence.langs.python.trace.trace_scan import UNIQUE
 from whence.model.call import Function
@@ -262,7 +262,7 @@ class LearnedStore:
 
 def digests(tree: ColumnTree, project: Path, most: int, functions: Collection[int]) -> Digests:
     """For the first equations of some functions their digests, where all of them is known."""
-    known, columns = Equations(tree, project), tree.columns
+    known, columns = EquationDigests(tree, project), tree.columns
     chosen = np.isin(columns.function, list(functions))
     # A call of which something was cut off has an equation of its own.
     whole = columns.equation.view(np.uint64) != _equation_of_its_own(tree)
@@ -270,7 +270,7 @@ def digests(tree: ColumnTree, project: Path, most: int, functions: Collection[in
     _, first = np.unique(columns.equation[positions], return_index=True)
     found: Digests = {}
     for position in positions[np.sort(first)[:most]].tolist():
-        with contextlib.suppress(NotKnown, WhenceError):
+        with contextlib.suppress(NoEquationDigest, WhenceError):
             found[int(columns.equation[position])] = known.of(position)[1]
     return found
 

@@ -20,18 +20,18 @@ from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.langs.python.trace.value_recipes import (
-    ClassItself,
-    Entries,
-    Instance,
-    Items,
-    Literal,
-    Name,
+    ClassRecipe,
+    EntriesRecipe,
+    InstanceRecipe,
+    ItemsRecipe,
+    LiteralRecipe,
+    QualifiedName,
     Recipe,
-    Shared,
+    SharedRecipe,
 )
 from whence.model.call import OutcomeKind
 
-_MAY_CHANGE = (Instance, Shared)
+_MAY_CHANGE = (InstanceRecipe, SharedRecipe)
 """What gets a variable of its own even where the call left it as it was."""
 _POSITIONAL = 2
 """How many arguments stand without their names, where they may stand with them."""
@@ -86,7 +86,7 @@ def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions)
     # A changed argument is looked at after the call, and so needs a name.
     variables: dict[str, str] = {}
     given = dict(call.arguments)
-    name = Name(call.code.module, call.code.qualname)
+    name = QualifiedName(call.code.module, call.code.qualname)
     if owner and module.is_class(owner):
         return _of_class(writer, call, node, name, variables)
     function: Text = writer.imports.name(name)
@@ -97,11 +97,15 @@ def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions)
 
 
 def _of_class(
-    writer: ValueWriter, call: CallRecipe, node: FunctionNode, name: Name, variables: dict[str, str]
+    writer: ValueWriter,
+    call: CallRecipe,
+    node: FunctionNode,
+    name: QualifiedName,
+    variables: dict[str, str],
 ) -> CallSource:
     given = dict(call.arguments)
     kind = kind_of(node)
-    owner = Name(name.module, name.qualname.rpartition(".")[0])
+    owner = QualifiedName(name.module, name.qualname.rpartition(".")[0])
     last = name.qualname.rpartition(".")[2]
     if last.startswith("__") and not last.endswith("__"):
         last = f"_{owner.qualname.rpartition('.')[2].lstrip('_')}{last}"
@@ -114,12 +118,12 @@ def _of_class(
         raise CannotRebuild("what it was called on was not recorded")
     first = given.pop(own)
     if last == "__init__":
-        if not isinstance(first, Instance):
+        if not isinstance(first, InstanceRecipe):
             raise CannotRebuild("what it was called on was not recorded")
         parts = _arguments(writer, call, node, given, variables, skip=1)
         return CallSource(Group(f"{writer.imports.name(first.of)}(", parts, ")"), variables, own)
     if kind == "classmethod":
-        if not isinstance(first, ClassItself):
+        if not isinstance(first, ClassRecipe):
             raise CannotRebuild("the class that it was called on was not recorded")
         same_class = first.name == owner
         parts = _arguments(writer, call, node, given, variables, skip=1)
@@ -135,7 +139,9 @@ def _of_class(
     parts = _arguments(writer, call, node, given, variables, skip=1)
     if kind == "setter":
         return CallSource(f"{variable}.{last} = {flat(parts[0][1])}", variables, statement=True)
-    inherited = not isinstance(first, Instance | Shared) or getattr(first, "of", owner) != owner
+    inherited = (
+        not isinstance(first, InstanceRecipe | SharedRecipe) or getattr(first, "of", owner) != owner
+    )
     if is_wrapped(node) or inherited:
         function = f"{writer.imports.name(owner)}.{last}"
         if is_wrapped(node):
@@ -146,7 +152,7 @@ def _of_class(
     return CallSource(_run(writer, call, made), variables)
 
 
-def _snake(recipe: Recipe, owner: Name) -> str:
+def _snake(recipe: Recipe, owner: QualifiedName) -> str:
     of = getattr(recipe, "of", owner)
     last = of.qualname.rpartition(".")[2].lstrip("_")
     return "".join(f"_{c.lower()}" if c.isupper() and n else c.lower() for n, c in enumerate(last))
@@ -185,11 +191,11 @@ def _arguments(
         zip(reversed(ordered), map(literal, reversed(signature.defaults)), strict=False)
     )
     star = given.get(signature.vararg.arg) if signature.vararg else None
-    spread = isinstance(star, Items) and bool(star.items)
+    spread = isinstance(star, ItemsRecipe) and bool(star.items)
 
     def value(name: str) -> Text:
         recipe = given[name]
-        changes = name in call.changed and not isinstance(recipe, Literal)
+        changes = name in call.changed and not isinstance(recipe, LiteralRecipe)
         if changes or isinstance(recipe, _MAY_CHANGE):
             text = variables[name] = writer.variable(name, recipe)
             return text
@@ -208,7 +214,7 @@ def _arguments(
             continue
         label = named or (index >= _POSITIONAL and name not in required and not spread)
         parts.append((f"{name}=" if label else "", value(name)))
-    if isinstance(star, Items):
+    if isinstance(star, ItemsRecipe):
         parts += [("", writer.expression(each)) for each in star.items]
     elif star is not None:
         parts.append(("*", writer.expression(star)))
@@ -216,7 +222,7 @@ def _arguments(
         if not left_out(each.arg, literal(default)):
             parts.append((f"{each.arg}=", value(each.arg)))
     more = given.get(signature.kwarg.arg) if signature.kwarg else None
-    if isinstance(more, Entries):
+    if isinstance(more, EntriesRecipe):
         for key, recipe in more.entries:
             word = plain(key)
             if not isinstance(word, str) or not word.isidentifier():

@@ -6,7 +6,7 @@ import builtins
 import keyword
 from collections.abc import Mapping
 
-from whence.langs.python.trace.value_recipes import Name
+from whence.langs.python.trace.value_recipes import QualifiedName
 
 
 class ImportNames:
@@ -33,7 +33,7 @@ class ImportNames:
         self.taken.add(name.partition(".")[0])
         return name
 
-    def name(self, name: Name) -> str:
+    def name(self, name: QualifiedName) -> str:
         """A class or function."""
         if name.module in ("builtins", ""):
             return name.qualname

@@ -28,26 +28,26 @@ from whence.langs.python.source.definitions import ModuleDefinitions
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.value_recipes import (
-    Bytearray,
-    Entries,
-    Extended,
-    Instance,
-    Items,
-    Literal,
-    Name,
-    Raised,
+    BytearrayRecipe,
+    EntriesRecipe,
+    ExceptionRecipe,
+    ExtendedRecipe,
+    InstanceRecipe,
+    ItemsRecipe,
+    LiteralRecipe,
+    QualifiedName,
     Recipe,
-    Shared,
-    Unknown,
-    Written,
+    SharedRecipe,
+    SummaryRecipe,
+    UnknownRecipe,
     walk,
 )
 from whence.model.call import Mark, OutcomeKind
 
 _SECONDS = 10
 _ROOT = re.compile(r"([^\W\d]\w*)(.*)\Z", re.DOTALL)
-_MATCH = Name("re", "Match")
-_MUTABLE = (Items, Entries, Instance, Bytearray, Extended)
+_MATCH = QualifiedName("re", "Match")
+_MUTABLE = (ItemsRecipe, EntriesRecipe, InstanceRecipe, BytearrayRecipe, ExtendedRecipe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class OutcomeAssertion:
                 continue
             if known is None or node.id not in known.names:
                 return None
-            found = self._writer.imports.name(Name(module, node.id))
+            found = self._writer.imports.name(QualifiedName(module, node.id))
             node.id = found
         return ast.unparse(tree)
 
@@ -166,7 +166,7 @@ class OutcomeAssertion:
             return self._equals(expected, mark)
         raised = self._call.outcome.value
         name = getattr(raised, "of", None)
-        what = f"It raised {name.qualname}" if isinstance(name, Name) else "It raised"
+        what = f"It raised {name.qualname}" if isinstance(name, QualifiedName) else "It raised"
         return [f"# {what}, which it should not.", *self._bare()]
 
     def _should_end(self, expected: _Expected | None, comment: list[str]) -> list[str]:
@@ -191,7 +191,7 @@ class OutcomeAssertion:
         if self._written.makes:
             made = self._call.arguments[self._written.makes]
             of = getattr(made, "of", None)
-            wish = of.qualname.rpartition(".")[2].lower() if isinstance(of, Name) else wish
+            wish = of.qualname.rpartition(".")[2].lower() if isinstance(of, QualifiedName) else wish
         self._result = self._writer.imports.variable(wish)
         return fold(self._written.call, before=f"{self._result} = ")
 
@@ -222,7 +222,7 @@ class OutcomeAssertion:
         text, value = expected.text, expected.value
         if value is None or value is True or value is False:
             return fold(left, before="assert ", after=f" is {text}")
-        if isinstance(recorded, Written) and recorded.text.startswith("array("):
+        if isinstance(recorded, SummaryRecipe) and recorded.text.startswith("array("):
             numpy = self._writer.imports.module("numpy")
             return [f"assert {numpy}.array_equal({flat(left)}, {text})"]
         if isinstance(value, float):
@@ -238,7 +238,7 @@ class OutcomeAssertion:
     def _outcome(self) -> Recipe | None:
         outcome = self._call.outcome
         if self._call.code.flags & f.GENERATOR:
-            return Items("list", outcome.yielded)
+            return ItemsRecipe("list", outcome.yielded)
         if outcome.kind is OutcomeKind.RAISED:
             return None
         return outcome.value
@@ -265,7 +265,7 @@ class OutcomeAssertion:
                 return self._global(variable) + path, _reached(recipe, steps)
         raise CannotRebuild(f"{mark} cannot be reached from a test")
 
-    def _global(self, variable: Name) -> str:
+    def _global(self, variable: QualifiedName) -> str:
         return f"{self._writer.imports.module(variable.module)}.{variable.qualname}"
 
     # --- not what was wrong ----------------------------------------------------------------------
@@ -304,12 +304,12 @@ class OutcomeAssertion:
                 joined += fold(value, before=f"{link}{each} {sign} ", indent=4)
             return ["assert not (", *joined, ")"]
         (left, recipe), (_, value) = pairs[0], written[0]
-        if isinstance(recipe, Literal):
+        if isinstance(recipe, LiteralRecipe):
             if recipe.value is None or isinstance(recipe.value, bool):
                 return [f"assert {left} is not {recipe.value}"]
             if isinstance(recipe.value, float) and math.isnan(recipe.value):
                 return [f"assert {left} == {left}  # it was nan"]
-        if isinstance(recipe, Written) and recipe.text.startswith("array("):
+        if isinstance(recipe, SummaryRecipe) and recipe.text.startswith("array("):
             numpy = self._writer.imports.module("numpy")
             return [f"assert not {numpy}.array_equal({left}, {flat(value)})"]
         return fold(value, before=f"assert {left} != ")
@@ -318,10 +318,10 @@ class OutcomeAssertion:
         """Everything that the call gave back and changed: something of it was wrong."""
         outcome, call = self._outcome(), self._call
         pairs: list[tuple[str, Recipe]] = []
-        nothing = isinstance(outcome, Literal) and outcome.value is None
+        nothing = isinstance(outcome, LiteralRecipe) and outcome.value is None
         if self._result and not self._written.makes and not nothing:
-            shared = isinstance(outcome, Shared)
-            if outcome is None or isinstance(outcome, Unknown):
+            shared = isinstance(outcome, SharedRecipe)
+            if outcome is None or isinstance(outcome, UnknownRecipe):
                 raise CannotRebuild("what it gave back was not recorded; say what it should be")
             if not (shared and call.changed):
                 target = self._resolved_recipe(outcome)
@@ -337,7 +337,7 @@ class OutcomeAssertion:
         printed = "".join(text for stream, text in call.printed if stream == 1)
         if printed and prints:
             self.fixtures.append("capsys")
-            pairs.append(("capsys.readouterr().out", Literal(printed)))
+            pairs.append(("capsys.readouterr().out", LiteralRecipe(printed)))
         if not pairs and call.printed:
             raise CannotRebuild("what it printed is all that came of it; say what it should be")
         if pairs or not self._result:
@@ -346,19 +346,21 @@ class OutcomeAssertion:
             given = call.arguments[name]
             if isinstance(given, _MUTABLE):
                 pairs += self._comparable(variable, given)
-        return [(self._result, Literal(None)), *pairs]
+        return [(self._result, LiteralRecipe(None)), *pairs]
 
     def _resolved_recipe(self, recipe: Recipe) -> Recipe:
-        if not isinstance(recipe, Shared):
+        if not isinstance(recipe, SharedRecipe):
             return recipe
         for each in self._call.recipes():
             for part in walk(each):
-                if getattr(part, "label", None) == recipe.label and not isinstance(part, Shared):
+                if getattr(part, "label", None) == recipe.label and not isinstance(
+                    part, SharedRecipe
+                ):
                     return part
         raise CannotRebuild("what it gave back was not recorded; say what it should be")
 
     def _changed(self, target: str, before: Recipe, after: Recipe) -> list[tuple[str, Recipe]]:
-        if not isinstance(before, Instance) or not isinstance(after, Instance):
+        if not isinstance(before, InstanceRecipe) or not isinstance(after, InstanceRecipe):
             return self._comparable(target, after)
         old, new = dict(before.state), dict(after.state)
         pairs: list[tuple[str, Recipe]] = []
@@ -369,22 +371,22 @@ class OutcomeAssertion:
 
     def _comparable(self, target: str, recipe: Recipe) -> list[tuple[str, Recipe]]:
         """A value that `!=` can tell from another; of an object without equality its attributes."""
-        if isinstance(recipe, Instance) and not self._has_equality(recipe):
+        if isinstance(recipe, InstanceRecipe) and not self._has_equality(recipe):
             pairs: list[tuple[str, Recipe]] = []
             for name, value in recipe.state:
                 pairs += self._comparable(f"{target}.{name}", value)
             return pairs
-        if isinstance(recipe, Written) and recipe.of == _MATCH:
+        if isinstance(recipe, SummaryRecipe) and recipe.of == _MATCH:
             return _parts_of_match(target, recipe)
         for each in walk(recipe):
-            if isinstance(each, Unknown):
+            if isinstance(each, UnknownRecipe):
                 raise CannotRebuild(f"{each.reason}; say what it should be")
-            if isinstance(each, Shared):
+            if isinstance(each, SharedRecipe):
                 raise CannotRebuild("it shares parts with others; say what it should be")
             if (
-                isinstance(each, Raised)
-                or (isinstance(each, Instance) and not self._has_equality(each))
-                or (isinstance(each, Written) and each.of == _MATCH)
+                isinstance(each, ExceptionRecipe)
+                or (isinstance(each, InstanceRecipe) and not self._has_equality(each))
+                or (isinstance(each, SummaryRecipe) and each.of == _MATCH)
             ):
                 raise CannotRebuild(
                     f"objects of {each.of.qualname} cannot be compared; mark the part that is "
@@ -392,22 +394,22 @@ class OutcomeAssertion:
                 )
         return [(target, recipe)]
 
-    def _has_equality(self, recipe: Instance) -> bool:
+    def _has_equality(self, recipe: InstanceRecipe) -> bool:
         known = self._module(recipe.of.module)
         return known is not None and known.has_value_equality(recipe.of.qualname)
 
 
-def _parts_of_match(target: str, recipe: Written) -> list[tuple[str, Recipe]]:
+def _parts_of_match(target: str, recipe: SummaryRecipe) -> list[tuple[str, Recipe]]:
     """What `!=` can tell of a match, which is equal to itself only."""
     told = matches.read(recipe.text)
     if told is None:
         raise CannotRebuild("a match of which less was recorded than there is")
     parts = [
-        Literal(None) if begin < 0 else Literal(told.string[begin:end])
+        LiteralRecipe(None) if begin < 0 else LiteralRecipe(told.string[begin:end])
         for begin, end in told.spans[1:]
     ]
-    span = Items("tuple", tuple(Literal(each) for each in told.spans[0]))
-    groups = [(f"{target}.groups()", Items("tuple", tuple(parts)))] if parts else []
+    span = ItemsRecipe("tuple", tuple(LiteralRecipe(each) for each in told.spans[0]))
+    groups = [(f"{target}.groups()", ItemsRecipe("tuple", tuple(parts)))] if parts else []
     return [(f"{target}.span()", span), *groups]
 
 
@@ -441,13 +443,16 @@ def _reached(recipe: Recipe | None, steps: list[tuple[str, object]]) -> Recipe |
     """The part that steps lead to, if it was recorded."""
     for kind, key in steps:
         found: Recipe | None = None
-        if isinstance(recipe, Extended | Raised) and kind == "item":
-            recipe = recipe.content if isinstance(recipe, Extended) else recipe.args
-        if isinstance(recipe, Items) and kind == "item" and isinstance(key, int):
+        if isinstance(recipe, ExtendedRecipe | ExceptionRecipe) and kind == "item":
+            recipe = recipe.content if isinstance(recipe, ExtendedRecipe) else recipe.args
+        if isinstance(recipe, ItemsRecipe) and kind == "item" and isinstance(key, int):
             found = recipe.items[key] if -len(recipe.items) <= key < len(recipe.items) else None
-        elif isinstance(recipe, Entries) and kind == "item":
+        elif isinstance(recipe, EntriesRecipe) and kind == "item":
             found = next((v for k, v in recipe.entries if same(plain(k), key)), None)
-        elif isinstance(recipe, Instance | Extended | Raised) and kind == "attribute":
+        elif (
+            isinstance(recipe, InstanceRecipe | ExtendedRecipe | ExceptionRecipe)
+            and kind == "attribute"
+        ):
             found = dict(recipe.state).get(str(key))
         if found is None:
             return None

@@ -26,20 +26,20 @@ from whence.langs.python.rebuilding.value_source import CannotRebuild, ValueWrit
 from whence.langs.python.source.definitions import ModuleDefinitions, is_literal, literal
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.value_recipes import (
-    ClassItself,
-    FunctionItself,
-    Items,
-    Literal,
-    Member,
-    Method,
-    ModuleItself,
-    Name,
+    ClassRecipe,
+    FunctionRecipe,
+    ItemsRecipe,
+    LiteralRecipe,
+    MemberRecipe,
+    MethodRecipe,
+    ModuleRecipe,
+    QualifiedName,
     Recipe,
-    Unknown,
-    Written,
+    SummaryRecipe,
+    UnknownRecipe,
 )
 
-_UNCHANGING = (Literal, Member, Written)
+_UNCHANGING = (LiteralRecipe, MemberRecipe, SummaryRecipe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +87,23 @@ def regression_test_source(order: TestRequest, program: RecordedProgram) -> str:
     return "\n".join([*opening, "", "", head, *(f"    {line}" for line in body)]) + "\n"
 
 
-def _value(writer: ValueWriter, name: Name, recipe: Recipe) -> Text:
+def _value(writer: ValueWriter, name: QualifiedName, recipe: Recipe) -> Text:
     try:
         return writer.expression(recipe)
     except CannotRebuild as problem:
         raise CannotRebuild(f"it reads {name.qualname}: {problem}") from None
 
 
-def _settings(order: TestRequest, module: ModuleDefinitions, *, ran: bool) -> dict[Name, Recipe]:
+def _settings(
+    order: TestRequest, module: ModuleDefinitions, *, ran: bool
+) -> dict[QualifiedName, Recipe]:
     """The module variables that may hold something else after an import, as they were.
 
     `ran`: the module is a script that has done its work by then, so what it changed is changed.
     """
-    found: dict[Name, Recipe] = {}
+    found: dict[QualifiedName, Recipe] = {}
     for name, recipe in order.call.reads.items():
-        if isinstance(recipe, ClassItself | FunctionItself | ModuleItself | Method):
+        if isinstance(recipe, ClassRecipe | FunctionRecipe | ModuleRecipe | MethodRecipe):
             continue
         if name.qualname.startswith("__") or name.module != order.call.code.module:
             continue
@@ -115,14 +117,14 @@ def _settings(order: TestRequest, module: ModuleDefinitions, *, ran: bool) -> di
                 continue
         if not values and name.qualname in module.names:
             continue  # imported from elsewhere
-        if once and isinstance(recipe, Unknown):
+        if once and isinstance(recipe, UnknownRecipe):
             raise CannotRebuild(f"it reads {name.qualname}: {recipe.reason}")
         found[name] = recipe
     return found
 
 
 def _is_constant(recipe: Recipe) -> bool:
-    if isinstance(recipe, Items) and recipe.kind in ("tuple", "frozenset"):
+    if isinstance(recipe, ItemsRecipe) and recipe.kind in ("tuple", "frozenset"):
         return all(_is_constant(each) for each in recipe.items)
     return isinstance(recipe, _UNCHANGING)
 

@@ -17,25 +17,25 @@ from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
 from whence.langs.python.record import matches
 from whence.langs.python.source.definitions import Construction, ModuleDefinitions, is_literal
 from whence.langs.python.trace.value_recipes import (
-    Bytearray,
-    ClassItself,
-    Entries,
-    Extended,
-    FunctionItself,
-    Instance,
-    Items,
-    Literal,
-    Member,
-    Method,
-    ModuleItself,
-    Name,
-    Raised,
+    BytearrayRecipe,
+    ClassRecipe,
+    EntriesRecipe,
+    ExceptionRecipe,
+    ExtendedRecipe,
+    FunctionRecipe,
+    InstanceRecipe,
+    ItemsRecipe,
+    LiteralRecipe,
+    MemberRecipe,
+    MethodRecipe,
+    ModuleRecipe,
+    QualifiedName,
     Recipe,
-    Shared,
+    SharedRecipe,
     State,
-    Unbound,
-    Unknown,
-    Written,
+    SummaryRecipe,
+    UnboundRecipe,
+    UnknownRecipe,
     literal_arguments,
     walk,
 )
@@ -52,9 +52,9 @@ class CannotRebuild(WhenceError):
 def plain(recipe: Recipe) -> object:
     """The value of a recipe that consists of literals; `NOT_PLAIN` for any other."""
     match recipe:
-        case Literal(value):
+        case LiteralRecipe(value):
             return value
-        case Items("list" | "tuple" | "set" as kind, items):
+        case ItemsRecipe("list" | "tuple" | "set" as kind, items):
             found = [plain(each) for each in items]
             if any(each is NOT_PLAIN for each in found):
                 return NOT_PLAIN
@@ -62,7 +62,7 @@ def plain(recipe: Recipe) -> object:
                 return {"list": list, "tuple": tuple, "set": set}[kind](found)
             except TypeError:
                 return NOT_PLAIN
-        case Entries(entries):
+        case EntriesRecipe(entries):
             pairs = [(plain(key), plain(value)) for key, value in entries]
             if any(key is NOT_PLAIN or value is NOT_PLAIN for key, value in pairs):
                 return NOT_PLAIN
@@ -95,7 +95,7 @@ class ValueWriter:
         """All values that will be written, so that what they share is found."""
         for recipe in recipes:
             for each in walk(recipe):
-                if isinstance(each, Shared):
+                if isinstance(each, SharedRecipe):
                     self._shared.add(each.label)
                 else:
                     label = getattr(each, "label", None)
@@ -111,7 +111,7 @@ class ValueWriter:
         text = self._cyclic(target, wish) if self._contains_itself(target) else None
         if text is not None:
             return text
-        if isinstance(target, Instance):
+        if isinstance(target, InstanceRecipe):
             return self._instance_variable(target, wish)
         value = self._new(target)
         return self._assigned(wish, value, label)
@@ -127,7 +127,7 @@ class ValueWriter:
         return self._new(target)
 
     def _target(self, recipe: Recipe) -> Recipe:
-        if not isinstance(recipe, Shared):
+        if not isinstance(recipe, SharedRecipe):
             return recipe
         found = self._known.get(recipe.label)
         if found is None:
@@ -150,7 +150,7 @@ class ValueWriter:
         left, seen = [recipe], {label}
         while left:
             for each in walk(left.pop()):
-                if isinstance(each, Shared):
+                if isinstance(each, SharedRecipe):
                     if each.label == label:
                         return True
                     if each.label not in seen and each.label in self._known:
@@ -161,14 +161,14 @@ class ValueWriter:
     def _cyclic(self, recipe: Recipe, wish: str) -> str:
         """An empty object first, which its own contents can then refer to."""
         match recipe:
-            case Instance(of, state, label):
+            case InstanceRecipe(of, state, label):
                 name = self._assigned(wish, self._raw(of), label)
                 self._set_state(name, of, state)
-            case Items("list", items, label):
+            case ItemsRecipe("list", items, label):
                 name = self._assigned(wish, "[]", label)
                 whole = Group("[", tuple(("", self.expression(each)) for each in items), "]")
                 self.statements += fold(whole, before=f"{name} += ")
-            case Entries(entries, label):
+            case EntriesRecipe(entries, label):
                 name = self._assigned(wish, "{}", label)
                 self.statements += fold(self._entries(entries), before=f"{name} |= ")
             case _:
@@ -182,19 +182,19 @@ class ValueWriter:
         raise CannotRebuild(f"nobody knows how to write {type(recipe).__name__}")
 
     @_new.register
-    def _(self, recipe: Literal) -> Text:
+    def _(self, recipe: LiteralRecipe) -> Text:
         return literal_source(recipe.value)
 
     @_new.register
-    def _(self, recipe: Unknown) -> Text:
+    def _(self, recipe: UnknownRecipe) -> Text:
         raise CannotRebuild(recipe.reason)
 
     @_new.register
-    def _(self, recipe: Unbound) -> Text:
+    def _(self, recipe: UnboundRecipe) -> Text:
         raise CannotRebuild("a variable without a value")
 
     @_new.register
-    def _(self, recipe: Items) -> Text:
+    def _(self, recipe: ItemsRecipe) -> Text:
         parts = tuple(("", self.expression(each)) for each in recipe.items)
         if recipe.kind == "frozenset":
             return f"frozenset({flat(Group('{', parts, '}'))})" if parts else "frozenset()"
@@ -203,7 +203,7 @@ class ValueWriter:
         return Group(_BRACKETS[recipe.kind][0], parts, _BRACKETS[recipe.kind][1])
 
     @_new.register
-    def _(self, recipe: Entries) -> Text:
+    def _(self, recipe: EntriesRecipe) -> Text:
         return self._entries(recipe.entries)
 
     def _entries(self, entries: tuple[tuple[Recipe, Recipe], ...]) -> Group:
@@ -211,42 +211,46 @@ class ValueWriter:
         return Group("{", tuple(parts), "}")
 
     @_new.register
-    def _(self, recipe: Bytearray) -> Text:
+    def _(self, recipe: BytearrayRecipe) -> Text:
         return f"bytearray({recipe.content!r})"
 
     @_new.register
-    def _(self, recipe: Member) -> Text:
+    def _(self, recipe: MemberRecipe) -> Text:
         return f"{self.imports.name(recipe.of)}.{recipe.name}"
 
     @_new.register
-    def _(self, recipe: ClassItself | FunctionItself) -> Text:
+    def _(self, recipe: ClassRecipe | FunctionRecipe) -> Text:
         return self.imports.name(recipe.name)
 
     @_new.register
-    def _(self, recipe: ModuleItself) -> Text:
+    def _(self, recipe: ModuleRecipe) -> Text:
         return self.imports.module(recipe.name)
 
     @_new.register
-    def _(self, recipe: Method) -> Text:
+    def _(self, recipe: MethodRecipe) -> Text:
         method = recipe.qualname.rpartition(".")[2]
         owner = self._target(recipe.owner)
-        if isinstance(owner, ClassItself | ModuleItself):
+        if isinstance(owner, ClassRecipe | ModuleRecipe):
             return f"{flat(self.expression(owner))}.{method}"
         return f"{self.variable(_wish(owner), owner)}.{method}"
 
     @_new.register
-    def _(self, recipe: Written) -> Text:
+    def _(self, recipe: SummaryRecipe) -> Text:
         return summary_source(self.imports, recipe)
 
     @_new.register
-    def _(self, recipe: Extended) -> Text:
+    def _(self, recipe: ExtendedRecipe) -> Text:
         name = self.imports.name(recipe.of)
         known = self._module(recipe.of.module)
         if recipe.of in _PLAIN_MAPPINGS and not recipe.state:
             return Group(f"{name}(", (("", self.expression(recipe.content)),), ")")
         fields = known.tuple_fields(recipe.of.qualname) if known else None
         content = self._target(recipe.content)
-        if fields is not None and isinstance(content, Items) and len(fields) == len(content.items):
+        if (
+            fields is not None
+            and isinstance(content, ItemsRecipe)
+            and len(fields) == len(content.items)
+        ):
             parts = zip(fields, content.items, strict=True)
             named = tuple((f"{field}=", self.expression(each)) for field, each in parts)
             return Group(f"{name}(", named, ")")
@@ -260,10 +264,10 @@ class ValueWriter:
         return variable
 
     @_new.register
-    def _(self, recipe: Raised) -> Text:
+    def _(self, recipe: ExceptionRecipe) -> Text:
         name = self.imports.name(recipe.of)
         args = self._target(recipe.args)
-        if not isinstance(args, Items):
+        if not isinstance(args, ItemsRecipe):
             raise CannotRebuild(f"the exception {recipe.of}: its arguments are not known")
         parts = tuple(("", self.expression(each)) for each in args.items)
         known = self._module(recipe.of.module)
@@ -282,13 +286,13 @@ class ValueWriter:
     # --- instances -------------------------------------------------------------------------------
 
     @_new.register
-    def _(self, recipe: Instance) -> Text:
+    def _(self, recipe: InstanceRecipe) -> Text:
         made = self._constructed(recipe)
         if made is not None and not made[1]:
             return made[0]
         return self._instance_variable(recipe, _wish(recipe))
 
-    def _instance_variable(self, recipe: Instance, wish: str) -> str:
+    def _instance_variable(self, recipe: InstanceRecipe, wish: str) -> str:
         made = self._constructed(recipe)
         if made is None:
             name = self._assigned(wish, self._raw(recipe.of), recipe.label)
@@ -298,7 +302,7 @@ class ValueWriter:
         self._set_state(name, recipe.of, made[1])
         return name
 
-    def _constructed(self, recipe: Instance) -> tuple[Text, State] | None:
+    def _constructed(self, recipe: InstanceRecipe) -> tuple[Text, State] | None:
         """A constructor call, and the state that has to be set after it."""
         known = self._module(recipe.of.module)
         construction = known.construction(recipe.of.qualname) if known else None
@@ -318,7 +322,7 @@ class ValueWriter:
         name = self.imports.name(recipe.of)
         return Group(f"{name}(", tuple(parts), ")"), tuple(state.items())
 
-    def _raw(self, of: Name) -> str:
+    def _raw(self, of: QualifiedName) -> str:
         if of.module in ("builtins", ""):
             raise CannotRebuild(f"an object of {of}: how it is made is not known")
         name = self.imports.name(of)
@@ -328,7 +332,7 @@ class ValueWriter:
             self.statements.append(comment)
         return f"object.__new__({name})"
 
-    def _set_state(self, variable: str, of: Name, state: State) -> None:
+    def _set_state(self, variable: str, of: QualifiedName, state: State) -> None:
         known = self._module(of.module)
         plainly = known is not None and known.sets_plainly(of.qualname)
         for attribute, recipe in state:
@@ -348,7 +352,7 @@ def _fits(construction: Construction, state: dict[str, Recipe]) -> bool:
 def _wish(recipe: Recipe) -> str:
     """A name for a variable that holds such a value."""
     of = getattr(recipe, "of", None)
-    if isinstance(of, Name):
+    if isinstance(of, QualifiedName):
         last = of.qualname.rpartition(".")[2]
         return _SNAKE.sub("_", last).lower()
     return {"Items": "items", "Entries": "table"}.get(type(recipe).__name__, "value")
@@ -369,7 +373,10 @@ def literal_source(value: object) -> str:
     return text
 
 
-_PLAIN_MAPPINGS = {Name("collections", "OrderedDict"), Name("collections", "Counter")}
+_PLAIN_MAPPINGS = {
+    QualifiedName("collections", "OrderedDict"),
+    QualifiedName("collections", "Counter"),
+}
 _IN_MODULE = {
     "decimal": {"Decimal"},
     "fractions": {"Fraction"},
@@ -380,7 +387,7 @@ _IN_MODULE = {
 _DTYPES = set("biufcSU")
 
 
-def summary_source(imports: ImportNames, recipe: Written) -> Text:
+def summary_source(imports: ImportNames, recipe: SummaryRecipe) -> Text:
     """What `record/summaries.py` wrote of a value, as an expression that makes it."""
     of, text = recipe.of, recipe.text
     package = of.module.partition(".")[0]
@@ -392,7 +399,7 @@ def summary_source(imports: ImportNames, recipe: Written) -> Text:
     if package == "pathlib":
         # The program's Path is the one of the machine it runs on.
         name = of.qualname.removeprefix("Posix") if of.qualname == "PosixPath" else of.qualname
-        return imports.name(Name("pathlib", name)) + text.removeprefix(of.qualname)
+        return imports.name(QualifiedName("pathlib", name)) + text.removeprefix(of.qualname)
     if package == "re":
         imports.module("re")
         return _match(recipe) if of.qualname == "Match" else text
@@ -401,7 +408,7 @@ def summary_source(imports: ImportNames, recipe: Written) -> Text:
     if package in _IN_MODULE and of.qualname in _IN_MODULE[package]:
         arguments = text[len(of.qualname) :]
         if literal_arguments(text) is not None:
-            return imports.name(Name(package, of.qualname)) + arguments
+            return imports.name(QualifiedName(package, of.qualname)) + arguments
     if package == "numpy":
         return _numpy(imports, recipe)
     flags = text.removeprefix(f"{of.qualname}.").split("|")
@@ -410,7 +417,7 @@ def summary_source(imports: ImportNames, recipe: Written) -> Text:
     raise CannotRebuild(f"an object of {of}: {text[:60]}")
 
 
-def _match(recipe: Written) -> Text:
+def _match(recipe: SummaryRecipe) -> Text:
     told = matches.read(recipe.text)
     found = None if told is None else matches.made(told)
     if found is None:
@@ -418,7 +425,7 @@ def _match(recipe: Written) -> Text:
     return found[1]
 
 
-def _numpy(imports: ImportNames, recipe: Written) -> Text:
+def _numpy(imports: ImportNames, recipe: SummaryRecipe) -> Text:
     found = literal_arguments(recipe.text)
     if found is None:
         raise CannotRebuild(f"an object of {recipe.of}: {recipe.text[:60]}")

@@ -119,7 +119,7 @@ class CallStream:
         self._user_modules: set[str] = set()
         self._tables = Tables(self._scratch, self._user_modules)
         self._snapshots = Snapshots(self._tables, summaries)
-        self._roots = w.Roots()
+        self._roots = w.RootNumbering()
         self._codes = 0
         self._variables: dict[tuple[str, str], int] = {}
         self._last_global: dict[int, bytes] = {}

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from whence.langs.python.replay.rerun_process import RerunOutcome
 from whence.langs.python.trace.call_reader import TraceSource
-from whence.langs.python.trace.trace_pages import Header
+from whence.langs.python.trace.trace_pages import TraceHeader
 from whence.tree.column_tree import ColumnTree
 
 _MOST_FILES = 3
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
 
 
-def likely_cause(tree: ColumnTree, header: Header, played: RerunOutcome, how: str = "") -> str:
+def likely_cause(tree: ColumnTree, header: TraceHeader, played: RerunOutcome, how: str = "") -> str:
     """Sentences for a person; `how` is what differs, as text."""
     has_journal = bool(played.report)
     said = []
@@ -51,7 +51,7 @@ def _threads(tree: ColumnTree) -> int:
     return source.threads if isinstance(source, TraceSource) else 1
 
 
-def _changed(tree: ColumnTree, header: Header) -> list[str]:
+def _changed(tree: ColumnTree, header: TraceHeader) -> list[str]:
     """The files of recorded functions that were written after the run began."""
     files = {each.location.file for each in tree.functions if each.location is not None}
     found = []

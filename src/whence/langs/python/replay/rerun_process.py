@@ -30,7 +30,7 @@ from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recordings import beside
 from whence.langs.python.running import STOP, kept_environment, launcher, program_words
 from whence.langs.python.trace.call_reader import TraceSource
-from whence.langs.python.trace.trace_pages import Header
+from whence.langs.python.trace.trace_pages import TraceHeader
 from whence.model.call import OutcomeKind
 from whence.tree.column_tree import ColumnTree
 
@@ -75,7 +75,7 @@ class Conditions:
     journal: Path | None = None
 
     @classmethod
-    def of(cls, recording: Path, header: Header) -> Conditions:
+    def of(cls, recording: Path, header: TraceHeader) -> Conditions:
         """What the recording and the files beside it say; `CannotReplay` if that is not enough."""
         if header.python != platform.python_version():
             raise CannotReplay(
@@ -126,7 +126,7 @@ class RerunOutcome:
         return ""
 
 
-def journal_beside(recording: Path, header: Header) -> Path | None:
+def journal_beside(recording: Path, header: TraceHeader) -> Path | None:
     """The journal of this very recording, if one was kept."""
     place = beside(recording, JOURNAL)
     try:
@@ -280,7 +280,7 @@ def record_options(told: Mapping[str, Any], output: Path) -> list[str]:
 # --- the recording --------------------------------------------------------------------------------
 
 
-def header_of(tree: ColumnTree) -> Header:
+def header_of(tree: ColumnTree) -> TraceHeader:
     """What is known of how the program of a recording was run."""
     source = tree.sources[0]
     if not isinstance(source, TraceSource) or len(tree.sources) != 1:

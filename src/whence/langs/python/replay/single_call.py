@@ -29,7 +29,7 @@ from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import place_of
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.trace_tables import CodeEntry
-from whence.langs.python.trace.value_recipes import Name, Raised
+from whence.langs.python.trace.value_recipes import ExceptionRecipe, QualifiedName
 from whence.model.call import OutcomeKind
 from whence.tree.column_tree import ColumnTree
 
@@ -38,7 +38,7 @@ LOADING = 10.0
 CALLING = 5.0
 
 
-_TOO_DEEP = Name("builtins", "RecursionError")
+_TOO_DEEP = QualifiedName("builtins", "RecursionError")
 
 
 class CannotTell(WhenceError):
@@ -57,7 +57,7 @@ def lines_of_call(tree: ColumnTree, node: int) -> frozenset[int]:
         if ours.call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             raise CannotTell("it did not end")
         ended = ours.call.outcome.value
-        if isinstance(ended, Raised) and ended.of == _TOO_DEEP:
+        if isinstance(ended, ExceptionRecipe) and ended.of == _TOO_DEEP:
             raise CannotTell("it called itself as often as Python allows")
         return _made_again(source, number, ours)
     except (TypeError, NotWhole, NoOrder, Failed) as problem:

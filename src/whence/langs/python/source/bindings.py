@@ -14,7 +14,7 @@ from pathlib import Path
 
 from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode, names_bound_by
 from whence.langs.python.source.source_files import parse_file
-from whence.langs.python.trace.value_recipes import Name
+from whence.langs.python.trace.value_recipes import QualifiedName
 
 _LARGEST = 8 * 2**20
 _FURTHEST = 8
@@ -162,7 +162,7 @@ class ProgramBindings:
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
         self._parsed: dict[str, ModuleBindings | None] = {}
-        self._above: dict[Name, tuple[frozenset[Name], bool]] = {}
+        self._above: dict[QualifiedName, tuple[frozenset[QualifiedName], bool]] = {}
 
     def module(self, name: str) -> ModuleBindings | None:
         """A module's source, if it is known."""
@@ -191,20 +191,22 @@ class ProgramBindings:
 
     # --- classes ---------------------------------------------------------------------------------
 
-    def of(self, name: Name) -> tuple[frozenset[Name], bool]:
+    def of(self, name: QualifiedName) -> tuple[frozenset[QualifiedName], bool]:
         """The class and those above it, and whether these are all that can count."""
         if name not in self._above:
             self._above[name] = frozenset((name,)), False  # while a circle is looked at
             self._above[name] = self._ancestors(name)
         return self._above[name]
 
-    def _ancestors(self, name: Name) -> tuple[frozenset[Name], bool]:
+    def _ancestors(self, name: QualifiedName) -> tuple[frozenset[QualifiedName], bool]:
         alone = frozenset((name,))
         if name.module == "builtins":
             found = getattr(builtins, name.qualname, None)
             if not isinstance(found, type):
                 return alone, False
-            return frozenset(Name("builtins", each.__qualname__) for each in found.__mro__), True
+            return frozenset(
+                QualifiedName("builtins", each.__qualname__) for each in found.__mro__
+            ), True
         if str(name) in _KNOWN_BASES:
             return alone, True
         module = self.module(name.module)
@@ -224,7 +226,7 @@ class ProgramBindings:
             complete = complete and known
         return frozenset(above), complete
 
-    def class_named(self, module: ModuleBindings, expression: ast.expr) -> Name | None:
+    def class_named(self, module: ModuleBindings, expression: ast.expr) -> QualifiedName | None:
         """The class that an expression in a module means, if that is certain."""
         if isinstance(expression, ast.Subscript):
             return self.class_named(module, expression.value)
@@ -234,15 +236,15 @@ class ProgramBindings:
                 return None
             other = self.module(binding.module)
             if other is None:
-                return Name(binding.module, expression.attr)
+                return QualifiedName(binding.module, expression.attr)
             return self.class_named(other, ast.Name(expression.attr, ast.Load()))
         if not isinstance(expression, ast.Name):
             return None
         place, binding = self.meaning(module, expression.id)
         if isinstance(binding, ast.ClassDef):
-            return Name(place, binding.name)
+            return QualifiedName(place, binding.name)
         if isinstance(binding, Imported) and binding.name:
-            return Name(binding.module, binding.name)
+            return QualifiedName(binding.module, binding.name)
         return None
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from whence.langs.python.source.assertions import Made, decorators, maker
 from whence.langs.python.trace.call_reader import TraceSource
-from whence.langs.python.trace.joined_processes import FamilySource
+from whence.langs.python.trace.joined_processes import JoinedProcessSource
 from whence.langs.python.trace.line_table import Span
 from whence.model.call import OutcomeKind
 from whence.model.symptom import Operand, Symptom
@@ -120,7 +120,7 @@ def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
     callees = frame + 1 + np.flatnonzero(columns.parent[inside] == frame)
     for position in callees[::-1].tolist():
         source = tree.sources[int(tree.source_of[position])]
-        if not isinstance(source, TraceSource | FamilySource):
+        if not isinstance(source, TraceSource | JoinedProcessSource):
             continue
         site = source.site_span(int(tree.details[position]))
         if site is not None and _is_at(site, made.span):

@@ -1,6 +1,6 @@
 """A call of a trace in full: read from its records when somebody looks at it.
 
-`Places` says where the records of each call stand; nothing is held of what is in them. A call's
+`RecordPositions` says where the records of each call are; their contents are not kept. A call's
 *steps* are the times at which it ran: one for a plain function, one from each RESUME to the next
 YIELD for a generator. What it changed is what differs between the begin and the end of a step; what
 others changed while it was suspended is something that it read.
@@ -20,10 +20,10 @@ from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.recorded_effects import UNKNOWN, bound, effects_on
 from whence.langs.python.trace.standard_output import StandardOutput, in_lines
-from whence.langs.python.trace.trace_format import Malformed, read_text, read_v
-from whence.langs.python.trace.trace_pages import TraceError, TraceFile, shown
-from whence.langs.python.trace.trace_tables import CodeEntry, Tables
-from whence.langs.python.trace.value_decoder import Identities, Root
+from whence.langs.python.trace.trace_format import MalformedTrace, read_text, read_v
+from whence.langs.python.trace.trace_pages import TraceError, TraceFile, printable
+from whence.langs.python.trace.trace_tables import CodeEntry, TraceTables
+from whence.langs.python.trace.value_decoder import RootValue, ValueIdentities
 from whence.langs.python.trace.value_reader import ValueReader
 from whence.model.call import (
     Binding,
@@ -67,7 +67,7 @@ class RootReader(Protocol[_Read_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class RecordPositions:
     """Where the records stand. Events are sorted by call and globals by variable, then by time."""
 
     call_at: Int64s
@@ -114,7 +114,7 @@ class _Reading:
 
     number: int
     code: CodeEntry
-    identities: Identities
+    identities: ValueIdentities
     inputs: list[Value] = field(default_factory=list)
     now: list[Value] = field(default_factory=list)
     """The inputs as they are at this time."""
@@ -178,7 +178,7 @@ def skipped_by(detail: int) -> tuple[int, int]:
 class TraceSource:
     """The calls of one trace. A detail is a call's number, or a `skipped_detail`."""
 
-    def __init__(self, file: TraceFile, tables: Tables, places: Places) -> None:
+    def __init__(self, file: TraceFile, tables: TraceTables, places: RecordPositions) -> None:
         self.file = file
         self.tables = tables
         self._places = places
@@ -191,7 +191,7 @@ class TraceSource:
             return Call(function, rule, Outcome(OutcomeKind.RETURNED), text=text)
         try:
             return self._run(function, rule) if detail == 0 else self._call(detail, function, rule)
-        except Malformed as problem:
+        except MalformedTrace as problem:
             raise TraceError(
                 self.file.path, f"call {detail} cannot be read: {problem}", "record again"
             ) from None
@@ -268,7 +268,7 @@ class TraceSource:
             return None
         _, _, place = self._fields(position, 2)
         code = self.tables.code(self._head(number).code)  # its inputs may be among what is raised
-        return self._root(_Reading(0, code, Identities()), place, len(code.inputs))[0]
+        return self._root(_Reading(0, code, ValueIdentities()), place, len(code.inputs))[0]
 
     @property
     def threads(self) -> int:
@@ -290,7 +290,7 @@ class TraceSource:
         found = []
         for position in self._places.note_at.tolist():
             data, place = self.tables.data_at(position)
-            found.append(shown(read_text(data, place + 1)[0]))
+            found.append(printable(read_text(data, place + 1)[0]))
         return tuple(found)
 
     @cached_property
@@ -306,14 +306,16 @@ class TraceSource:
     # --- reading records -------------------------------------------------------------------------
 
     def _call(self, number: int, function: Function, rule: Rule) -> Call:
-        identities = Identities()
+        identities = ValueIdentities()
         call = self._read(number, identities, function, rule)
         if identities:
             # Now that it is known which values are referred to, they can be given numbers.
             call = self._read(number, identities, function, rule)
         return call
 
-    def _read(self, number: int, identities: Identities, function: Function, rule: Rule) -> Call:
+    def _read(
+        self, number: int, identities: ValueIdentities, function: Function, rule: Rule
+    ) -> Call:
         head = self._head(number)
         code = self.tables.code(head.code)
         reading = _Reading(number, code, identities)
@@ -355,7 +357,7 @@ class TraceSource:
     def _head(self, number: int) -> _Head:
         record, fields, values = self._fields(int(self._places.call_at[number]), 3)
         if record not in (f.CALL, f.BARE_CALL):
-            raise Malformed(_CHANGED)
+            raise MalformedTrace(_CHANGED)
         distance, code, site = fields
         return _Head(record == f.BARE_CALL, number - distance, code, site, values)
 
@@ -385,13 +387,13 @@ class TraceSource:
         """A root value of a call, and the position of the next field."""
         # What is no input of a call, such as a global, refers to none either.
         inputs = len(reading.code.inputs) if number < _GLOBALS else 0
-        root = Root(reading.identities, number, inputs, same_as)
+        root = RootValue(reading.identities, number, inputs, same_as)
         return self._read_root(ValueReader, root, position)
 
     def _read_root(
         self,
-        reader: Callable[[Tables, bytes, Root], RootReader[_Read_co]],
-        root: Root,
+        reader: Callable[[TraceTables, bytes, RootValue], RootReader[_Read_co]],
+        root: RootValue,
         position: int,
     ) -> tuple[_Read_co, int]:
         """What a reader makes of the root value at a position, and that of the next field."""
@@ -401,7 +403,7 @@ class TraceSource:
             before = int(np.searchsorted(self._places.root_at, position))
             distance, place = read_v(data, place + 1)
             if not 1 <= distance <= before:
-                raise Malformed("a value refers to one that there is not")
+                raise MalformedTrace("a value refers to one that there is not")
             there, start = self.tables.data_at(int(self._places.root_at[before - distance]))
             return reader(self.tables, there, root).read(start)[0], base + place
         value, place = reader(self.tables, data, root).read(place)
@@ -412,7 +414,7 @@ class TraceSource:
         data, place = self.tables.data_at(position)
         base = position - place
         if place >= len(data):
-            raise Malformed(_CHANGED)
+            raise MalformedTrace(_CHANGED)
         record, numbers = data[place], []
         place += 1
         for _ in range(count):
@@ -442,7 +444,7 @@ class TraceSource:
         elif record in (f.CHANGED, f.LOST):
             _, (_, which), place = self._fields(position, 2)
             if which >= len(reading.now):
-                raise Malformed("an input changes that there is not")
+                raise MalformedTrace("an input changes that there is not")
             after = UNKNOWN
             if record == f.CHANGED:
                 after, _ = self._root(reading, place, reading.next_root(), which)
@@ -450,11 +452,11 @@ class TraceSource:
         elif record == f.OUTPUT:
             reading.printed.append(self._output(place))
         else:
-            raise Malformed(_CHANGED)
+            raise MalformedTrace(_CHANGED)
 
     def _output(self, position: int) -> str:
         data, place = self.tables.data_at(position)
-        return shown(read_text(data, place + 1)[0])
+        return printable(read_text(data, place + 1)[0])
 
     @staticmethod
     def _changed(reading: _Reading, which: int, after: Value) -> None:
@@ -546,7 +548,7 @@ class TraceSource:
     def _last_value(self) -> Value:
         """What END holds: an exit status, or an exception."""
         _, _, place = self._fields(int(self._places.end_at[0]), 1)
-        reading = _Reading(0, _NO_CODE, Identities())
+        reading = _Reading(0, _NO_CODE, ValueIdentities())
         value, _ = self._root(reading, place, _GLOBALS)
         return self._root(reading, place, _GLOBALS)[0] if reading.identities else value
 
@@ -562,7 +564,7 @@ class TraceSource:
         data, place = self.tables.data_at(position)
         if place >= len(data) or data[place] != f.STRING:
             return "it was stopped"
-        return shown(read_text(data, place + 1)[0])
+        return printable(read_text(data, place + 1)[0])
 
     def ending(self) -> int | None:
         """The way in which the run ended, as END has it; None if the recording breaks off."""
@@ -600,7 +602,7 @@ class TraceSource:
         position = int(records[count - 1])
         record, _, place = self._fields(position, 1)
         if record != f.GLOBAL:
-            raise Malformed(_CHANGED)
+            raise MalformedTrace(_CHANGED)
         return self._root(reading, place, _GLOBALS + position)[0]
 
 

@@ -1,7 +1,7 @@
 """A recorded call as recipes: what it was given and read, what came of it, and what it changed.
 
 The same records as `calls.py` reads, for whoever has to make the call again or to compare two of
-them. Nothing is shortened here, and what was not recorded is an `Unknown`.
+them. Nothing is shortened here, and what was not recorded is an `UnknownRecipe`.
 
 Invariant: all recipes of one call share one set of labels, but for those of module variables, each
 of which has its own.
@@ -16,19 +16,19 @@ import numpy as np
 
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_reader import TraceSource
-from whence.langs.python.trace.joined_processes import FamilySource, member_of
-from whence.langs.python.trace.trace_format import Malformed, read_text
+from whence.langs.python.trace.joined_processes import JoinedProcessSource, member_of
+from whence.langs.python.trace.trace_format import MalformedTrace, read_text
 from whence.langs.python.trace.trace_pages import TraceError
 from whence.langs.python.trace.trace_tables import CodeEntry
-from whence.langs.python.trace.value_decoder import Identities, Root
+from whence.langs.python.trace.value_decoder import RootValue, ValueIdentities
 from whence.langs.python.trace.value_recipes import (
-    Name,
-    Raised,
+    ExceptionRecipe,
+    QualifiedName,
     Recipe,
     RecipeReader,
-    Shared,
-    Unbound,
-    Unknown,
+    SharedRecipe,
+    UnboundRecipe,
+    UnknownRecipe,
     walk,
 )
 from whence.model.call import OutcomeKind
@@ -38,9 +38,9 @@ from whence.tree.column_tree import ColumnTree
 _AFTER = 2**32
 _GLOBALS = 2**33
 _LAST = 2**62
-_CLOSING = Name("builtins", "GeneratorExit")
-_NOT_RECORDED = Unknown("its values were not recorded")
-_LOST = Unknown("whether it was changed is not known: the name was bound anew")
+_CLOSING = QualifiedName("builtins", "GeneratorExit")
+_NOT_RECORDED = UnknownRecipe("its values were not recorded")
+_LOST = UnknownRecipe("whether it was changed is not known: the name was bound anew")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class CallRecipe:
     """Each parameter, `*args` as a tuple and `**kwargs` as a dict."""
     captured: Mapping[str, Recipe]
     """Each free variable, when the call began."""
-    reads: Mapping[Name, Recipe]
+    reads: Mapping[QualifiedName, Recipe]
     """Each module variable that its code names, when the call began; those without a value are
     not among them."""
     outcome: OutcomeRecipe
     changed: Mapping[str, Recipe]
     """Each input that was changed, as it was at the end."""
-    changed_reads: Mapping[Name, Recipe]
+    changed_reads: Mapping[QualifiedName, Recipe]
     """Each module variable that changed while it ran, as it was at the end."""
     printed: tuple[tuple[int, str], ...]
     """What it wrote itself, by the number of the stream."""
@@ -118,7 +118,7 @@ def place_of(tree: Tree, position: int) -> tuple[TraceSource, int]:
         raise TypeError("the call is not from a recording")
     source = tree.sources[int(tree.source_of[position])]
     detail = int(tree.details[position])
-    if isinstance(source, FamilySource):
+    if isinstance(source, JoinedProcessSource):
         member, detail = member_of(detail)
         source = source.members[member]
     if not isinstance(source, TraceSource):
@@ -129,7 +129,7 @@ def place_of(tree: Tree, position: int) -> tuple[TraceSource, int]:
 @dataclass(slots=True)
 class _Reading:
     code: CodeEntry
-    identities: Identities
+    identities: ValueIdentities
     now: dict[str, Recipe] = field(default_factory=dict)
     changed: dict[str, Recipe] = field(default_factory=dict)
     yielded: list[Recipe] = field(default_factory=list)
@@ -159,12 +159,12 @@ class RecipeSource(TraceSource):
         """A call by its number, from 1 on."""
         try:
             if number < 1:
-                raise Malformed("it is no call of its own")
-            identities = Identities()
+                raise MalformedTrace("it is no call of its own")
+            identities = ValueIdentities()
             found = self._read_recipe(number, identities)
             # The first reading found what is shared; the second one labels it.
             return self._read_recipe(number, identities) if identities else found
-        except Malformed as problem:
+        except MalformedTrace as problem:
             raise TraceError(self.file.path, f"call {number} cannot be read: {problem}") from None
 
     def code_of(self, number: int) -> int:
@@ -175,7 +175,7 @@ class RecipeSource(TraceSource):
         """Where the first steps of some calls of the same code begin; -1 for one without any."""
         return [self._begin(number, code) for number in numbers.tolist()]
 
-    def variables_during(self, numbers: Int64s) -> dict[Name, Variable]:
+    def variables_during(self, numbers: Int64s) -> dict[QualifiedName, Variable]:
         """The module variables that the code of some calls names, the first of which made the rest.
 
         A variable is known from the first time that one of them named it; who only has a function,
@@ -189,7 +189,7 @@ class RecipeSource(TraceSource):
             begin = self._begin(number, code) if unseen else -1
             if begin >= 0:
                 seen |= dict.fromkeys(unseen, begin)
-        found: dict[Name, Variable] = {}
+        found: dict[QualifiedName, Variable] = {}
         for variable, begin in seen.items():
             records = self._records_of(variable)
             first, last = np.searchsorted(records, [begin, stop]).tolist()
@@ -197,17 +197,17 @@ class RecipeSource(TraceSource):
             if first == 0 and last == 0:
                 continue
             after = self._variable_at(variable, stop) if first != last else None
-            found[Name(*self.tables.variable(variable))] = Variable(before, after)
+            found[QualifiedName(*self.tables.variable(variable))] = Variable(before, after)
         return found
 
-    def variables_at(self, number: int) -> dict[Name, Recipe]:
+    def variables_at(self, number: int) -> dict[QualifiedName, Recipe]:
         """All module variables of which a value is known when a call began, as they last were."""
         begin = int(self._places.call_at[number])
-        found: dict[Name, Recipe] = {}
+        found: dict[QualifiedName, Recipe] = {}
         for variable in self.tables.variables:
             value = self._variable_at(variable, begin)
-            if not isinstance(value, Unbound):
-                found[Name(*self.tables.variable(variable))] = value
+            if not isinstance(value, UnboundRecipe):
+                found[QualifiedName(*self.tables.variable(variable))] = value
         return found
 
     def run_ending(self) -> tuple[int, Recipe] | None:
@@ -233,7 +233,7 @@ class RecipeSource(TraceSource):
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def _read_recipe(self, number: int, identities: Identities) -> CallRecipe:
+    def _read_recipe(self, number: int, identities: ValueIdentities) -> CallRecipe:
         head = self._head(number)
         code = self.tables.code(head.code)
         reading = _Reading(code, identities)
@@ -281,7 +281,7 @@ class RecipeSource(TraceSource):
         self, reading: _Reading, position: int, number: int, same_as: int | None = None
     ) -> tuple[Recipe, int]:
         inputs = len(reading.code.inputs) if number < _GLOBALS else 0
-        root = Root(reading.identities, number, inputs, same_as)
+        root = RootValue(reading.identities, number, inputs, same_as)
         return self._read_root(self._reader, root, position)
 
     def _take(self, reading: _Reading, position: int) -> None:
@@ -300,13 +300,13 @@ class RecipeSource(TraceSource):
             self._starts(reading, position)
             _, _, place = self._fields(position, 2)
             thrown, _ = self._recipe(reading, place, reading.next_root())
-            reading.closing = isinstance(thrown, Raised) and thrown.of == _CLOSING
+            reading.closing = isinstance(thrown, ExceptionRecipe) and thrown.of == _CLOSING
             if not reading.closing:
                 reading.disturbed = "an exception was thrown into it"
         elif record in (f.CHANGED, f.LOST):
             _, (_, which), place = self._fields(position, 2)
             if which >= len(reading.code.inputs):
-                raise Malformed("an input changes that there is not")
+                raise MalformedTrace("an input changes that there is not")
             name = reading.code.inputs[which]
             after: Recipe = _LOST
             if record == f.CHANGED:
@@ -318,7 +318,7 @@ class RecipeSource(TraceSource):
             data, start = self.tables.data_at(place)
             reading.printed.append((data[start], read_text(data, start + 1)[0]))
         else:
-            raise Malformed("the file was changed after it was opened")
+            raise MalformedTrace("the file was changed after it was opened")
 
     def _ending(self, reading: _Reading, position: int) -> OutcomeRecipe:
         yielded, waiting = tuple(reading.yielded), reading.code.flags & f.COROUTINE
@@ -338,20 +338,27 @@ class RecipeSource(TraceSource):
         if record in (f.RETURN, f.RAISE):
             value, _ = self._recipe(reading, place, reading.next_root())
         raised = record in (f.RAISE, f.BARE_RAISE)
-        if reading.closing and raised and isinstance(value, Raised) and value.of == _CLOSING:
+        if (
+            reading.closing
+            and raised
+            and isinstance(value, ExceptionRecipe)
+            and value.of == _CLOSING
+        ):
             return OutcomeRecipe(OutcomeKind.YIELDED, None, yielded, closed=True)
         kind = OutcomeKind.RAISED if raised else OutcomeKind.RETURNED
         return OutcomeRecipe(kind, value, yielded)
 
     # --- module variables ------------------------------------------------------------------------
 
-    def _variables(self, reading: _Reading) -> tuple[dict[Name, Recipe], dict[Name, Recipe]]:
-        reads: dict[Name, Recipe] = {}
-        changed: dict[Name, Recipe] = {}
+    def _variables(
+        self, reading: _Reading
+    ) -> tuple[dict[QualifiedName, Recipe], dict[QualifiedName, Recipe]]:
+        reads: dict[QualifiedName, Recipe] = {}
+        changed: dict[QualifiedName, Recipe] = {}
         for variable in reading.code.variables if reading.began >= 0 else ():
-            name = Name(*self.tables.variable(variable))
+            name = QualifiedName(*self.tables.variable(variable))
             first = self._variable_at(variable, reading.began)
-            if not isinstance(first, Unbound):
+            if not isinstance(first, UnboundRecipe):
                 reads[name] = first
             if reading.ended >= 0:
                 records = self._records_of(variable)
@@ -366,16 +373,16 @@ class RecipeSource(TraceSource):
         records = self._records_of(variable)
         count = int(np.searchsorted(records, position))
         if count == 0:
-            return Unbound()
+            return UnboundRecipe()
         record_at = int(records[count - 1])
         record, _, place = self._fields(record_at, 1)
         if record != f.GLOBAL:
-            raise Malformed("the file was changed after it was opened")
+            raise MalformedTrace("the file was changed after it was opened")
         return self._alone(place)
 
     def _alone(self, position: int) -> Recipe:
         """A root value that belongs to no call; its labels are its own."""
-        reading = _Reading(CodeEntry(0, "", "", "", 0, (), (), (), b""), Identities())
+        reading = _Reading(CodeEntry(0, "", "", "", 0, (), (), (), b""), ValueIdentities())
         value, _ = self._recipe(reading, position, _GLOBALS)
         if reading.identities:
             value, _ = self._recipe(reading, position, _GLOBALS)
@@ -392,7 +399,7 @@ def dangling(call: CallRecipe) -> bool:
     labels, shared = set(), set()
     for recipe in call.recipes():
         for each in walk(recipe):
-            if isinstance(each, Shared):
+            if isinstance(each, SharedRecipe):
                 shared.add(each.label)
             else:
                 labels.add(getattr(each, "label", None))

@@ -22,7 +22,7 @@ from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import CallRecipe, call_recipe, dangling, place_of
-from whence.langs.python.trace.joined_processes import FamilySource
+from whence.langs.python.trace.joined_processes import JoinedProcessSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import OutcomeKind
 from whence.ports import Tree
@@ -36,16 +36,18 @@ _PURE = "pure"
 """The recorder that does not know what was printed."""
 
 
-class NotKnown(Exception):
+class NoEquationDigest(Exception):
     """Why a call is not known in every run."""
 
 
 def is_recorded(tree: Tree) -> bool:
     """Whether a tree is that of a recording."""
-    return isinstance(tree, ColumnTree) and isinstance(tree.sources[0], TraceSource | FamilySource)
+    return isinstance(tree, ColumnTree) and isinstance(
+        tree.sources[0], TraceSource | JoinedProcessSource
+    )
 
 
-class Equations:
+class EquationDigests:
     """The digests of one recording's calls. `project` is the folder that files are named from."""
 
     def __init__(self, tree: Tree, project: Path) -> None:
@@ -57,13 +59,13 @@ class Equations:
     def of(self, position: int) -> tuple[str, str, str]:
         """The function's name, the digest of the equation, and that of the function and inputs.
 
-        `NotKnown` says why there is none.
+        `NoEquationDigest` says why there is none.
         """
         source, number = place_of(self._tree, position)
         if number < 1:
-            raise NotKnown("it is the whole run" if number == 0 else "it was not recorded")
+            raise NoEquationDigest("it is the whole run" if number == 0 else "it was not recorded")
         if not source.file.header.knows_effects:
-            raise NotKnown("not all that it read and changed was recorded")
+            raise NoEquationDigest("not all that it read and changed was recorded")
         call = call_recipe(self._tree, position)
         name = self._function(source, call.code)
         writer = _Writer(lambda module: self._module(source, module))
@@ -82,13 +84,13 @@ class Equations:
             names = Counter((each.module, each.qualname) for each in distinct)
             self._codes[id(source)] = names
         if code.flags & (f.MODULE_BODY | f.CLASS_BODY):
-            raise NotKnown("what a module or class defines is no value that is compared")
+            raise NoEquationDigest("what a module or class defines is no value that is compared")
         if "<lambda>" in code.qualname:
-            raise NotKnown("a lambda has no name by which it is known again")
+            raise NoEquationDigest("a lambda has no name by which it is known again")
         if names[code.module, code.qualname] != 1:
-            raise NotKnown(f"several functions are named {code.qualname}")
+            raise NoEquationDigest(f"several functions are named {code.qualname}")
         if code.module == _MAIN and code.is_text:
-            raise NotKnown(_NO_FILE)
+            raise NoEquationDigest(_NO_FILE)
         return f"{self._module(source, code.module)}.{code.qualname}"
 
     def _module(self, source: TraceSource, module: str) -> str:
@@ -101,7 +103,7 @@ class Equations:
             self._main[id(source)] = next(iter(found)) if len(found) == 1 else ""
         file = self._main[id(source)]
         if not file:
-            raise NotKnown(_NO_FILE)
+            raise NoEquationDigest(_NO_FILE)
         place = Path(source.file.header.cwd or ".", file)
         if place.is_relative_to(self._project):
             return place.relative_to(self._project).as_posix()
@@ -113,9 +115,9 @@ class Equations:
 
 def _inputs(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
     if call.disturbed:
-        raise NotKnown(call.disturbed)
+        raise NoEquationDigest(call.disturbed)
     if dangling(call):
-        raise NotKnown("a value of it refers to one that was not recorded")
+        raise NoEquationDigest("a value of it refers to one that was not recorded")
     captured = {name: each for name, each in call.captured.items() if not _is_code(name, each)}
     reads = {name: each for name, each in call.reads.items() if not _is_code(name.qualname, each)}
     return {
@@ -129,7 +131,7 @@ def _outcome(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
     outcome = call.outcome
     left = outcome.kind is OutcomeKind.YIELDED and not outcome.closed
     if left or outcome.kind is OutcomeKind.NOT_TERMINATED:
-        raise NotKnown("it did not end")
+        raise NoEquationDigest("it did not end")
     return {
         "kind": outcome.kind.name,
         "value": None if outcome.value is None else writer.item("its outcome", outcome.value),
@@ -143,9 +145,9 @@ def _outcome(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
 def _is_code(name: str, value: r.Recipe) -> bool:
     """Whether a variable holds a function, class or module of its own name."""
     match value:
-        case r.FunctionItself(own) | r.ClassItself(own):
+        case r.FunctionRecipe(own) | r.ClassRecipe(own):
             return own.qualname == name
-        case r.ModuleItself():
+        case r.ModuleRecipe():
             return True
         case _:
             return False
@@ -182,73 +184,73 @@ class _Writer:
         """Values by name, in the order of their names."""
         return [[name, self.item(name, recipes[name])] for name in sorted(recipes)]
 
-    def variables(self, recipes: Mapping[r.Name, r.Recipe]) -> list[Any]:
+    def variables(self, recipes: Mapping[r.QualifiedName, r.Recipe]) -> list[Any]:
         """Module variables, in the order of their names."""
         return self.named(
             {f"{self._module(name.module)}.{name.qualname}": recipes[name] for name in recipes}
         )
 
     def item(self, name: str, recipe: r.Recipe) -> Any:
-        """One value; `NotKnown` if a part of it is not."""
+        """One value; `NoEquationDigest` if a part of it is not."""
         try:
             return self._item(recipe)
-        except NotKnown as problem:
-            raise NotKnown(f"{name}: {problem}") from None
+        except NoEquationDigest as problem:
+            raise NoEquationDigest(f"{name}: {problem}") from None
 
     def _item(self, recipe: r.Recipe) -> Any:
         match recipe:
-            case r.Unknown(reason):
-                raise NotKnown(reason)
-            case r.Literal(value):
+            case r.UnknownRecipe(reason):
+                raise NoEquationDigest(reason)
+            case r.LiteralRecipe(value):
                 return _literal(value)
-            case r.Shared(label):
+            case r.SharedRecipe(label):
                 return ["same", self._number(label)]
-            case r.Unbound():
+            case r.UnboundRecipe():
                 return ["unbound"]
-            case r.ClassItself(name):
+            case r.ClassRecipe(name):
                 return ["class", self._module(name.module), name.qualname]
-            case r.FunctionItself(name):
+            case r.FunctionRecipe(name):
                 return ["function", self._module(name.module), name.qualname]
-            case r.ModuleItself(name=module):
+            case r.ModuleRecipe(name=module):
                 return ["module", module]
             case _:
                 return [self._label(recipe), *self._compound(recipe)]
 
     def _compound(self, recipe: r.Recipe) -> list[Any]:
         match recipe:
-            case r.Items("set" | "frozenset" as kind, items):
+            case r.ItemsRecipe("set" | "frozenset" as kind, items):
                 return [kind, sorted((self._apart(each) for each in items), key=json.dumps)]
-            case r.Items(kind, items):
+            case r.ItemsRecipe(kind, items):
                 return [kind, [self._item(each) for each in items]]
-            case r.Entries(entries):
+            case r.EntriesRecipe(entries):
                 return ["dict", [[self._item(key), self._item(each)] for key, each in entries]]
-            case r.Bytearray(content):
+            case r.BytearrayRecipe(content):
                 return ["bytearray", content.hex()]
-            case r.Instance(of, state):
+            case r.InstanceRecipe(of, state):
                 return ["object", *self._name(of), self._state(state)]
-            case r.Extended(of, content, state):
+            case r.ExtendedRecipe(of, content, state):
                 return ["extended", *self._name(of), self._item(content), self._state(state)]
-            case r.Raised(of, args, state):
+            case r.ExceptionRecipe(of, args, state):
                 return ["exception", *self._name(of), self._item(args), self._state(state)]
-            case r.Member(of, name):
+            case r.MemberRecipe(of, name):
                 return ["member", *self._name(of), name]
-            case r.Written(of, text):
+            case r.SummaryRecipe(of, text):
                 return ["written", *self._name(of), text]
-            case r.Method(qualname, owner):
+            case r.MethodRecipe(qualname, owner):
                 return ["method", qualname, self._item(owner)]
             case _:
-                raise NotKnown(f"{type(recipe).__name__} is not known here")
+                raise NoEquationDigest(f"{type(recipe).__name__} is not known here")
 
     def _apart(self, recipe: r.Recipe) -> Any:
         for each in r.walk(recipe):
-            if isinstance(each, r.Shared) or getattr(each, "label", None) is not None:
-                raise NotKnown("what a set holds is also held elsewhere")
+            if isinstance(each, r.SharedRecipe) or getattr(each, "label", None) is not None:
+                raise NoEquationDigest("what a set holds is also held elsewhere")
         return self._item(recipe)
 
     def _state(self, state: r.State) -> list[Any]:
         return [[name, self._item(each)] for name, each in sorted(state, key=lambda one: one[0])]
 
-    def _name(self, name: r.Name) -> list[str]:
+    def _name(self, name: r.QualifiedName) -> list[str]:
         return [self._module(name.module), name.qualname]
 
     def _label(self, recipe: r.Recipe) -> int | None:

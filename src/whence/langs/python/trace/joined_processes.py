@@ -25,7 +25,7 @@ from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.native_or_python_scan import arrange
 from whence.langs.python.trace.trace_format import mix
-from whence.langs.python.trace.trace_pages import Header, TraceFile
+from whence.langs.python.trace.trace_pages import TraceFile, TraceHeader
 from whence.model.call import Call, Function, OutcomeKind, Rule
 from whence.ports import Int64s
 from whence.tree.build import Rows, as_array, link
@@ -39,7 +39,7 @@ NOT_RECORDED = "<not recorded>"
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class _JoinedProcess:
     """One process: its trace, and the name under which others speak of it."""
 
     name: str
@@ -47,7 +47,7 @@ class Member:
     source: TraceSource
 
     @property
-    def header(self) -> Header:
+    def header(self) -> TraceHeader:
         """What its trace says of it."""
         return self.source.file.header
 
@@ -58,7 +58,7 @@ class Member:
         return self.source.has_ended and len(columns) == 1 and not columns.implicit[0]
 
 
-class FamilySource:
+class JoinedProcessSource:
     """The calls of several traces."""
 
     def __init__(self, members: Sequence[TraceSource], processes: int, notes: Sequence[str]):
@@ -106,13 +106,13 @@ def with_children(tree: ColumnTree, file: TraceFile, opened: Open) -> ColumnTree
         return tree
     source = tree.sources[0]
     assert isinstance(source, TraceSource)
-    members = [Member(f.MAIN, tree, source), *children]
+    members = [_JoinedProcess(f.MAIN, tree, source), *children]
     places = _places(members, _starts(folder))
     kept = _kept(members, places)
     return _joined([members[each] for each in kept], _renumbered(places, kept), len(members), notes)
 
 
-def _children(folder: Path, run: str, opened: Open, notes: list[str]) -> Iterator[Member]:
+def _children(folder: Path, run: str, opened: Open, notes: list[str]) -> Iterator[_JoinedProcess]:
     for path in sorted(folder.glob("*.whence"))[:_MOST]:
         try:
             file = TraceFile(path)
@@ -125,7 +125,7 @@ def _children(folder: Path, run: str, opened: Open, notes: list[str]) -> Iterato
             continue
         source = tree.sources[0]
         assert isinstance(source, TraceSource)
-        yield Member(path.name, tree, source)
+        yield _JoinedProcess(path.name, tree, source)
 
 
 # --- who started whom ----------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _starts(folder: Path) -> list[_Start]:
     return found
 
 
-def _places(members: list[Member], starts: list[_Start]) -> list[_Place]:
+def _places(members: list[_JoinedProcess], starts: list[_Start]) -> list[_Place]:
     """Where each member hangs; that of the first, the program itself, means nothing."""
     numbers = {member.name: number for number, member in enumerate(members)}
     places = [_Place(0, 0)]
@@ -172,7 +172,9 @@ def _places(members: list[Member], starts: list[_Start]) -> list[_Place]:
     return places
 
 
-def _starter(before: list[Member], member: Member, starts: list[_Start]) -> tuple[str, int]:
+def _starter(
+    before: list[_JoinedProcess], member: _JoinedProcess, starts: list[_Start]
+) -> tuple[str, int]:
     """The name of the trace, and the call in it, that started a process."""
     header = member.header
     name = header.parent or f.MAIN
@@ -196,7 +198,7 @@ def _position(tree: ColumnTree, call: int) -> int:
         return 0  # it was lost with the last page, or never written
 
 
-def _kept(members: list[Member], places: list[_Place]) -> list[int]:
+def _kept(members: list[_JoinedProcess], places: list[_Place]) -> list[int]:
     """Those with calls, and those that started one with calls."""
     keep = [number == 0 or not member.is_empty for number, member in enumerate(members)]
     for number in range(len(members) - 1, 0, -1):
@@ -214,7 +216,7 @@ def _renumbered(places: list[_Place], kept: list[int]) -> list[_Place]:
 
 
 def _joined(
-    members: list[Member], places: list[_Place], processes: int, notes: list[str]
+    members: list[_JoinedProcess], places: list[_Place], processes: int, notes: list[str]
 ) -> ColumnTree:
     functions = _Functions()
     columns: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in Rows.__slots__}
@@ -251,7 +253,7 @@ def _joined(
         **{name: as_array(code, np.concatenate(columns[name])) for name, code in typecodes.items()}
     )
     rules = [Rule(each.name, each.name, each.location) for each in functions.table]
-    source = FamilySource([member.source for member in members], processes, notes)
+    source = JoinedProcessSource([member.source for member in members], processes, notes)
     return assembled(link(rows, arrange), functions.table, rules, source)
 
 

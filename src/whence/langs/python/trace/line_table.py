@@ -18,7 +18,7 @@ _MAX_LINE: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LineEntry:
     """What the table says of some code units. Columns are counted from 1, the last one is the
     one after the end."""
 
@@ -45,7 +45,7 @@ def span(table: bytes, first_line: int, unit: int) -> Span | None:
     return line, entry.column, line + entry.more_lines, entry.end_column
 
 
-def _found(table: bytes, first_line: int, unit: int) -> tuple[int, Entry] | None:
+def _found(table: bytes, first_line: int, unit: int) -> tuple[int, LineEntry] | None:
     """The line of a code unit, and its entry."""
     place, line, seen = 0, first_line, 0
     try:
@@ -62,23 +62,23 @@ def _found(table: bytes, first_line: int, unit: int) -> tuple[int, Entry] | None
     return None
 
 
-def _entry(table: bytes, place: int, code: int) -> tuple[Entry, int]:
+def _entry(table: bytes, place: int, code: int) -> tuple[LineEntry, int]:
     """An entry, and where the next one starts."""
     if code < _SHORT_END:
         column = (code << 3 | table[place] >> 4) + 1
-        return Entry(0, column, 0, column + (table[place] & 15)), place + 1
+        return LineEntry(0, column, 0, column + (table[place] & 15)), place + 1
     if code < _ONE_LINE_END:
-        return Entry(code - _SHORT_END, table[place] + 1, 0, table[place + 1] + 1), place + 2
+        return LineEntry(code - _SHORT_END, table[place] + 1, 0, table[place + 1] + 1), place + 2
     if code > _LONG:
-        return Entry(0), place
+        return LineEntry(0), place
     raw, place = _varint(table, place)
     delta = -(raw >> 1) if raw & 1 else raw >> 1
     if code == _NO_COLUMN:
-        return Entry(delta), place
+        return LineEntry(delta), place
     more, place = _varint(table, place)
     column, place = _varint(table, place)
     end_column, place = _varint(table, place)
-    return Entry(delta, column or None, more, end_column or None), place
+    return LineEntry(delta, column or None, more, end_column or None), place
 
 
 def _varint(table: bytes, place: int) -> tuple[int, int]:

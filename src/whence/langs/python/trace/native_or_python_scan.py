@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.trace_format import Malformed
-from whence.langs.python.trace.trace_scan import Scanned, Scanner
+from whence.langs.python.trace.trace_format import MalformedTrace
+from whence.langs.python.trace.trace_scan import PythonTraceScanner, TraceScan
 from whence.ports import Int32s
 from whence.tree.build import Shape
 
@@ -23,17 +23,17 @@ else:
     HAS_NATIVE = True
 
 
-class AnyScanner(Protocol):
+class TraceScanner(Protocol):
     """What both scanners do."""
 
     def feed(self, page: int, data: bytes) -> None:
         """All records of a page."""
 
-    def finish(self, *, comparable: bool) -> Scanned:
+    def finish(self, *, comparable: bool) -> TraceScan:
         """What was found."""
 
 
-class NativeScanner:
+class NativeTraceScanner:
     """The scanner in C."""
 
     def __init__(self) -> None:
@@ -43,14 +43,14 @@ class NativeScanner:
         """All records of a page."""
         self._scanner.feed(page, data)
 
-    def finish(self, *, comparable: bool) -> Scanned:
+    def finish(self, *, comparable: bool) -> TraceScan:
         """What was found. `comparable`: equal records of two calls mean that they are equal."""
-        return Scanned.from_buffers(self._scanner.finish(comparable))
+        return TraceScan.from_buffers(self._scanner.finish(comparable))
 
 
-def scanner() -> AnyScanner:
+def new_scanner() -> TraceScanner:
     """A new scanner."""
-    return NativeScanner() if HAS_NATIVE else Scanner()
+    return NativeTraceScanner() if HAS_NATIVE else PythonTraceScanner()
 
 
 def decode_page(codec: int, stored: bytes, length: int) -> bytes:
@@ -59,7 +59,7 @@ def decode_page(codec: int, stored: bytes, length: int) -> bytes:
         try:
             stored = _scan.lz4_decoded(stored, length)
         except ValueError as problem:
-            raise Malformed(f"a page cannot be unpacked ({problem})") from None
+            raise MalformedTrace(f"a page cannot be unpacked ({problem})") from None
         codec = f.PLAIN
     return f.decode_page(codec, stored, length)
 

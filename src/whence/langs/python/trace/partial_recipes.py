@@ -1,7 +1,7 @@
 """Recipes that also tell what is known of a value that was cut off: its type, and no more.
 
 For whoever judges by types, a list of a thousand items is a list, though no recipe to make it
-again. A `Partly` is an `Unknown` to all others.
+again. A `Partly` is an `UnknownRecipe` to all others.
 """
 
 from __future__ import annotations
@@ -12,46 +12,46 @@ from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.trace_format import read_v
 from whence.langs.python.trace.value_recipes import (
-    Bytearray,
-    Entries,
-    Extended,
-    Instance,
-    Items,
-    Literal,
-    Name,
-    Raised,
+    BytearrayRecipe,
+    EntriesRecipe,
+    ExceptionRecipe,
+    ExtendedRecipe,
+    InstanceRecipe,
+    ItemsRecipe,
+    LiteralRecipe,
+    QualifiedName,
     Recipe,
     RecipeReader,
-    Unbound,
-    Unknown,
-    Written,
+    SummaryRecipe,
+    UnboundRecipe,
+    UnknownRecipe,
 )
 from whence.ports import Tree
 
-_NOTHING = Unbound()
+_NOTHING = UnboundRecipe()
 
 
 @dataclass(frozen=True, slots=True)
-class Partly(Unknown):
+class Partly(UnknownRecipe):
     """A value of which only the type is known: that of `known`, whose content says nothing."""
 
     known: Recipe = _NOTHING
 
 
 _TYPES: dict[int, Recipe] = {
-    f.LIST: Items("list", ()),
-    f.TUPLE: Items("tuple", ()),
-    f.SET: Items("set", ()),
-    f.FROZENSET: Items("frozenset", ()),
-    f.DICT: Entries(()),
-    f.BYTEARRAY: Bytearray(b""),
-    f.STRING: Literal(""),
-    f.CUT_STRING: Literal(""),
-    f.BYTES: Literal(b""),
-    f.WHOLE: Literal(0),
-    f.LARGE: Literal(0),
-    f.FLOAT: Literal(0.0),
-    f.COMPLEX: Literal(0j),
+    f.LIST: ItemsRecipe("list", ()),
+    f.TUPLE: ItemsRecipe("tuple", ()),
+    f.SET: ItemsRecipe("set", ()),
+    f.FROZENSET: ItemsRecipe("frozenset", ()),
+    f.DICT: EntriesRecipe(()),
+    f.BYTEARRAY: BytearrayRecipe(b""),
+    f.STRING: LiteralRecipe(""),
+    f.CUT_STRING: LiteralRecipe(""),
+    f.BYTES: LiteralRecipe(b""),
+    f.WHOLE: LiteralRecipe(0),
+    f.LARGE: LiteralRecipe(0),
+    f.FLOAT: LiteralRecipe(0.0),
+    f.COMPLEX: LiteralRecipe(0j),
 }
 """By the byte of a value something of the same type."""
 
@@ -73,25 +73,25 @@ class _Reader(RecipeReader):
 
     def _typed(self, kind: int, place: int, nesting: int, number: int) -> tuple[Recipe, int]:
         made, end = super()._typed(kind, place, nesting, number)
-        if not isinstance(made, Unknown):
+        if not isinstance(made, UnknownRecipe):
             return made, end
         type_number, inner = read_v(self._data, place)
         entry = self._tables.type(type_number)
-        name = Name(entry.module, entry.qualname)
-        known: Recipe | None = Instance(name, ())
+        name = QualifiedName(entry.module, entry.qualname)
+        known: Recipe | None = InstanceRecipe(name, ())
         if kind == f.SUBCLASS:
             byte = self._data[inner]
-            content = Literal(0) if byte >= f.SMALL else _TYPES.get(byte)
-            known = None if content is None else Extended(name, content, ())
+            content = LiteralRecipe(0) if byte >= f.SMALL else _TYPES.get(byte)
+            known = None if content is None else ExtendedRecipe(name, content, ())
         elif kind == f.EXCEPTION:
-            known = Raised(name, Items("tuple", ()), ())
+            known = ExceptionRecipe(name, ItemsRecipe("tuple", ()), ())
         elif kind in (f.SUMMARY, f.OPAQUE):
-            known = Written(name, "")
+            known = SummaryRecipe(name, "")
         return _known(made, None if name.is_local else known), end
 
 
 def _known(made: Recipe, known: Recipe | None) -> Recipe:
-    if not isinstance(made, Unknown) or isinstance(made, Partly) or known is None:
+    if not isinstance(made, UnknownRecipe) or isinstance(made, Partly) or known is None:
         return made
     return Partly(made.reason, made.label, known)
 

@@ -19,7 +19,7 @@ _ARRAY = re.compile(r"array\((\[.*\]), shape=(\([\d, ]*\)), dtype='[^']*'\)\Z", 
 _LONGEST = 2000
 
 
-def written(kind: TypeEntry, text: str, *, complete: bool) -> str:
+def readable_summary(kind: TypeEntry, text: str, *, complete: bool) -> str:
     """The text of a summary as it is shown."""
     package = kind.module.partition(".")[0]
     if package in ("datetime", "zoneinfo"):

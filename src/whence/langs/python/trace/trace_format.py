@@ -1,8 +1,8 @@
 """The bytes of docs/trace-format.md: their names, numbers, pages and checks.
 
-What both the writers and the readers of a trace must agree on, and nothing else. Nothing here
-trusts what it is given: whatever does not fit is a `Malformed`, and no length that the data claims
-is taken before it is known that the data holds it.
+What the writers and the readers of a trace must agree on, and nothing else. Nothing here trusts the
+data: whatever does not fit is a `MalformedTrace`, and a length is believed only if the data is that
+long.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _MASK = 2**64 - 1
 _FACTOR = 0x9E3779B97F4A7C15
 
 
-class Malformed(Exception):
+class MalformedTrace(Exception):
     """The bytes are not what the format says; the text says what is wrong."""
 
 
@@ -97,9 +97,9 @@ def decode_page(codec: int, stored: bytes | memoryview, length: int) -> bytes:
     elif codec == LZ4:
         data = lz4_decoded(stored, length)
     else:
-        raise Malformed(f"a page is packed in a way that this whence does not know ({codec})")
+        raise MalformedTrace(f"a page is packed in a way that this whence does not know ({codec})")
     if len(data) != length:
-        raise Malformed(f"a page holds {len(data):,} bytes where it says {length:,}")
+        raise MalformedTrace(f"a page holds {len(data):,} bytes where it says {length:,}")
     return data
 
 
@@ -109,7 +109,7 @@ def _inflated(stored: bytes | memoryview, length: int) -> bytes:
         # One byte more than there should be shows that there are more.
         data = unpacker.decompress(stored, length + 1)
     except zlib.error as problem:
-        raise Malformed(f"a page cannot be unpacked ({problem})") from None
+        raise MalformedTrace(f"a page cannot be unpacked ({problem})") from None
     return data
 
 
@@ -125,7 +125,7 @@ def lz4_decoded(stored: bytes | memoryview, length: int) -> bytes:
             if literals == 15:
                 literals, place = _lz4_count(block, place, literals)
             if literals > end - place or literals > length - len(out):
-                raise Malformed("a page cannot be unpacked (it breaks off)")
+                raise MalformedTrace("a page cannot be unpacked (it breaks off)")
             out += block[place : place + literals]
             place += literals
             if place == end:
@@ -138,14 +138,14 @@ def lz4_decoded(stored: bytes | memoryview, length: int) -> bytes:
             count += 4
             start = len(out) - distance
             if distance == 0 or start < 0 or count > length - len(out):
-                raise Malformed("a page cannot be unpacked (it points outside of itself)")
+                raise MalformedTrace("a page cannot be unpacked (it points outside of itself)")
             if distance >= count:
                 out += out[start : start + count]
             else:
                 pattern = out[start:]
                 out += (pattern * (count // distance + 1))[:count]
     except IndexError:
-        raise Malformed("a page cannot be unpacked (it breaks off)") from None
+        raise MalformedTrace("a page cannot be unpacked (it breaks off)") from None
     return bytes(out)
 
 
@@ -176,11 +176,11 @@ def read_v(data: bytes, place: int) -> tuple[int, int]:
                 break
             shift += 7
             if shift > 63:
-                raise Malformed("a number has more than 64 bits")
+                raise MalformedTrace("a number has more than 64 bits")
     except IndexError:
-        raise Malformed("a record breaks off") from None
+        raise MalformedTrace("a record breaks off") from None
     if number > _MASK:
-        raise Malformed("a number has more than 64 bits")
+        raise MalformedTrace("a number has more than 64 bits")
     return number, place + 1
 
 
@@ -196,14 +196,14 @@ def read_text(data: bytes, place: int) -> tuple[str, int]:
     try:
         return raw.decode("utf-8", "surrogatepass"), place
     except UnicodeDecodeError:
-        raise Malformed("a text is not UTF-8") from None
+        raise MalformedTrace("a text is not UTF-8") from None
 
 
 def read_bytes(data: bytes, place: int) -> tuple[bytes, int]:
     """Bytes with their length before them, and where the next field starts."""
     length, place = read_v(data, place)
     if length > len(data) - place:
-        raise Malformed("a record breaks off")
+        raise MalformedTrace("a record breaks off")
     return data[place : place + length], place + length
 
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 from whence.errors import TreeFormatError
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.native_or_python_scan import decode_page
-from whence.langs.python.trace.trace_format import Malformed
+from whence.langs.python.trace.trace_format import MalformedTrace
 
 _MAX_HEADER: Final = 16 * 2**20
 _KEPT_BYTES: Final = 32 * 2**20
@@ -42,7 +42,7 @@ class TraceError(TreeFormatError):
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class TraceHeader:
     """What is known of a recording from its start. What a file leaves out is empty."""
 
     root: str = ""
@@ -137,7 +137,7 @@ class TraceFile:
         return self._pages[page].length
 
     def payload(self, page: int) -> bytes:
-        """The records of a page; `Malformed` if it is damaged."""
+        """The records of a page; `MalformedTrace` if it is damaged."""
         with self._lock:
             kept = self._kept.get(page)
             if kept is not None:
@@ -157,12 +157,12 @@ class TraceFile:
         try:
             about = self._pages[page]
         except IndexError:
-            raise Malformed(f"there is no page {page}") from None
+            raise MalformedTrace(f"there is no page {page}") from None
         if self._tail and page in (len(self._pages) - 1, -1):
             return self._tail
         stored = self._read(about.offset, about.stored)
         if len(stored) != about.stored or zlib.crc32(stored) != about.check:
-            raise Malformed(DAMAGED)
+            raise MalformedTrace(DAMAGED)
         return decode_page(about.codec, stored, about.length)
 
     def _read(self, offset: int, length: int) -> bytes:
@@ -171,7 +171,7 @@ class TraceFile:
         except OSError as error:
             raise TraceError(self.path, f"cannot be read: {error.strerror or error}") from None
 
-    def _read_header(self) -> tuple[Header, int]:
+    def _read_header(self) -> tuple[TraceHeader, int]:
         head = self._read(0, f.HEADER.size)
         if not head:
             raise TraceError(
@@ -264,14 +264,14 @@ def _opened(path: Path) -> int:
         raise TraceError(path, f"cannot be read: {error}") from None
 
 
-def _header(about: Any) -> Header:
+def _header(about: Any) -> TraceHeader:
     """What the JSON says, where it is of the right kind."""
     if not isinstance(about, dict):
         about = {}
 
     def text(key: str) -> str:
         found = about.get(key)
-        return shown(found) if isinstance(found, str) else ""
+        return printable(found) if isinstance(found, str) else ""
 
     parent, clock = about.get("parent"), about.get("clock")
     repeatable = about.get("repeatable")
@@ -279,9 +279,11 @@ def _header(about: Any) -> Header:
         parent = {}
     by, call = parent.get("file"), parent.get("call")
     command, options, pid = about.get("command"), about.get("options"), about.get("pid")
-    return Header(
+    return TraceHeader(
         root=text("root"),
-        command=tuple(shown(str(each)) for each in command) if isinstance(command, list) else (),
+        command=tuple(printable(str(each)) for each in command)
+        if isinstance(command, list)
+        else (),
         cwd=text("cwd"),
         python=text("python"),
         backend=text("backend"),
@@ -292,11 +294,11 @@ def _header(about: Any) -> Header:
         clock=clock if isinstance(clock, int) else 0,
         words=tuple(map(str, command)) if isinstance(command, list) else (),
         repeatable=repeatable if isinstance(repeatable, dict) else {},
-        parent=shown(by) if isinstance(by, str) else "",
+        parent=printable(by) if isinstance(by, str) else "",
         parent_call=call if isinstance(call, int) else None,
     )
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """The same with unpaired surrogates spelt out: they can be written down but never shown."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -18,7 +18,7 @@ import numpy as np
 
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_reader import TraceSource
-from whence.langs.python.trace.joined_processes import FamilySource
+from whence.langs.python.trace.joined_processes import JoinedProcessSource
 from whence.model.call import PRINTED, RESULT, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
 from whence.model.value import Kind, Value
@@ -35,7 +35,7 @@ def program_of(tree: Tree) -> TraceSource | None:
     None if the tree was not recorded from a Python program.
     """
     source = tree.sources[0] if isinstance(tree, ColumnTree) else None
-    if isinstance(source, FamilySource):
+    if isinstance(source, JoinedProcessSource):
         source = source.members[0]
     return source if isinstance(source, TraceSource) else None
 

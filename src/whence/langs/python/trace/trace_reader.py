@@ -19,12 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.call_reader import Places, TraceSource, skipped_detail
-from whence.langs.python.trace.joined_processes import NOT_RECORDED, FamilySource, with_children
-from whence.langs.python.trace.native_or_python_scan import arrange
-from whence.langs.python.trace.native_or_python_scan import scanner as new_scanner
-from whence.langs.python.trace.trace_format import Malformed, mix
-from whence.langs.python.trace.trace_pages import DAMAGED, Header, TraceError, TraceFile
+from whence.langs.python.trace.call_reader import RecordPositions, TraceSource, skipped_detail
+from whence.langs.python.trace.joined_processes import (
+    NOT_RECORDED,
+    JoinedProcessSource,
+    with_children,
+)
+from whence.langs.python.trace.native_or_python_scan import arrange, new_scanner
+from whence.langs.python.trace.trace_format import MalformedTrace, mix
+from whence.langs.python.trace.trace_pages import DAMAGED, TraceError, TraceFile, TraceHeader
 from whence.langs.python.trace.trace_scan import (
     CLOSED,
     CREATED,
@@ -33,9 +36,9 @@ from whence.langs.python.trace.trace_scan import (
     RUNNING,
     SUSPENDED,
     UNIQUE,
-    Scanned,
+    TraceScan,
 )
-from whence.langs.python.trace.trace_tables import CodeEntry, Directory, Tables
+from whence.langs.python.trace.trace_tables import CodeEntry, TablePositions, TraceTables
 from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes
 from whence.tree import tree_index
@@ -48,10 +51,10 @@ _INDEX = "trace 5"
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RecordingSummary:
     """What is known of a recording as a whole."""
 
-    header: Header
+    header: TraceHeader
     size: int
     unread: int
     why_unread: str
@@ -80,7 +83,7 @@ def _opened(file: TraceFile, progress: Progress | None = None) -> ColumnTree:
     path = file.path
     try:
         return _tree(file, progress)
-    except (Malformed, RecursionError) as problem:
+    except (MalformedTrace, RecursionError) as problem:
         file.close()
         raise TraceError(path, f"this is not a sound trace: {problem}", "record again") from None
     except MemoryError:
@@ -93,15 +96,15 @@ def _opened(file: TraceFile, progress: Progress | None = None) -> ColumnTree:
         raise
 
 
-def about(tree: ColumnTree) -> About | None:
+def recording_summary(tree: ColumnTree) -> RecordingSummary | None:
     """What is known of the recording that a tree was opened from; None for other trees."""
     source = tree.sources[0]
     try:
-        if isinstance(source, FamilySource):
+        if isinstance(source, JoinedProcessSource):
             return _about_family(source)
         return _about(source) if isinstance(source, TraceSource) else None
-    except Malformed as problem:
-        first = source.members[0] if isinstance(source, FamilySource) else source
+    except MalformedTrace as problem:
+        first = source.members[0] if isinstance(source, JoinedProcessSource) else source
         assert isinstance(first, TraceSource)
         raise TraceError(first.file.path, f"a note cannot be read: {problem}") from None
 
@@ -113,7 +116,7 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
         return kept
     scanned = _scanned(file, progress)
     places, directory = _places(scanned), _directory(scanned)
-    tables = Tables(file, directory)
+    tables = TraceTables(file, directory)
     places = _with_interrupt(scanned, TraceSource(file, tables, places), places)
     source = TraceSource(file, tables, places)
     codes = tables.codes()
@@ -125,8 +128,8 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
     rules = [Rule(each.name, each.name, each.location) for each in functions]
     tree = assembled(link(rows, arrange), functions, rules, source)
     if tree_index.is_worthwhile(file.size, len(tree.columns)) and _stamp(file) == stamp:
-        extras = {name: getattr(places, name) for name in Places.__slots__}
-        extras |= {name: getattr(directory, name) for name in Directory.__slots__}
+        extras = {name: getattr(places, name) for name in RecordPositions.__slots__}
+        extras |= {name: getattr(directory, name) for name in TablePositions.__slots__}
         extras["pages"] = np.array([len(file)], dtype=np.int64)
         tree_index.save(file.path, stamp, tree, _kind(file), extras)
         # From now on the columns are those on disk, and the memory is free again.
@@ -147,15 +150,17 @@ def _stamp(file: TraceFile) -> tree_index.Stamp:
 def _kept(file: TraceFile, stamp: tree_index.Stamp) -> ColumnTree | None:
     """The tree from its index, or None if there is none that fits."""
     narrow = ("event_call", "global_variable", "output_call")
-    names = (*Places.__slots__, *Directory.__slots__, "pages")
+    names = (*RecordPositions.__slots__, *TablePositions.__slots__, "pages")
     types: dict[str, type[np.generic]] = {
         name: np.int32 if name in narrow else np.int64 for name in names
     }
     found = tree_index.load_extras(file.path, stamp, _kind(file), types)
     if found is None or len(found["pages"]) != 1 or len(found["threads"]) != 1:
         return None
-    places = Places(**{name: found[name] for name in Places.__slots__})
-    tables = Tables(file, Directory(**{name: found[name] for name in Directory.__slots__}))
+    places = RecordPositions(**{name: found[name] for name in RecordPositions.__slots__})
+    tables = TraceTables(
+        file, TablePositions(**{name: found[name] for name in TablePositions.__slots__})
+    )
     tree = tree_index.load(file.path, stamp, TraceSource(file, tables, places))
     calls = len(places.call_at)
     if tree is None or len(places.exit_at) != calls or int(tree.details.max()) >= calls:
@@ -166,26 +171,26 @@ def _kept(file: TraceFile, stamp: tree_index.Stamp) -> ColumnTree | None:
     return tree
 
 
-def _scanned(file: TraceFile, progress: Progress | None) -> Scanned:
+def _scanned(file: TraceFile, progress: Progress | None) -> TraceScan:
     """One pass over the pages, up to the first that is damaged.
 
     A tail has no check sum: what the computer lost with its power makes it unsound.
     """
     try:
         return _scanned_all(file, progress)
-    except Malformed:
+    except MalformedTrace:
         if not file.has_tail:
             raise
         file.end_before(len(file) - 1, "the tail is damaged")
         return _scanned_all(file, progress)
 
 
-def _scanned_all(file: TraceFile, progress: Progress | None) -> Scanned:
+def _scanned_all(file: TraceFile, progress: Progress | None) -> TraceScan:
     scanner = new_scanner()
     for page in range(len(file)):
         try:
             data = file.decoded(page)
-        except Malformed as problem:
+        except MalformedTrace as problem:
             file.end_before(page, str(problem))
             break
         scanner.feed(page, data)
@@ -194,14 +199,14 @@ def _scanned_all(file: TraceFile, progress: Progress | None) -> Scanned:
     return scanner.finish(comparable=file.header.knows_effects)
 
 
-def _directory(scanned: Scanned) -> Directory:
-    return Directory(scanned.name_at, scanned.type_at, scanned.code_at, scanned.variable_at)
+def _directory(scanned: TraceScan) -> TablePositions:
+    return TablePositions(scanned.name_at, scanned.type_at, scanned.code_at, scanned.variable_at)
 
 
-def _places(scanned: Scanned) -> Places:
+def _places(scanned: TraceScan) -> RecordPositions:
     by_call = np.argsort(scanned.event_call, kind="stable")
     by_variable = np.argsort(scanned.global_variable, kind="stable")
-    return Places(
+    return RecordPositions(
         call_at=scanned.call_at,
         exit_at=scanned.exit_at,
         event_call=scanned.event_call[by_call],
@@ -220,7 +225,7 @@ def _places(scanned: Scanned) -> Places:
     )
 
 
-def _lost_count(scanned: Scanned, header: Header) -> list[int]:
+def _lost_count(scanned: TraceScan, header: TraceHeader) -> list[int]:
     """The calls of a process that was killed of which nobody knows how many they only counted.
 
     How many calls below it were skipped is written when a call ends.
@@ -239,7 +244,7 @@ def _lost_count(scanned: Scanned, header: Header) -> list[int]:
 
 
 def _rows(
-    scanned: Scanned, numbers: list[int], outcomes: Bytes, not_recorded: int, lost: list[int]
+    scanned: TraceScan, numbers: list[int], outcomes: Bytes, not_recorded: int, lost: list[int]
 ) -> Rows:
     """The run, the calls in the order of time, then what stands for calls that were skipped.
 
@@ -278,7 +283,7 @@ def _rows(
     )
 
 
-def _outcomes(scanned: Scanned, codes: list[CodeEntry], source: TraceSource) -> Bytes:
+def _outcomes(scanned: TraceScan, codes: list[CodeEntry], source: TraceSource) -> Bytes:
     """How each call ended, as `TraceSource` tells it."""
     left = int(OutcomeKind.YIELDED)
     by_state = np.zeros(6, dtype=np.uint8)
@@ -295,7 +300,9 @@ def _outcomes(scanned: Scanned, codes: list[CodeEntry], source: TraceSource) -> 
     return outcomes
 
 
-def _with_interrupt(scanned: Scanned, source: TraceSource, places: Places) -> Places:
+def _with_interrupt(
+    scanned: TraceScan, source: TraceSource, places: RecordPositions
+) -> RecordPositions:
     """Find the calls that were stopped by an exception, such as an interrupt, that ended the run.
 
     They are the last ones that an exception left, up to the first that it was another one.
@@ -351,9 +358,9 @@ def _unused(name: str, functions: list[Function]) -> str:
     return name
 
 
-def _about(source: TraceSource) -> About:
+def _about(source: TraceSource) -> RecordingSummary:
     file = source.file
-    return About(
+    return RecordingSummary(
         header=file.header,
         size=file.size,
         unread=file.unread,
@@ -364,7 +371,7 @@ def _about(source: TraceSource) -> About:
     )
 
 
-def _about_family(source: FamilySource) -> About:
+def _about_family(source: JoinedProcessSource) -> RecordingSummary:
     """What is known of the program, and of its children taken together."""
     program, *children = (_about(each) for each in source.members)
     notes = [*program.notes, *source.notes]

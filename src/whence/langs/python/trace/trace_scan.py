@@ -4,8 +4,8 @@ Values are skipped, not decoded; what is kept of one is a digest, by which equal
 The result is a set of flat arrays, indexed by the number of the call: some 60 bytes a call and 20
 a stored value, whatever the values are.
 
-`Scanner` here and the one in `_scan.c` are twins: for every sequence of pages they give equal
-arrays or both raise `Malformed`. A test holds them to it; this one is the readable one.
+`PythonTraceScanner` defines what the scanner in C does: for every sequence of pages they give equal
+arrays or both raise `MalformedTrace`, and a test holds them to it.
 
 Every number is checked before it is used, and nothing that a record claims is allocated: an array
 grows by one entry for a record that was read.
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.trace_format import Malformed, digest_of, mix, read_v
+from whence.langs.python.trace.trace_format import MalformedTrace, digest_of, mix, read_v
 from whence.ports import Bytes, Int32s, Int64s
 
 # How far a call has come.
@@ -40,7 +40,7 @@ _CONTENTS = frozenset((*range(f.WHOLE, f.BYTEARRAY + 1), *range(f.LIST, f.DICT +
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class TraceScan:
     """What a pass found. The first six are by number of call, 0 the run itself."""
 
     parent: Int32s
@@ -73,7 +73,7 @@ class Scanned:
     """One entry: how many threads made calls."""
 
     @classmethod
-    def from_buffers(cls, found: Mapping[str, Any]) -> Scanned:
+    def from_buffers(cls, found: Mapping[str, Any]) -> TraceScan:
         """The arrays from their bytes."""
         return cls(**{name: np.frombuffer(found[name], DTYPES[name]) for name in DTYPES})
 
@@ -90,7 +90,7 @@ _NARROW = (
 )
 DTYPES: dict[str, Any] = {
     each.name: np.uint8 if each.name in _BYTES else np.int32 if each.name in _NARROW else np.int64
-    for each in fields(Scanned)
+    for each in fields(TraceScan)
 }
 """The type of the entries of each array."""
 
@@ -105,7 +105,7 @@ class _Code:
     effort: int
 
 
-class Scanner:
+class PythonTraceScanner:
     """Is fed the pages in their order, and gives what it found."""
 
     def __init__(self) -> None:
@@ -148,12 +148,12 @@ class Scanner:
         while place < end:
             handler = handlers.get(data[place])
             if handler is None:
-                raise Malformed(f"there is no record 0x{data[place]:02x}")
+                raise MalformedTrace(f"there is no record 0x{data[place]:02x}")
             place = handler(place, place + 1)
         if place > end:
-            raise Malformed("a record breaks off")
+            raise MalformedTrace("a record breaks off")
 
-    def finish(self, *, comparable: bool) -> Scanned:
+    def finish(self, *, comparable: bool) -> TraceScan:
         """What was found. `comparable`: equal records of two calls mean that they are equal."""
         equation = array("Q")
         for number, digest in enumerate(self._digest):
@@ -170,7 +170,7 @@ class Scanner:
         found["equation"] = array("q", equation.tobytes())
         found["effort"] = effort
         found["threads"] = array("q", [self._threads])
-        return Scanned.from_buffers(found)
+        return TraceScan.from_buffers(found)
 
     def _table(self) -> dict[int, Callable[[int, int], int]]:
         return {
@@ -206,13 +206,13 @@ class Scanner:
         """The fields of a CALL up to its values."""
         number = len(self._parent)
         if number >= MAX_CALLS:
-            raise Malformed(f"there are more than {MAX_CALLS:,} calls")
+            raise MalformedTrace(f"there are more than {MAX_CALLS:,} calls")
         distance, place = read_v(self._data, place)
         if not 1 <= distance <= number:
-            raise Malformed(f"call {number} has a parent that there is not")
+            raise MalformedTrace(f"call {number} has a parent that there is not")
         code_number, place = read_v(self._data, place)
         if code_number >= len(self._codes):
-            raise Malformed(f"call {number} is of a code that there is not")
+            raise MalformedTrace(f"call {number} is of a code that there is not")
         _, place = read_v(self._data, place)
         code = self._codes[code_number]
         self._parent.append(number - distance)
@@ -244,14 +244,14 @@ class Scanner:
         distance, place = read_v(self._data, place)
         number = len(self._parent) - distance
         if distance < 1 or number < 0:
-            raise Malformed("a record is of a call that there is not")
+            raise MalformedTrace("a record is of a call that there is not")
         return number, place
 
     def _open_call(self, place: int) -> tuple[int, int]:
         """The same, of a call that has not ended."""
         number, place = self._of_call(place)
         if number == 0 or self._state[number] >= RETURNED:
-            raise Malformed(f"call {number} goes on after its end")
+            raise MalformedTrace(f"call {number} goes on after its end")
         return number, place
 
     def _return(self, at: int, place: int) -> int:
@@ -352,7 +352,7 @@ class Scanner:
         number, place = self._open_call(place)
         which, place = read_v(self._data, place)
         if which >= self._codes[self._code[number]].inputs:
-            raise Malformed(f"call {number} changes an input that it has not")
+            raise MalformedTrace(f"call {number} changes an input that it has not")
         self._digest[number] = mix(self._digest[number], which)
         self._event(at, number)
         return number, place
@@ -360,10 +360,10 @@ class Scanner:
     def _skipped(self, at: int, place: int) -> int:
         number, place = self._of_call(place)
         if number and self._state[number] >= RETURNED:
-            raise Malformed(f"call {number} goes on after its end")
+            raise MalformedTrace(f"call {number} goes on after its end")
         count, place = read_v(self._data, place)
         if count >= 2**53:
-            raise Malformed("more calls were skipped than can be counted")
+            raise MalformedTrace("more calls were skipped than can be counted")
         self._skipped_call.append(number)
         self._skipped_count.append(count)
         self._skipped_before.append(len(self._parent))
@@ -372,7 +372,7 @@ class Scanner:
     def _output(self, at: int, place: int) -> int:
         number, place = self._of_call(place)
         if place >= len(self._data):
-            raise Malformed("a record breaks off")
+            raise MalformedTrace("a record breaks off")
         descriptor = self._data[place]
         start = place + 1
         place = self._text(start)
@@ -388,7 +388,7 @@ class Scanner:
     def _global(self, at: int, place: int) -> int:
         variable, place = read_v(self._data, place)
         if variable >= len(self._variable_at):
-            raise Malformed("a global changes that there is not")
+            raise MalformedTrace("a global changes that there is not")
         self._global_variable.append(variable)
         self._global_at.append(self._base | at)
         place = self._root(place)
@@ -399,7 +399,7 @@ class Scanner:
     def _thread(self, at: int, place: int) -> int:
         thread, place = read_v(self._data, place)
         if thread > self._threads:
-            raise Malformed("threads are not numbered in order")
+            raise MalformedTrace("threads are not numbered in order")
         self._threads = max(self._threads, thread + 1)
         return place
 
@@ -409,11 +409,11 @@ class Scanner:
 
     def _end(self, at: int, place: int) -> int:
         if self._end_at:
-            raise Malformed("the run ends twice")
+            raise MalformedTrace("the run ends twice")
         if place >= len(self._data):
-            raise Malformed("a record breaks off")
+            raise MalformedTrace("a record breaks off")
         if self._data[place] > f.STOPPED:
-            raise Malformed("the run ends in a way that there is not")
+            raise MalformedTrace("the run ends in a way that there is not")
         self._end_at.append(self._base | at)
         return self._root(place + 1)
 
@@ -422,7 +422,7 @@ class Scanner:
     def _text(self, place: int) -> int:
         length, place = read_v(self._data, place)
         if length > len(self._data) - place:
-            raise Malformed("a record breaks off")
+            raise MalformedTrace("a record breaks off")
         return place + length
 
     def _name(self, at: int, place: int) -> int:
@@ -437,7 +437,7 @@ class Scanner:
     def _name_number(self, place: int) -> tuple[int, int]:
         number, place = read_v(self._data, place)
         if number >= len(self._name_at):
-            raise Malformed("there is no name of this number")
+            raise MalformedTrace("there is no name of this number")
         return number, place
 
     def _type(self, at: int, place: int) -> int:
@@ -464,7 +464,7 @@ class Scanner:
         free, place = read_v(self._data, place)
         count, place = read_v(self._data, place)
         if line > _MAX_LINE or parameters + free + count > len(self._data) - place:
-            raise Malformed("a code claims more than there is")
+            raise MalformedTrace("a code claims more than there is")
         effort = _FRAME + self._name_size[qualname]
         for _ in range(parameters + free):
             name, place = self._name_number(place)
@@ -473,7 +473,7 @@ class Scanner:
         for _ in range(count):
             variable, place = read_v(self._data, place)
             if variable >= len(self._variable_at):
-                raise Malformed("a code names a global that there is not")
+                raise MalformedTrace("a code names a global that there is not")
             variables.append(variable)
         place = self._text(place)
         self._code_at.append(self._base | at)
@@ -509,7 +509,7 @@ class Scanner:
             distance, place = read_v(data, place + 1)
             number = len(self._root_at) - distance
             if distance < 1 or number < 0:
-                raise Malformed("a value refers to one that there is not")
+                raise MalformedTrace("a value refers to one that there is not")
             self._value_digest = self._root_digest[number]
             self._value_size = self._root_size[number]
             self._complete = bool(self._root_complete[number])
@@ -517,7 +517,7 @@ class Scanner:
         self._complete, self._containers = True, 0
         stop = self._value(place, 0)
         if stop > len(data):
-            raise Malformed("a record breaks off")
+            raise MalformedTrace("a record breaks off")
         self._value_digest = digest_of(data, place, stop)
         self._value_size = stop - place
         if stop - place >= f.NUMBERED:
@@ -531,7 +531,7 @@ class Scanner:
         """Skip a value. The place returned may lie behind the end of the data."""
         data = self._data
         if place >= len(data):
-            raise Malformed("a record breaks off")
+            raise MalformedTrace("a record breaks off")
         kind = data[place]
         place += 1
         if kind >= f.SMALL or kind <= f.FALSE:
@@ -591,11 +591,11 @@ class Scanner:
         if kind == f.SAME:
             back, place = read_v(self._data, place)
             if not 1 <= back <= self._containers:
-                raise Malformed("a value is the same as one that there is not")
+                raise MalformedTrace("a value is the same as one that there is not")
             return place
         if kind == f.INPUT:
             return read_v(self._data, place)[1]
-        raise Malformed(f"there is no value 0x{kind:02x} here")
+        raise MalformedTrace(f"there is no value 0x{kind:02x} here")
 
     def _function_name(self, place: int) -> int:
         name, place = self._name_number(place)
@@ -605,26 +605,26 @@ class Scanner:
 
     def _below(self, nesting: int) -> int:
         if nesting >= f.MAX_NESTING:
-            raise Malformed(f"a value is nested more than {f.MAX_NESTING} levels deep")
+            raise MalformedTrace(f"a value is nested more than {f.MAX_NESTING} levels deep")
         return nesting + 1
 
     def _type_number(self, place: int) -> int:
         number, place = read_v(self._data, place)
         if number >= len(self._type_at):
-            raise Malformed("there is no type of this number")
+            raise MalformedTrace("there is no type of this number")
         return place
 
     def _stored(self, length: int, place: int) -> int:
         """Skip bytes of which some may have been left out."""
         stored, place = self._stored_count(length, place)
         if stored > len(self._data) - place:
-            raise Malformed("a record breaks off")
+            raise MalformedTrace("a record breaks off")
         return place + stored
 
     def _stored_count(self, length: int, place: int) -> tuple[int, int]:
         stored, place = read_v(self._data, place)
         if stored > length:
-            raise Malformed("more of a value is stored than there is")
+            raise MalformedTrace("more of a value is stored than there is")
         if stored < length:
             self._complete = False
         return stored, place
@@ -652,10 +652,10 @@ class Scanner:
 
     def _built_in(self, kind: int, place: int, nesting: int) -> int:
         if place >= len(self._data):
-            raise Malformed("a record breaks off")
+            raise MalformedTrace("a record breaks off")
         content = self._data[place]
         fits = content == f.TUPLE if kind == f.EXCEPTION else content in _CONTENTS
         if not fits and not (content >= f.SMALL and kind == f.SUBCLASS):
-            raise Malformed("an instance of a subclass has no content")
+            raise MalformedTrace("an instance of a subclass has no content")
         place = self._value(place, self._below(nesting))
         return self._attributes(place, nesting)

@@ -12,8 +12,8 @@ from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.line_table import position as line_of
 from whence.langs.python.trace.line_table import span as span_of
-from whence.langs.python.trace.trace_format import Malformed, read_bytes, read_text, read_v
-from whence.langs.python.trace.trace_pages import TraceFile, shown
+from whence.langs.python.trace.trace_format import MalformedTrace, read_bytes, read_text, read_v
+from whence.langs.python.trace.trace_pages import TraceFile, printable
 from whence.model.call import Location
 from whence.ports import Int64s
 
@@ -85,7 +85,7 @@ class CodeEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class TablePositions:
     """Where the records of the tables stand."""
 
     names: Int64s
@@ -94,10 +94,10 @@ class Directory:
     variables: Int64s
 
 
-class Tables:
-    """The entries by their numbers. A number that there is not is `Malformed`."""
+class TraceTables:
+    """The entries by their numbers. A number that there is not is `MalformedTrace`."""
 
-    def __init__(self, file: TraceFile, directory: Directory) -> None:
+    def __init__(self, file: TraceFile, directory: TablePositions) -> None:
         self._file = file
         self._directory = directory
         self._names: dict[int, str] = {}
@@ -114,7 +114,7 @@ class Tables:
         known = self._names.get(number)
         if known is None:
             data, place = self._record(self._directory.names, number, f.NAME)
-            known = self._names[number] = shown(read_text(data, place)[0])
+            known = self._names[number] = printable(read_text(data, place)[0])
         return known
 
     def type(self, number: int) -> TypeEntry:
@@ -173,7 +173,7 @@ class Tables:
             head.append(field)
         flags, file, module, qualname, line, parameters, free, variables = head
         if parameters + free + variables > len(data) - place:
-            raise Malformed("a code claims more than there is")
+            raise MalformedTrace("a code claims more than there is")
         numbers: list[int] = []
         for _ in range(parameters + free + variables):
             field, place = read_v(data, place)
@@ -194,8 +194,8 @@ class Tables:
     def _record(self, positions: Int64s, number: int, record: int) -> tuple[bytes, int]:
         """The page and place of an entry's first field."""
         if number >= len(positions):
-            raise Malformed("a number leads to no entry of its table")
+            raise MalformedTrace("a number leads to no entry of its table")
         data, place = self.data_at(int(positions[number]))
         if place >= len(data) or data[place] != record:
-            raise Malformed("the file was changed after it was opened")
+            raise MalformedTrace("the file was changed after it was opened")
         return data, place + 1

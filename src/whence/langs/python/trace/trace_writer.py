@@ -1,8 +1,8 @@
 """Writes the records, values and pages of docs/trace-format.md.
 
-Each function appends to a `bytearray` and does nothing else: what is to be written, in which order,
-and that a table's entry stands before its use, is for whoever records. `Roots` keeps the one rule
-that needs a memory, the numbering of root values; `PageWriter` puts whole records into pages.
+Each function appends to a `bytearray` and does nothing else. The recorder decides what is written
+and in which order, and writes a table's entry before its first use. `RootNumbering` keeps the one
+rule that needs memory, the numbering of root values; `PageWriter` puts whole records into pages.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def add_summary(out: bytearray, type_number: int, complete: bool, text: str) -> 
     add_text(out, text)
 
 
-class Roots:
+class RootNumbering:
     """Appends root values, each content once: later ones are references to it."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 What is shared by `values` (what a person reads) and `recipes` (what can be made again): which bytes
 begin what, how deep and how long values may be, and which of them are the same.
 
-Invariant: reading never fails otherwise than with `Malformed`.
+Invariant: reading never fails otherwise than with `MalformedTrace`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.trace_format import Malformed, read_v
-from whence.langs.python.trace.trace_tables import Tables
+from whence.langs.python.trace.trace_format import MalformedTrace, read_v
+from whence.langs.python.trace.trace_tables import TraceTables
 
 BROKEN: Final = "a record breaks off"
 Made = TypeVar("Made")
 
 
-class Identities:
+class ValueIdentities:
     """The numbers of the values of one call that occur more than once.
 
     A value is known by its root (a number that whoever reads it gives it) and by how many
@@ -45,10 +45,10 @@ class Identities:
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class RootValue:
     """What has to be known of a root value to read it."""
 
-    identities: Identities
+    identities: ValueIdentities
     number: int
     inputs: int
     """How many inputs its call has."""
@@ -68,13 +68,13 @@ class Root:
         return (self.same_as or 0 if whole else self.number), container
 
 
-class Decoder(ABC, Generic[Made]):
+class ValueDecoder(ABC, Generic[Made]):
     """Reads one root value; made anew for each."""
 
     constants: Mapping[int, Made]
     """The values of one byte, small numbers among them."""
 
-    def __init__(self, tables: Tables, data: bytes, root: Root) -> None:
+    def __init__(self, tables: TraceTables, data: bytes, root: RootValue) -> None:
         self._tables = tables
         self._data = data
         self._root = root
@@ -89,7 +89,7 @@ class Decoder(ABC, Generic[Made]):
     def _value(self, place: int, nesting: int) -> tuple[Made, int]:
         data = self._data
         if place >= len(data):  # written out here: every value comes this way
-            raise Malformed(BROKEN)
+            raise MalformedTrace(BROKEN)
         kind = data[place]
         place += 1
         constant = self.constants.get(kind)
@@ -97,7 +97,7 @@ class Decoder(ABC, Generic[Made]):
             return constant, place
         if kind in f.CONTAINERS:
             if nesting > f.MAX_NESTING:
-                raise Malformed(f"a value is nested more than {f.MAX_NESTING} levels deep")
+                raise MalformedTrace(f"a value is nested more than {f.MAX_NESTING} levels deep")
             number = self._started
             self._started += 1
             return self._container(kind, place, nesting, number)
@@ -113,14 +113,14 @@ class Decoder(ABC, Generic[Made]):
 
     def _byte(self, place: int) -> int:
         if place >= len(self._data):
-            raise Malformed(BROKEN)
+            raise MalformedTrace(BROKEN)
         return self._data[place]
 
     def _float(self, place: int) -> float:
         try:
             number: float = struct.unpack_from("<d", self._data, place)[0]
         except struct.error:
-            raise Malformed(BROKEN) from None
+            raise MalformedTrace(BROKEN) from None
         return number
 
     def _referred(self, kind: int, number: int) -> int:
@@ -128,20 +128,20 @@ class Decoder(ABC, Generic[Made]):
         if kind == f.SAME:
             target = self._started - number
             if number < 1 or target < 0:
-                raise Malformed("a value is the same as one that there is not")
+                raise MalformedTrace("a value is the same as one that there is not")
             return self._root.refer(self._contents.get(target, target))
         if kind == f.INPUT:
             if number >= self._root.inputs:
-                raise Malformed("a value is an input that there is not")
+                raise MalformedTrace("a value is an input that there is not")
             return self._root.identities.refer(number, 0)
-        raise Malformed(f"there is no value 0x{kind:02x} here")
+        raise MalformedTrace(f"there is no value 0x{kind:02x} here")
 
     def _counts(self, place: int) -> tuple[int, int, int]:
         """How many parts are stored, how many were left out, where they start."""
         length, place = read_v(self._data, place)
         stored, place = read_v(self._data, place)
         if stored > length:
-            raise Malformed("more of a value is stored than there is")
+            raise MalformedTrace("more of a value is stored than there is")
         if stored > len(self._data) - place:
-            raise Malformed(BROKEN)
+            raise MalformedTrace(BROKEN)
         return stored, length - stored, place

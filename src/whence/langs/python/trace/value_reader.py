@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Final
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.summary_text import written
+from whence.langs.python.trace.summary_text import readable_summary
 from whence.langs.python.trace.trace_format import read_bytes, read_text, read_v, read_z
-from whence.langs.python.trace.trace_pages import shown
-from whence.langs.python.trace.value_decoder import Decoder
+from whence.langs.python.trace.trace_pages import printable
+from whence.langs.python.trace.value_decoder import ValueDecoder
 from whence.model.value import Kind, Limits, Value, atom, show
 
 Parts = list[tuple[str, Value]]
@@ -37,7 +37,7 @@ _CONSTANTS: dict[int, Value] = {
 _KINDS = {f.LIST: Kind.LIST, f.TUPLE: Kind.TUPLE, f.SET: Kind.SET, f.DICT: Kind.DICT}
 
 
-class ValueReader(Decoder[Value]):
+class ValueReader(ValueDecoder[Value]):
     """Reads one root value as what a person is shown of it."""
 
     constants = _CONSTANTS
@@ -131,7 +131,7 @@ class ValueReader(Decoder[Value]):
         if kind == f.SUMMARY:
             complete = self._byte(place) == 1
             text, place = read_text(self._data, place + 1)
-            text = written(named, shown(text), complete=complete)
+            text = readable_summary(named, printable(text), complete=complete)
             return self._made(number, Kind.ATOM, text), place
         parts, omitted = [], 0
         if kind in (f.SUBCLASS, f.EXCEPTION):

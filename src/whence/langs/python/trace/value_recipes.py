@@ -1,14 +1,14 @@
-"""A recorded value as a recipe to make it again, read straight from the bytes of a trace.
+"""A recorded value as a recipe to rebuild it, read straight from the bytes of a trace.
 
-A `Value` is for eyes: it has names shortened and types written as text. A recipe says what each
-part is, of which module and type, and which parts are one object. Two use it: another process,
-which makes the objects, and whoever writes them as source text. Nothing is made here: reading a
-trace runs nothing that is in it. `call_recipes.py` has `inputs_of`, `outcome_of` and whole calls.
+A `Value` is for display: its names are shortened and its types are text. A recipe says what each
+part is, of which module and type, and which parts are one object. A worker process builds objects
+from it, and others write it as source text. Nothing is built here: reading a trace runs nothing
+that is in it. `call_recipes.py` has the recipes of whole calls.
 
-Invariant: what cannot be made again is an `Unknown` with the reason, never left out and never
-guessed. A recipe without an `Unknown` stands for all that there was, but for what an object hides
-from everybody. Sharing is kept: a value that something refers to has a `label`, and `Shared` is
-that object once more, also inside itself, or inside another recipe of the same call.
+Invariant: what cannot be rebuilt is an `UnknownRecipe` with the reason, never left out and never
+guessed. A recipe without one stands for the whole value, but for what an object hides from
+everybody. Sharing is kept: a value that something refers to has a `label`, and a `SharedRecipe` is
+that object again, inside itself or inside another recipe of the same call.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import Final, TypeAlias
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.trace_format import read_bytes, read_text, read_v, read_z
 from whence.langs.python.trace.trace_tables import TypeEntry
-from whence.langs.python.trace.value_decoder import Decoder
+from whence.langs.python.trace.value_decoder import ValueDecoder
 
 _CUT: Final = "beyond what was recorded"
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class QualifiedName:
     """Where a class or function is found: a module, and the dotted path in it."""
 
     module: str
@@ -44,14 +44,14 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class LiteralRecipe:
     """A value that Python writes as it is: None, a bool, a number, a str, bytes."""
 
     value: bool | int | float | complex | str | bytes | None
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class ItemsRecipe:
     """An exact list, tuple, set or frozenset, by the name of its type."""
 
     kind: str
@@ -60,7 +60,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class EntriesRecipe:
     """An exact dict, in its order."""
 
     entries: tuple[tuple[Recipe, Recipe], ...]
@@ -68,7 +68,7 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True)
-class Bytearray:
+class BytearrayRecipe:
     """An exact bytearray."""
 
     content: bytes
@@ -80,71 +80,71 @@ State: TypeAlias = "tuple[tuple[str, Recipe], ...]"
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class InstanceRecipe:
     """An object by its class and raw state."""
 
-    of: Name
+    of: QualifiedName
     state: State
     label: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Extended:
+class ExtendedRecipe:
     """An instance of a subclass of a builtin: what it holds as the builtin, and its state."""
 
-    of: Name
+    of: QualifiedName
     content: Recipe
     state: State
     label: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class ExceptionRecipe:
     """An exception by its class, `args` (a tuple) and state."""
 
-    of: Name
+    of: QualifiedName
     args: Recipe
     state: State
     label: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class MemberRecipe:
     """A member of an enum."""
 
-    of: Name
+    of: QualifiedName
     name: str
     label: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SummaryRecipe:
     """A value of the standard library, numpy or pandas by a text that says all that it is.
 
     `text` is that of `record/summaries.py`: `Decimal('1.5')`, `datetime.date(2024, 1, 31)`.
     """
 
-    of: Name
+    of: QualifiedName
     text: str
     label: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ClassItself:
+class ClassRecipe:
     """A class."""
 
-    name: Name
+    name: QualifiedName
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionItself:
+class FunctionRecipe:
     """A function, or one of a module in C."""
 
-    name: Name
+    name: QualifiedName
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class MethodRecipe:
     """A function bound to an object; `qualname` is the function's."""
 
     qualname: str
@@ -153,26 +153,26 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleItself:
+class ModuleRecipe:
     """A module."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedRecipe:
     """The object that carries this label."""
 
     label: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unbound:
+class UnboundRecipe:
     """A name without a value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownRecipe:
     """What cannot be made again, and why."""
 
     reason: str
@@ -180,23 +180,24 @@ class Unknown:
 
 
 Recipe: TypeAlias = (
-    Literal | Items | Entries | Bytearray | Instance | Extended | Raised | Member | Written
-    | ClassItself | FunctionItself | Method | ModuleItself | Shared | Unbound | Unknown
+    LiteralRecipe | ItemsRecipe | EntriesRecipe | BytearrayRecipe | InstanceRecipe | ExtendedRecipe
+    | ExceptionRecipe | MemberRecipe | SummaryRecipe | ClassRecipe | FunctionRecipe | MethodRecipe
+    | ModuleRecipe | SharedRecipe | UnboundRecipe | UnknownRecipe
 )  # fmt: skip
 
 
 def parts(recipe: Recipe) -> tuple[Recipe, ...]:
     """The recipes that one consists of."""
     match recipe:
-        case Items(_, items):
+        case ItemsRecipe(_, items):
             return items
-        case Entries(entries):
+        case EntriesRecipe(entries):
             return tuple(part for entry in entries for part in entry)
-        case Instance(_, state):
+        case InstanceRecipe(_, state):
             return tuple(part for _, part in state)
-        case Extended(_, content, state) | Raised(_, content, state):
+        case ExtendedRecipe(_, content, state) | ExceptionRecipe(_, content, state):
             return (content, *(part for _, part in state))
-        case Method(_, owner):
+        case MethodRecipe(_, owner):
             return (owner,)
         case _:
             return ()
@@ -213,22 +214,22 @@ def walk(recipe: Recipe) -> Iterator[Recipe]:
 
 def why_unknown(recipe: Recipe) -> str | None:
     """Why it cannot be made again; None if it can."""
-    return next((each.reason for each in walk(recipe) if isinstance(each, Unknown)), None)
+    return next((each.reason for each in walk(recipe) if isinstance(each, UnknownRecipe)), None)
 
 
-_OBJECT = Name("builtins", "object")
+_OBJECT = QualifiedName("builtins", "object")
 _KINDS = {f.LIST: "list", f.TUPLE: "tuple", f.SET: "set", f.FROZENSET: "frozenset"}
 _CONSTANTS: dict[int, Recipe] = {
-    f.UNBOUND: Unbound(),
-    f.NONE: Literal(None),
-    f.TRUE: Literal(True),
-    f.FALSE: Literal(False),
-    f.LEFT_OUT: Unknown(_CUT),
-    **{f.SMALL + number: Literal(number) for number in range(f.SMALL)},
+    f.UNBOUND: UnboundRecipe(),
+    f.NONE: LiteralRecipe(None),
+    f.TRUE: LiteralRecipe(True),
+    f.FALSE: LiteralRecipe(False),
+    f.LEFT_OUT: UnknownRecipe(_CUT),
+    **{f.SMALL + number: LiteralRecipe(number) for number in range(f.SMALL)},
 }
 
 
-class RecipeReader(Decoder[Recipe]):
+class RecipeReader(ValueDecoder[Recipe]):
     """Reads one root value as what can be made again of it.
 
     Labels are those of `decoding.Identities`: whoever reads all values of a call reads them a
@@ -243,46 +244,46 @@ class RecipeReader(Decoder[Recipe]):
         data = self._data
         if kind == f.WHOLE:
             number, place = read_z(data, place)
-            return Literal(number), place
+            return LiteralRecipe(number), place
         if kind == f.STRING:
             text, place = read_text(data, place)
-            return Literal(text), place
+            return LiteralRecipe(text), place
         if kind == f.FLOAT:
-            return Literal(self._float(place)), place + 8
+            return LiteralRecipe(self._float(place)), place + 8
         if kind == f.COMPLEX:
-            return Literal(complex(self._float(place), self._float(place + 8))), place + 16
+            return LiteralRecipe(complex(self._float(place), self._float(place + 8))), place + 16
         if kind == f.CUT_STRING:
             _, place = read_v(data, place)
             _, place = read_text(data, place)
-            return Unknown("a text longer than what was recorded of it"), place
+            return UnknownRecipe("a text longer than what was recorded of it"), place
         if kind == f.LARGE:
             return self._large(place)
         if kind == f.BYTES:
             content, place = self._blob(place)
-            cut = Unknown("bytes longer than what was recorded of them")
-            return (cut if content is None else Literal(content)), place
+            cut = UnknownRecipe("bytes longer than what was recorded of them")
+            return (cut if content is None else LiteralRecipe(content)), place
         return self._named(kind, place)
 
     def _named(self, kind: int, place: int) -> tuple[Recipe, int]:
         number, place = read_v(self._data, place)
         if kind == f.CLASS:
-            return _found(ClassItself(_name(self._tables.type(number)))), place
+            return _found(ClassRecipe(_name(self._tables.type(number)))), place
         if kind == f.MODULE:
-            return ModuleItself(self._tables.name(number)), place
+            return ModuleRecipe(self._tables.name(number)), place
         if kind == f.FUNCTION:
             qualname, place = read_v(self._data, place)
-            name = Name(self._tables.name(number), self._tables.name(qualname))
-            return _found(FunctionItself(name)), place
-        return Shared(self._referred(kind, number)), place
+            name = QualifiedName(self._tables.name(number), self._tables.name(qualname))
+            return _found(FunctionRecipe(name)), place
+        return SharedRecipe(self._referred(kind, number)), place
 
     def _large(self, place: int) -> tuple[Recipe, int]:
         negative = self._byte(place) != 0
         bits, place = read_v(self._data, place + 1)
         raw, place = read_bytes(self._data, place)
         if -(-bits // 8) != len(raw):
-            return Unknown("a number longer than what was recorded of it"), place
+            return UnknownRecipe("a number longer than what was recorded of it"), place
         number = int.from_bytes(raw, "little")
-        return Literal(-number if negative else number), place
+        return LiteralRecipe(-number if negative else number), place
 
     def _blob(self, place: int) -> tuple[bytes | None, int]:
         """Bytes; None if less is stored than there is."""
@@ -298,25 +299,25 @@ class RecipeReader(Decoder[Recipe]):
             content, place = self._blob(place)
             label = self._label(number)
             if content is None:
-                return Unknown("bytes longer than what was recorded of them", label), place
-            return Bytearray(content, label), place
+                return UnknownRecipe("bytes longer than what was recorded of them", label), place
+            return BytearrayRecipe(content, label), place
         if kind in _KINDS:
             items, whole, place = self._items(place, nesting)
             label = self._label(number)
-            made = Items(_KINDS[kind], items, label)
+            made = ItemsRecipe(_KINDS[kind], items, label)
             return made if whole else _cut(_KINDS[kind], label), place
         if kind == f.DICT:
             entries, whole, place = self._entries(place, nesting)
             label = self._label(number)
-            return Entries(entries, label) if whole else _cut("dict", label), place
+            return EntriesRecipe(entries, label) if whole else _cut("dict", label), place
         if kind == f.METHOD:
             name, place = read_v(self._data, place)
             owner, place = self._value(place, nesting + 1)
             label = self._label(number)
             qualname = self._tables.name(name)
             if "<" in qualname:
-                return Unknown(f"the method {qualname}, which a call made", label), place
-            return Method(qualname, owner, label), place
+                return UnknownRecipe(f"the method {qualname}, which a call made", label), place
+            return MethodRecipe(qualname, owner, label), place
         return self._typed(kind, place, nesting, number)
 
     def _typed(self, kind: int, place: int, nesting: int, number: int) -> tuple[Recipe, int]:
@@ -326,7 +327,7 @@ class RecipeReader(Decoder[Recipe]):
         name = _name(named)
         if kind == f.OPAQUE:
             reason = f"an object of {named.full}, whose state cannot be seen"
-            return Unknown(reason, self._label(number)), place
+            return UnknownRecipe(reason, self._label(number)), place
         if kind == f.SUMMARY:
             complete = self._byte(place) == 1
             text, place = read_text(self._data, place + 1)
@@ -338,19 +339,23 @@ class RecipeReader(Decoder[Recipe]):
         state, whole, place = self._attributes(place, nesting)
         label = self._label(number)
         if name.is_local:
-            return Unknown(f"an object of {name.qualname}, a class that a call made", label), place
+            return UnknownRecipe(
+                f"an object of {name.qualname}, a class that a call made", label
+            ), place
         if not whole:
             return _cut(named.full, label), place
         if name == _OBJECT:
-            return Unknown("an object that is known only by being that one", label), place
+            return UnknownRecipe("an object that is known only by being that one", label), place
         if content is None and named.flags & f.C_TYPE:
-            return Unknown(f"a {named.full}, which is not made of its attributes", label), place
+            return UnknownRecipe(
+                f"a {named.full}, which is not made of its attributes", label
+            ), place
         if content is None:
-            return Instance(name, state, label), place
+            return InstanceRecipe(name, state, label), place
         if kind == f.SUBCLASS and named.flags & f.C_TYPE:
             # The order of an OrderedDict, what a defaultdict makes.
-            return Unknown(f"a {named.full}, which holds more than can be seen", label), place
-        made = Extended if kind == f.SUBCLASS else Raised
+            return UnknownRecipe(f"a {named.full}, which holds more than can be seen", label), place
+        made = ExtendedRecipe if kind == f.SUBCLASS else ExceptionRecipe
         return made(name, content, state, label), place
 
     def _label(self, number: int) -> int | None:
@@ -385,36 +390,36 @@ class RecipeReader(Decoder[Recipe]):
         return tuple(state), not omitted, place
 
 
-def _name(entry: TypeEntry) -> Name:
-    return Name(entry.module, entry.qualname)
+def _name(entry: TypeEntry) -> QualifiedName:
+    return QualifiedName(entry.module, entry.qualname)
 
 
-def _found(recipe: ClassItself | FunctionItself) -> Recipe:
+def _found(recipe: ClassRecipe | FunctionRecipe) -> Recipe:
     """The recipe, unless no path leads to what it names."""
     name = recipe.name
     if name.is_local:
-        what = "class" if isinstance(recipe, ClassItself) else "function"
-        return Unknown(f"the {what} {name.qualname}, which a call made")
+        what = "class" if isinstance(recipe, ClassRecipe) else "function"
+        return UnknownRecipe(f"the {what} {name.qualname}, which a call made")
     return recipe
 
 
-def _cut(what: str, label: int | None) -> Unknown:
-    return Unknown(f"a {what} of which less was recorded than there is", label)
+def _cut(what: str, label: int | None) -> UnknownRecipe:
+    return UnknownRecipe(f"a {what} of which less was recorded than there is", label)
 
 
 _MEMBER = re.compile(r"[^\W\d]\w*\Z")
 
 
-def _summary(of: Name, text: str, complete: bool, label: int | None) -> Recipe:
+def _summary(of: QualifiedName, text: str, complete: bool, label: int | None) -> Recipe:
     """An enum member by its name; else what a text says, if it says all."""
     if not complete:
-        return Unknown(f"an object of {of} of which only a summary was recorded", label)
+        return UnknownRecipe(f"an object of {of} of which only a summary was recorded", label)
     if of.is_local:
-        return Unknown(f"an object of {of.qualname}, a class that a call made", label)
+        return UnknownRecipe(f"an object of {of.qualname}, a class that a call made", label)
     prefix, dot, name = text.rpartition(".")
     if dot and prefix == of.qualname and _MEMBER.match(name):
-        return Member(of, name, label)
-    return Written(of, text, label)
+        return MemberRecipe(of, name, label)
+    return SummaryRecipe(of, text, label)
 
 
 def literal_arguments(text: str) -> tuple[str, list[object], dict[str, object]] | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whence.langs.python.trace.trace_tables import TypeEntry
-from whence.langs.python.trace.value_decoder import Identities, Root
+from whence.langs.python.trace.value_decoder import RootValue, ValueIdentities
 from whence.langs.python.trace.value_reader import ValueReader
 from whence.model.call import whole_value
 from whence.model.value import Kind, Value
@@ -77,9 +77,9 @@ class StepLog:
         """A value by its number, with each part in full wherever it occurs."""
         if number not in self._read:
             data = bytes.fromhex(self._values[number])
-            identities = Identities()
+            identities = ValueIdentities()
             for _ in range(2):  # the first reading finds out which values occur twice
-                made, _ = ValueReader(self._tables, data, Root(identities, 0, 0)).read(0)
+                made, _ = ValueReader(self._tables, data, RootValue(identities, 0, 0)).read(0)
             self._read[number] = whole_value(made)
             self._twice[number] = _twice(made)
         return self._read[number]

@@ -11,7 +11,7 @@ import pytest
 from recorded import Node, as_node, environment
 
 from whence.langs.python.trace.trace_pages import TraceFile
-from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
 
 def run(
@@ -148,7 +148,7 @@ start()
     root = recorded(tmp_path, source, backend)
     (child,) = processes(root.find("start"))
     assert child.outcome.startswith("did not end")
-    known = about(open_trace(tmp_path / "t.whence"))
+    known = recording_summary(open_trace(tmp_path / "t.whence"))
     assert known is not None
     assert (known.processes, known.killed, known.ended) == (2, 1, True)
 
@@ -202,7 +202,7 @@ def test_a_damaged_child_is_told_and_the_rest_opens(tmp_path: Path, backend: str
     first.write_bytes(first.read_bytes()[:30])
     tree = open_trace(tmp_path / "t.whence")
     assert sum(len(processes(each)) for each in as_node(tree).all("start")) == 1
-    known = about(tree)
+    known = recording_summary(tree)
     assert known is not None
     assert "the header is damaged" in known.notes[0]
 

@@ -18,7 +18,7 @@ from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.trace.call_reader import TraceSource
-from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 from whence.tree.column_tree import ColumnTree
 
 PROGRAM = """\
@@ -121,7 +121,7 @@ def test_the_command_line_takes_several_names_and_bounds_what_is_kept(tmp_path: 
     command = [sys.executable, "-m", "whence", *words, "program.py"]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=60, stdout=subprocess.DEVNULL)
     tree = open_trace(tmp_path / "t.whence")
-    told = about(tree)
+    told = recording_summary(tree)
     assert told is not None
     assert told.header.options["filter"] == ["low", "wrong", "m*"]
     assert told.header.options["max_calls"] == 100_000

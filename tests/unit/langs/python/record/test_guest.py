@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from recorded import as_node, environment
 
-from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
 PROGRAMS = {
     "uncaught": "def f(x):\n    return 1 / x\ndef g():\n    f(0)\nprint('before')\ng()\n",
@@ -242,7 +242,7 @@ def test_a_recorded_program_behaves_as_without(name: str, folder: Path, backend:
     (folder / "program.py").write_text(PROGRAMS[name])
     check_the_same(folder, backend, "program.py", "a", "--detail", "-b")
     if name not in {"killed", "hard exit", "main module", "syntax error"}:
-        info = about(open_trace(folder / "t.whence"))
+        info = recording_summary(open_trace(folder / "t.whence"))
         assert info is not None
         assert info.ended
         assert not info.unread
@@ -336,7 +336,7 @@ def test_a_killed_program_leaves_a_trace_that_opens(folder: Path, backend: str) 
     code, _, _ = run(folder, recorded(backend, "program.py"))
     assert code == -signal.SIGKILL
     tree = open_trace(folder / "t.whence")
-    info = about(tree)
+    info = recording_summary(tree)
     assert info is not None
     assert not info.ended
     if len(tree.columns) > 1:

@@ -6,7 +6,7 @@ import pytest
 
 from whence.langs.python.oracles.worker.summary_values import value_from_summary
 from whence.langs.python.record import matches
-from whence.langs.python.trace.summary_text import written
+from whence.langs.python.trace.summary_text import readable_summary
 from whence.langs.python.trace.trace_tables import TypeEntry
 
 RE = TypeEntry("re", "Match", 0)
@@ -63,7 +63,7 @@ def test_a_match_is_shown_by_what_it_matched_and_its_groups(
     match: re.Match[str], shown: str
 ) -> None:
     text, complete = matches.text_of(match)
-    assert written(RE, text, complete=complete) == shown
+    assert readable_summary(RE, text, complete=complete) == shown
 
 
 def test_of_a_match_in_a_long_text_the_match_and_its_groups_are_known() -> None:
@@ -73,7 +73,7 @@ def test_of_a_match_in_a_long_text_the_match_and_its_groups_are_known() -> None:
     assert not complete
     expected = "Match('milk 12 x3', groups=('milk', '12', '3'), span=(1000, 1010))"
     assert text == expected
-    assert written(RE, text, complete=False) == f"{expected} …"
+    assert readable_summary(RE, text, complete=False) == f"{expected} …"
 
 
 def test_of_long_and_many_groups_the_beginning_is_shown() -> None:

@@ -14,7 +14,7 @@ from recorded import Node, as_node, environment
 
 from whence.langs.python.record.tail import new_tail
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
 CALLS = "def f(n):\n    return n + 1\nfor i in range(5):\n    f(i)\n"
 Process = subprocess.Popen[str]
@@ -44,7 +44,7 @@ def killed(folder: Path, backend: str, source: str, *words: str) -> Node:
         process.kill()
     assert process.returncode == -signal.SIGKILL
     tree = open_trace(folder / "t.whence")
-    known = about(tree)
+    known = recording_summary(tree)
     assert known is not None
     assert (known.ended, known.unread) == (False, 0)
     return as_node(tree)

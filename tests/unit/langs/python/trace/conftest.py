@@ -25,7 +25,7 @@ class TraceMaker:
         self._types: dict[str, int] = {}
         self._variables: dict[str, int] = {}
         self._codes = 0
-        self.roots = w.Roots()
+        self.roots = w.RootNumbering()
 
     def name(self, text: str) -> int:
         if text not in self._names:

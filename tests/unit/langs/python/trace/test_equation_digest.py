@@ -10,7 +10,7 @@ import pytest
 from recorded import BACKENDS, environment, recording
 
 from whence.langs.python.record.options import Bound, RecordOptions
-from whence.langs.python.trace.equation_digest import Equations, NotKnown, is_recorded
+from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest, is_recorded
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
 from whence.tree.column_tree import Node, tree_of
@@ -31,13 +31,13 @@ def digests(
     with recording(output, program, backend, options):
         exec(compile(source, str(program), "exec"), namespace)
     tree = open_trace(output)
-    equations = Equations(tree, folder)
+    equations = EquationDigests(tree, folder)
     found: dict[str, tuple[str, str] | str] = {}
     for at in range(1, len(tree.columns)):
         name = tree.functions[int(tree.columns.function[at])].qualname
         try:
             found[name] = equations.of(at)[1:]
-        except NotKnown as why:
+        except NoEquationDigest as why:
             found[name] = str(why)
     return found
 
@@ -85,7 +85,7 @@ def last_of_script(folder: Path, source: str, seed: str = "0") -> tuple[str, str
         stdout=subprocess.DEVNULL,
     )
     tree = open_trace(output)
-    return Equations(tree, folder).of(len(tree.columns) - 1)
+    return EquationDigests(tree, folder).of(len(tree.columns) - 1)
 
 
 def test_digests_of_sets_do_not_depend_on_the_seed_of_hashes(tmp_path: Path) -> None:
@@ -173,8 +173,8 @@ def test_what_was_cut_off_has_no_digest(tmp_path: Path) -> None:
 def test_the_run_itself_is_not_known_again(tmp_path: Path) -> None:
     digests("def f(): pass\nf()", tmp_path)
     tree = open_trace(tmp_path / "program.whence")
-    with pytest.raises(NotKnown, match="the whole run"):
-        Equations(tree, tmp_path).of(0)
+    with pytest.raises(NoEquationDigest, match="the whole run"):
+        EquationDigests(tree, tmp_path).of(0)
 
 
 def test_only_recordings_are_recorded(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from whence.langs.python.trace.summary_text import written
+from whence.langs.python.trace.summary_text import readable_summary
 from whence.langs.python.trace.trace_tables import TypeEntry
 
 
@@ -29,10 +29,10 @@ from whence.langs.python.trace.trace_tables import TypeEntry
 def test_a_summary_is_shown_as_a_person_writes_it(module, text, shown):
     kind = TypeEntry(module, "X", 0)
     expected = text.replace("'<f4'", "float32") if shown is None else shown
-    assert written(kind, text, complete=True) == expected
+    assert readable_summary(kind, text, complete=True) == expected
 
 
 def test_what_is_not_all_there_says_so_once():
     kind = TypeEntry("m", "X", 0)
-    assert written(kind, "<re.Match 'a'>", complete=False) == "<re.Match 'a'> …"
-    assert written(kind, "deque([1, …9 more])", complete=False) == "deque([1, …9 more])"
+    assert readable_summary(kind, "<re.Match 'a'>", complete=False) == "<re.Match 'a'> …"
+    assert readable_summary(kind, "deque([1, …9 more])", complete=False) == "deque([1, …9 more])"

@@ -4,7 +4,13 @@ import pytest
 
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
-from whence.langs.python.trace.trace_format import Malformed, lz4_decoded, read_text, read_v, read_z
+from whence.langs.python.trace.trace_format import (
+    MalformedTrace,
+    lz4_decoded,
+    read_text,
+    read_v,
+    read_z,
+)
 
 
 @pytest.mark.parametrize("number", [0, 1, 127, 128, 300, 2**32, 2**63, 2**64 - 1])
@@ -23,17 +29,17 @@ def test_signed_numbers_are_read_back(number):
 
 @pytest.mark.parametrize("data", [b"", b"\x80", b"\xff" * 9 + b"\x02", b"\xff" * 20])
 def test_a_number_that_breaks_off_or_is_too_large_is_refused(data):
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedTrace):
         read_v(data, 0)
 
 
 def test_a_text_longer_than_the_data_is_refused():
-    with pytest.raises(Malformed, match="breaks off"):
+    with pytest.raises(MalformedTrace, match="breaks off"):
         read_text(b"\x05abc", 0)
 
 
 def test_a_text_that_is_not_utf8_is_refused():
-    with pytest.raises(Malformed, match="UTF-8"):
+    with pytest.raises(MalformedTrace, match="UTF-8"):
         read_text(b"\x01\xff", 0)
 
 
@@ -67,7 +73,7 @@ def test_long_lz4_literals_have_their_length_in_further_bytes():
     ],
 )
 def test_a_block_that_is_none_is_refused(block):
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedTrace):
         lz4_decoded(block, 20)
 
 
@@ -78,12 +84,12 @@ def test_a_page_of_another_length_than_it_says_is_refused(codec, length):
 
     stored = zlib.compress(b"12345") if codec == f.ZLIB else b"12345"
     assert f.decode_page(codec, stored, 5) == b"12345"
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedTrace):
         f.decode_page(codec, stored, length)
 
 
 def test_an_unknown_codec_is_refused():
-    with pytest.raises(Malformed, match="does not know"):
+    with pytest.raises(MalformedTrace, match="does not know"):
         f.decode_page(9, b"", 0)
 
 

@@ -4,7 +4,7 @@ import pytest
 from whence.errors import WhenceError
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
-from whence.langs.python.trace.trace_reader import about, open_trace
+from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 from whence.model.call import OutcomeKind
 from whence.model.value import show
 from whence.testing.laws import check_tree
@@ -36,7 +36,7 @@ def test_a_run_without_an_end_did_not_terminate(maker):
     tree = maker.open()
     assert list(tree.columns.outcome) == [OutcomeKind.NOT_TERMINATED] * 2
     assert "breaks off" in show(tree.call(0).outcome.value)
-    assert not about(tree).ended
+    assert not recording_summary(tree).ended
 
 
 def test_functions_of_one_name_are_told_apart_by_their_place(maker):
@@ -210,7 +210,7 @@ def test_calls_that_have_not_ended_equal_no_other(maker):
 def test_records_that_make_no_sense_are_an_error(maker, records):
     maker.out += records
     with pytest.raises(WhenceError):
-        about(maker.open())
+        recording_summary(maker.open())
 
 
 def test_a_large_trace_is_indexed_and_opens_alike_from_its_index(maker, encode, monkeypatch):
@@ -231,7 +231,7 @@ def test_a_large_trace_is_indexed_and_opens_alike_from_its_index(maker, encode, 
     second = open_trace(maker.path)
     check_tree(second)
     assert [first.call(p) for p in range(2)] == [second.call(p) for p in range(2)]
-    assert about(first) == about(second)
+    assert recording_summary(first) == recording_summary(second)
 
 
 def test_an_index_of_an_earlier_state_is_not_used(maker, encode, monkeypatch):
@@ -251,6 +251,6 @@ def test_an_indexed_trace_still_tells_of_its_damage(maker, monkeypatch):
     data = bytearray(maker.bytes())
     data[-1] ^= 1
     maker.path.write_bytes(data)
-    known = [about(open_trace(maker.path)) for _ in range(2)]
+    known = [recording_summary(open_trace(maker.path)) for _ in range(2)]
     assert known[0] == known[1]
     assert "check sum" in known[1].why_unread

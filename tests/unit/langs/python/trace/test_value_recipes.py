@@ -11,23 +11,23 @@ from whence.langs.python.record.options import Bound, RecordOptions
 from whence.langs.python.trace.call_recipes import CallRecipe, call_recipe
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.value_recipes import (
-    Bytearray,
-    ClassItself,
-    Entries,
-    Extended,
-    FunctionItself,
-    Instance,
-    Items,
-    Literal,
-    Member,
-    Method,
-    ModuleItself,
-    Name,
-    Raised,
+    BytearrayRecipe,
+    ClassRecipe,
+    EntriesRecipe,
+    ExceptionRecipe,
+    ExtendedRecipe,
+    FunctionRecipe,
+    InstanceRecipe,
+    ItemsRecipe,
+    LiteralRecipe,
+    MemberRecipe,
+    MethodRecipe,
+    ModuleRecipe,
+    QualifiedName,
     Recipe,
-    Shared,
-    Unknown,
-    Written,
+    SharedRecipe,
+    SummaryRecipe,
+    UnknownRecipe,
     literal_arguments,
     why_unknown,
 )
@@ -68,24 +68,35 @@ def given(value: str, folder: Path, backend: str, before: str = "") -> Recipe:
 @pytest.mark.parametrize(
     ("text", "recipe"),
     [
-        ("None", Literal(None)),
-        ("True", Literal(True)),
-        ("-7", Literal(-7)),
-        ("2**200", Literal(2**200)),
-        ("-2**64", Literal(-(2**64))),
-        ("0.1", Literal(0.1)),
-        ("1+2j", Literal(1 + 2j)),
-        ("'tea\\udc80'", Literal("tea\udc80")),
-        ("b'ab'", Literal(b"ab")),
-        ("bytearray(b'ab')", Bytearray(b"ab")),
-        ("[1, (2,)]", Items("list", (Literal(1), Items("tuple", (Literal(2),))))),
-        ("{3}", Items("set", (Literal(3),))),
-        ("frozenset({3})", Items("frozenset", (Literal(3),))),
-        ("{'a': [], 1: 2}", Entries(((Literal("a"), Items("list", ())), (Literal(1), Literal(2))))),
-        ("int", ClassItself(Name("builtins", "int"))),
-        ("len", FunctionItself(Name("builtins", "len"))),
-        ("take", FunctionItself(Name("program", "take"))),
-        ("range(3)", Written(Name("builtins", "range"), "range(0, 3)")),
+        ("None", LiteralRecipe(None)),
+        ("True", LiteralRecipe(True)),
+        ("-7", LiteralRecipe(-7)),
+        ("2**200", LiteralRecipe(2**200)),
+        ("-2**64", LiteralRecipe(-(2**64))),
+        ("0.1", LiteralRecipe(0.1)),
+        ("1+2j", LiteralRecipe(1 + 2j)),
+        ("'tea\\udc80'", LiteralRecipe("tea\udc80")),
+        ("b'ab'", LiteralRecipe(b"ab")),
+        ("bytearray(b'ab')", BytearrayRecipe(b"ab")),
+        (
+            "[1, (2,)]",
+            ItemsRecipe("list", (LiteralRecipe(1), ItemsRecipe("tuple", (LiteralRecipe(2),)))),
+        ),
+        ("{3}", ItemsRecipe("set", (LiteralRecipe(3),))),
+        ("frozenset({3})", ItemsRecipe("frozenset", (LiteralRecipe(3),))),
+        (
+            "{'a': [], 1: 2}",
+            EntriesRecipe(
+                (
+                    (LiteralRecipe("a"), ItemsRecipe("list", ())),
+                    (LiteralRecipe(1), LiteralRecipe(2)),
+                )
+            ),
+        ),
+        ("int", ClassRecipe(QualifiedName("builtins", "int"))),
+        ("len", FunctionRecipe(QualifiedName("builtins", "len"))),
+        ("take", FunctionRecipe(QualifiedName("program", "take"))),
+        ("range(3)", SummaryRecipe(QualifiedName("builtins", "range"), "range(0, 3)")),
     ],
 )
 def test_a_value_is_told_exactly(text: str, recipe: Recipe, tmp_path: Path, backend: str) -> None:
@@ -98,38 +109,46 @@ def test_a_value_is_told_exactly(text: str, recipe: Recipe, tmp_path: Path, back
         (
             "class Box:\n def __init__(self): self.n = 1",
             "Box()",
-            Instance(Name("program", "Box"), (("n", Literal(1)),)),
+            InstanceRecipe(QualifiedName("program", "Box"), (("n", LiteralRecipe(1)),)),
         ),
         (
             "class Box:\n class Lid:\n  __slots__ = ('n',)\n  def __init__(self): self.n = 1",
             "Box.Lid()",
-            Instance(Name("program", "Box.Lid"), (("n", Literal(1)),)),
+            InstanceRecipe(QualifiedName("program", "Box.Lid"), (("n", LiteralRecipe(1)),)),
         ),
         (
             "class Words(list): pass",
             "Words('ab')",
-            Extended(Name("program", "Words"), Items("list", (Literal("a"), Literal("b"))), ()),
+            ExtendedRecipe(
+                QualifiedName("program", "Words"),
+                ItemsRecipe("list", (LiteralRecipe("a"), LiteralRecipe("b"))),
+                (),
+            ),
         ),
         (
             "",
             "KeyError('a', 1)",
-            Raised(Name("builtins", "KeyError"), Items("tuple", (Literal("a"), Literal(1))), ()),
+            ExceptionRecipe(
+                QualifiedName("builtins", "KeyError"),
+                ItemsRecipe("tuple", (LiteralRecipe("a"), LiteralRecipe(1))),
+                (),
+            ),
         ),
         (
             "import enum\nclass Colour(enum.Enum):\n RED = 1",
             "Colour.RED",
-            Member(Name("program", "Colour"), "RED"),
+            MemberRecipe(QualifiedName("program", "Colour"), "RED"),
         ),
         (
             "import decimal",
             "decimal.Decimal('1.50')",
-            Written(Name("decimal", "Decimal"), "Decimal('1.50')"),
+            SummaryRecipe(QualifiedName("decimal", "Decimal"), "Decimal('1.50')"),
         ),
-        ("import math", "math", ModuleItself("math")),
+        ("import math", "math", ModuleRecipe("math")),
         (
             "class Box:\n def open(self): pass",
             "Box().open",
-            Method("Box.open", Instance(Name("program", "Box"), ())),
+            MethodRecipe("Box.open", InstanceRecipe(QualifiedName("program", "Box"), ())),
         ),
     ],
 )
@@ -172,12 +191,14 @@ take(inner, inner)
 """
     call = calls(source, tmp_path, backend)["take"]
     first, second = call.arguments["first"], call.arguments["second"]
-    assert isinstance(first, Items)
+    assert isinstance(first, ItemsRecipe)
     assert first.label is not None
-    assert first.items == (Shared(first.label),)
-    assert second == Shared(first.label)
-    assert call.changed["first"] == Items("list", (Shared(first.label), Literal(7)), first.label)
-    assert call.outcome.value == Items("list", (Shared(first.label),))
+    assert first.items == (SharedRecipe(first.label),)
+    assert second == SharedRecipe(first.label)
+    assert call.changed["first"] == ItemsRecipe(
+        "list", (SharedRecipe(first.label), LiteralRecipe(7)), first.label
+    )
+    assert call.outcome.value == ItemsRecipe("list", (SharedRecipe(first.label),))
 
 
 def test_a_call_has_its_reads_captures_changes_and_output(tmp_path: Path, backend: str) -> None:
@@ -196,28 +217,31 @@ except ValueError:
     pass
 """
     call = calls(source, tmp_path, backend)["make.<locals>.bump"]
-    assert call.arguments == {"by": Literal(5)}
-    assert call.captured == {"step": Literal(2)}
-    assert call.reads[Name("program", "count")] == Literal(3)
-    assert call.changed_reads == {Name("program", "count"): Literal(13)}
+    assert call.arguments == {"by": LiteralRecipe(5)}
+    assert call.captured == {"step": LiteralRecipe(2)}
+    assert call.reads[QualifiedName("program", "count")] == LiteralRecipe(3)
+    assert call.changed_reads == {QualifiedName("program", "count"): LiteralRecipe(13)}
     assert call.outcome.kind is OutcomeKind.RAISED
-    assert call.outcome.value == Raised(
-        Name("builtins", "ValueError"), Items("tuple", (Literal(13),)), ()
+    assert call.outcome.value == ExceptionRecipe(
+        QualifiedName("builtins", "ValueError"), ItemsRecipe("tuple", (LiteralRecipe(13),)), ()
     )
 
 
 def test_a_generator_has_what_it_yielded(tmp_path: Path, backend: str) -> None:
     source = "def count(n):\n for i in range(n): yield [i]\n return 9\nlist(count(2))\n"
     outcome = calls(source, tmp_path, backend)["count"].outcome
-    assert outcome.yielded == (Items("list", (Literal(0),)), Items("list", (Literal(1),)))
-    assert outcome.value == Literal(9)
+    assert outcome.yielded == (
+        ItemsRecipe("list", (LiteralRecipe(0),)),
+        ItemsRecipe("list", (LiteralRecipe(1),)),
+    )
+    assert outcome.value == LiteralRecipe(9)
 
 
 def test_what_was_not_recorded_is_unknown(tmp_path: Path, backend: str) -> None:
     narrow = RecordOptions(first_calls=0)
     source = "def take(value): return [[1]]\ntake([[[1]]])\n"
     call = calls(source, tmp_path, backend, narrow)["take"]
-    assert isinstance(call.arguments["value"], Items)
+    assert isinstance(call.arguments["value"], ItemsRecipe)
     assert why_unknown(call.arguments["value"])
 
 
@@ -226,4 +250,4 @@ def test_a_text_that_is_a_call_is_taken_apart_without_running_it() -> None:
     assert literal_arguments("deque([1, 2], maxlen=3)") == ("deque", [[1, 2]], {"maxlen": 3})
     assert literal_arguments("f(open('x'))") is None
     assert literal_arguments("array([1, …2 more])") is None
-    assert not isinstance(literal_arguments("f()"), Unknown)
+    assert not isinstance(literal_arguments("f()"), UnknownRecipe)

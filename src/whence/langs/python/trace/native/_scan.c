@@ -37,7 +37,7 @@ static PyObject *malformed_class(void)
     if (format == NULL) {
         return NULL;
     }
-    PyObject *found = PyObject_GetAttrString(format, "Malformed");
+    PyObject *found = PyObject_GetAttrString(format, "MalformedTrace");
     Py_DECREF(format);
     return found;
 }
