@@ -8,12 +8,26 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from whence.errors import CannotExpand
 from whence.model.call import Mark, MarkedPart, find_mark, roots
-from whence.ports import Choice, Judged, Provenance, Strategy, Tree
+from whence.model.replay_settings import ReplayMode, ReplaySettings
+from whence.ports import (
+    Choice,
+    ClosableOracle,
+    Frontend,
+    Identify,
+    Judged,
+    Opened,
+    OracleSet,
+    Provenance,
+    RunSymptoms,
+    Strategy,
+    Tree,
+)
 from whence.search.space import SearchSpace, Switches
 from whence.testing.meanings import one_fault
 from whence.testing.trees import random_parents, tree_from_parents
@@ -70,6 +84,61 @@ def check_expansion(tree: Tree, levels: int = 2) -> None:
         new = [p for p, node in enumerate(after) if node not in known]
         inside = [place < p < grown.columns.end[place] for p in new]
         assert all(inside), "all that is new lies below the expanded call"
+
+
+def check_frontend(frontend: Frontend, path: Path) -> Opened:
+    """What a front end opens keeps the laws of every port that it offers. Runs no program."""
+    opened = frontend.open(path)
+    assert frontend.name, "a front end has a name"
+    check_tree(opened.tree)
+    if opened.replay is not None:
+        opened.replay.configure(ReplaySettings(ReplayMode.OFF))
+    if opened.provenance is not None:
+        check_provenance(opened.tree, opened.provenance)
+    if opened.oracles is not None:
+        _check_oracles(opened.oracles.gather(None))
+    if opened.identify is not None:
+        _check_identity(opened.tree, opened.identify(path.parent))
+    if opened.symptoms is not None:
+        _check_symptoms(opened.tree, opened.symptoms)
+    if opened.call_graph is not None:
+        functions = opened.tree.functions
+        for function in functions:
+            callees = opened.call_graph.callees(function, functions)
+            in_table = callees is None or all(0 <= callee < len(functions) for callee in callees)
+            assert in_table, "a callee is a function of the tree"
+    if opened.replay is not None:
+        opened.replay.close()
+        opened.replay.close()  # ends nothing twice
+    return opened
+
+
+def _check_oracles(oracles: OracleSet) -> None:
+    every = [*oracles.first, *oracles.last]
+    names = [oracle.name for oracle in every]
+    assert len(set(names)) == len(names), "every oracle has a name of its own"
+    for oracle in every:
+        if isinstance(oracle, ClosableOracle):
+            oracle.close()
+
+
+def _check_identity(tree: Tree, identify: Identify) -> None:
+    for position in _some(len(tree.columns)):
+        node, call = tree.id(position), tree.call(position)
+        equation = identify(node, call)
+        assert equation, "a call that is not the same in every run has a reason"
+        assert identify(node, call) == equation, "a call is always known by the same equation"
+
+
+def _check_symptoms(tree: Tree, symptoms: RunSymptoms) -> None:
+    summary = symptoms.summary()
+    assert 0 <= summary.top < len(tree.columns), "a symptom is about a call of the tree"
+    assert summary.ending, "a run has an ending"
+    if summary.default is not None:
+        answers, _ = symptoms.first_answers(summary.default)
+        assert answers, "the most likely symptom says something about a call"
+        for answer in answers:
+            tree.position(answer.node)
 
 
 def check_strategy(strategy: Strategy, sessions: int = 200, seed: int = 0) -> None:
