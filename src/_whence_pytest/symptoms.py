@@ -15,7 +15,7 @@ from types import CodeType, FrameType, TracebackType
 import pytest
 
 from whence.langs.python.source.assertions import operands_at
-from whence.model.symptom import Assertion, Operand, Symptom, SymptomKind
+from whence.model.symptom import AssertionOperand, FailedAssertion, Symptom, SymptomKind
 
 _REWRITTEN = "@pytest_ar"
 """The name that pytest puts into modules whose assertions it explains."""
@@ -37,7 +37,7 @@ def symptom_of(
         )
         if operands or innermost:
             shown = tuple(_with_value(each, frame) for each in operands)
-            failed = Assertion(
+            failed = FailedAssertion(
                 frame.f_code.co_filename, line, shown, tuple(message.split("\n")[:_MOST_LINES])
             )
             function = _qualified(frame.f_code)
@@ -68,7 +68,7 @@ def _frame_of_test(
     return found
 
 
-def _with_value(operand: Operand, frame: FrameType) -> Operand:
+def _with_value(operand: AssertionOperand, frame: FrameType) -> AssertionOperand:
     """The operand with its value, where it is a name or a constant."""
     try:
         expression = ast.parse(operand.expression, mode="eval").body

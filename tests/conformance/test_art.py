@@ -14,7 +14,7 @@ from whence.slicing.art_file import decode_art, read_art
 from whence.slicing.art_provenance import ArtProvenance
 from whence.slicing.art_slice import chop, collect, execution_tree_slice
 from whence.slicing.art_tree import ArtTree, execution_tree
-from whence.slicing.art_value import Values
+from whence.slicing.art_value import ArtValues
 from whence.testing.lazy import parse_expression, parse_program, run
 
 DATA = Path(__file__).parent / "data"
@@ -66,7 +66,7 @@ def test_every_node_has_the_parent_and_the_reduct_of_the_data(name: str) -> None
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_node_has_the_most_evaluated_form_of_the_data(name: str) -> None:
-    values = Values(read_art(DATA / name))
+    values = ArtValues(read_art(DATA / name))
     for node in data(name)["nodes"]:
         assert values.text(node["node"]) == node["val"]
 

@@ -23,7 +23,7 @@ from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, OutcomeKind
 from whence.model.value import Kind, Value
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.search.instances import retained
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Found, TrustGiven
@@ -92,7 +92,7 @@ class Session:
         for name in PRIMITIVES:
             names = [each.name for each in tree.functions if each.short() == name]
             if names:
-                self.send(TrustGiven(Trust(Scope.FUNCTION, names[0])))
+                self.send(TrustGiven(Trust(TrustScope.FUNCTION, names[0])))
         top = next(n for n in range(len(tree.columns)) if self.name(n) == "mergesort")
         self.frozen: list[int] = []
         """What was frozen, in that order."""

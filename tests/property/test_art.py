@@ -38,7 +38,7 @@ from whence.slicing.art_slice import (
     weakly_influences,
 )
 from whence.slicing.art_tree import execution_tree
-from whence.slicing.art_value import Values, written
+from whence.slicing.art_value import ArtValues, written
 from whence.testing.lazy import Alternative, Expr, Let, Machine, OutOfFuel, Program, call
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sqrtest.art.json"
@@ -301,7 +301,7 @@ def evaluated_part(machine: Machine, redex: str, part: MarkedPart) -> tuple[Term
     place = root = place_of(machine, redex, part)
     machine.force(root)
     art = machine.art()
-    values = Values(art)
+    values = ArtValues(art)
     for step in part.mark.steps:
         way = values.part(place, step)
         if way is None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from whence.model.call import Mark
 from whence.model.diagnosis import Status
 from whence.model.origin import Influence, Origin
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.ports import Judged
 from whence.search.registry import STRATEGIES
 from whence.search.space import REMOVED, SearchSpace, Switches
@@ -147,7 +147,7 @@ def test_no_strategy_blames_a_call_that_is_not_at_fault(
     meaning = any_meaning(tree, seed, kinds)
     names = [function.name for function in tree.functions[1:]]
     trusts = tuple(
-        Trust(Scope.FUNCTION, name) for name in seed.sample(names, min(trust, len(names)))
+        Trust(TrustScope.FUNCTION, name) for name in seed.sample(names, min(trust, len(names)))
     )
     facts = Facts(strategy=strategy, switches=switches, trusts=trusts)
     went = run(State(tree, facts=facts), meaning)

@@ -22,7 +22,7 @@ from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.call import Mark, MarkedPart
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.origin import Influence, Origin
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.ports import Tree
 from whence.report.text import lines
 from whence.search.registry import STRATEGIES
@@ -203,10 +203,13 @@ class AnySession(RuleBasedStateMachine):
     def say_anything(self, numbers: list[int], verdict: Verdict, mark: Mark | None) -> None:
         self.send(Answered(tuple(Answer(self.some_node(n), verdict, mark) for n in numbers)))
 
-    @rule(number=NUMBERS, scope=st.sampled_from([Scope.FUNCTION, Scope.FUNCTION, Scope.MODULE]))
-    def trust_or_distrust(self, number: int, scope: Scope) -> None:
+    @rule(
+        number=NUMBERS,
+        scope=st.sampled_from([TrustScope.FUNCTION, TrustScope.FUNCTION, TrustScope.MODULE]),
+    )
+    def trust_or_distrust(self, number: int, scope: TrustScope) -> None:
         function = self.whole.functions[number % len(self.whole.functions)]
-        trust = Trust(scope, function.name if scope is Scope.FUNCTION else function.module)
+        trust = Trust(scope, function.name if scope is TrustScope.FUNCTION else function.module)
         trusted = trust in self.state.facts.trusts
         self.send(TrustWithdrawn(trust) if trusted else TrustGiven(trust))
 

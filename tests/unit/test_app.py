@@ -15,7 +15,7 @@ from whence.model.call import Mark, MarkedPart
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
-from whence.model.verdict import REMEMBERED, Answer, Judgement, Scope, Trust, Verdict
+from whence.model.verdict import REMEMBERED, Answer, Judgement, Trust, TrustScope, Verdict
 from whence.session import log_entries
 from whence.session.events import (
     Answered,
@@ -123,7 +123,7 @@ def test_an_answer_that_is_refused_does_not_count() -> None:
 
 
 def test_wishes_of_the_command_line_hold_from_the_start_and_once(tmp_path: Path) -> None:
-    trust = Trust(Scope.FUNCTION, "made.f1")
+    trust = Trust(TrustScope.FUNCTION, "made.f1")
     wishes = [StrategyChosen("top-down"), SwitchTurned("compression", True), TrustGiven(trust)]
     path = tmp_path / "session.jsonl"
     for _ in range(2):

@@ -21,7 +21,7 @@ from whence.app.session_request import SessionRequest
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.replay_settings import ReplaySettings
-from whence.model.verdict import Scope, Trust
+from whence.model.verdict import Trust, TrustScope
 from whence.ports import Note, Opened, OracleSet, Tree
 from whence.report.record import exit_code
 from whence.search.registry import find_strategy
@@ -170,11 +170,11 @@ def _wishes(request: SessionRequest, tree: Tree) -> list[Event]:
 
 def _trust(tree: Tree, text: str) -> Trust:
     scope, _, name = text.partition(":")
-    scopes = {scope.value: scope for scope in Scope}
-    if name and scope in scopes and scope != Scope.FUNCTION.value:
+    scopes = {scope.value: scope for scope in TrustScope}
+    if name and scope in scopes and scope != TrustScope.FUNCTION.value:
         return Trust(scopes[scope], name)
-    text = name if name and scope == Scope.FUNCTION.value else text
-    return Trust(Scope.FUNCTION, tree.functions[find_function(tree, text)].name)
+    text = name if name and scope == TrustScope.FUNCTION.value else text
+    return Trust(TrustScope.FUNCTION, tree.functions[find_function(tree, text)].name)
 
 
 def _session_log(

@@ -18,7 +18,7 @@ from whence.report.source import Sources
 from whence.slicing.art_file import read_art
 from whence.slicing.art_provenance import ArtProvenance
 from whence.slicing.art_tree import execution_tree
-from whence.slicing.file_provenance import InFileProvenance
+from whence.slicing.file_provenance import FileProvenance
 from whence.tree.tree_file import open_tree, origins_of
 
 _START = 4096
@@ -53,7 +53,7 @@ class TreeFileFrontend:
     def open(self, path: Path, progress: Progress | None = None) -> Opened:
         """Open a tree; its origins are those that the file holds."""
         tree = open_tree(path, progress=progress)
-        return Opened(tree, InFileProvenance(tree, origins_of))
+        return Opened(tree, FileProvenance(tree, origins_of))
 
 
 FRONTENDS: tuple[Frontend, ...] = (PythonFrontend(), ArtFrontend(), TreeFileFrontend())

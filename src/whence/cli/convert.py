@@ -11,7 +11,7 @@ from typing import Any
 from whence.app.frontends import open_any
 from whence.model.call import Mark, MarkedPart, find_mark, roots
 from whence.ports import Opened, Provenance, Tree
-from whence.tree.reader import Header
+from whence.tree.reader import TreeHeader
 from whence.tree.tree_file import write_tree
 
 _PARTS = 2000
@@ -46,10 +46,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def header_of(opened: Opened) -> Header | None:
+def header_of(opened: Opened) -> TreeHeader | None:
     """What a recording says of itself; other trees have a header, or none, in their own file."""
     recording = opened.recording
-    return None if recording is None else Header(recording.language, recording.name)
+    return None if recording is None else TreeHeader(recording.language, recording.name)
 
 
 def _origins(tree: Tree, provenance: Provenance, position: int) -> Iterable[Mapping[str, Any]]:

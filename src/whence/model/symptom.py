@@ -38,7 +38,7 @@ class SymptomKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class AssertionOperand:
     """A side of an assertion: its expression, as it is written, and its value, as it was shown."""
 
     expression: str
@@ -50,12 +50,12 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Assertion:
+class FailedAssertion:
     """An assertion that failed."""
 
     file: str
     line: int
-    operands: tuple[Operand, ...] = ()
+    operands: tuple[AssertionOperand, ...] = ()
     detail: tuple[str, ...] = ()
     """The lines in which the tests' own tool explains the failure."""
 
@@ -68,7 +68,7 @@ class Symptom:
     function: str = ""
     line: int | None = None
     expression: str = ""
-    assertion: Assertion | None = None
+    assertion: FailedAssertion | None = None
 
 
 def parse(text: str) -> Symptom:
@@ -118,7 +118,7 @@ def to_json(symptom: Symptom) -> dict[str, Any]:
     return record
 
 
-def _operand_to_json(operand: Operand) -> dict[str, Any]:
+def _operand_to_json(operand: AssertionOperand) -> dict[str, Any]:
     record: dict[str, Any] = {"expression": operand.expression}
     if operand.value:
         record["value"] = operand.value
@@ -146,15 +146,15 @@ def from_json(record: object) -> Symptom:
     )
 
 
-def _assertion(fields: Mapping[str, Any]) -> Assertion:
+def _assertion(fields: Mapping[str, Any]) -> FailedAssertion:
     detail = _list(fields, "detail")
     if not all(isinstance(line, str) for line in detail):
         raise _malformed("whose detail is no list of lines")
     operands = tuple(_operand(_object(operand)) for operand in _list(fields, "operands"))
-    return Assertion(_text(fields, "file"), _number(fields, "line"), operands, tuple(detail))
+    return FailedAssertion(_text(fields, "file"), _number(fields, "line"), operands, tuple(detail))
 
 
-def _operand(fields: Mapping[str, Any]) -> Operand:
+def _operand(fields: Mapping[str, Any]) -> AssertionOperand:
     span, wrong = fields.get("span"), fields.get("wrong")
     if span is not None and not (
         isinstance(span, list) and len(span) == 4 and all(type(number) is int for number in span)
@@ -163,7 +163,7 @@ def _operand(fields: Mapping[str, Any]) -> Operand:
     if wrong is not None and not isinstance(wrong, bool):
         raise _malformed("with a `wrong` that is neither true nor false")
     where = None if span is None else (span[0], span[1], span[2], span[3])
-    return Operand(_text(fields, "expression"), _text(fields, "value"), where, wrong)
+    return AssertionOperand(_text(fields, "expression"), _text(fields, "value"), where, wrong)
 
 
 def _object(record: object) -> Mapping[str, Any]:

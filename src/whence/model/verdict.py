@@ -67,7 +67,7 @@ class Judgement:
     expected: str | None = None
 
 
-class Scope(Enum):
+class TrustScope(Enum):
     """What a trust covers."""
 
     FUNCTION = "function"
@@ -79,7 +79,7 @@ class Scope(Enum):
 class Trust:
     """Code that cannot be at fault itself; what it calls is searched all the same."""
 
-    scope: Scope
+    scope: TrustScope
     name: str
 
     def __str__(self) -> str:

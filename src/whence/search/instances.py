@@ -30,7 +30,7 @@ _FINE = (Verdict.RIGHT, Verdict.INADMISSIBLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class CallInstance:
     """A row of the table: the call at a position, how deep it stands, and how it got there."""
 
     position: int
@@ -54,7 +54,7 @@ class _Cell:
 class Table:
     """The retained instances in the order in which they are shown, the top first."""
 
-    rows: tuple[Instance, ...]
+    rows: tuple[CallInstance, ...]
     left_out: int
     """How many calls of the function there was no room for."""
 
@@ -90,7 +90,7 @@ def retained(suspects: SearchSpace, function: int) -> Table:
     return Table(tuple(_rows(top)), left_out)
 
 
-def _rows(top: _Cell) -> Iterator[Instance]:
+def _rows(top: _Cell) -> Iterator[CallInstance]:
     """Latest first; what was shown before is not opened again."""
     shown: set[int] = set()
     left = [(top, 0)]
@@ -98,7 +98,9 @@ def _rows(top: _Cell) -> Iterator[Instance]:
         cell, depth = left.pop()
         again = id(cell) in shown
         shown.add(id(cell))
-        yield Instance(cell.position, depth, cell.number, again and not cell.frozen, cell.frozen)
+        yield CallInstance(
+            cell.position, depth, cell.number, again and not cell.frozen, cell.frozen
+        )
         if not again:
             left += [(inner, depth + 1) for inner in cell.used]
 

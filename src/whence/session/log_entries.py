@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.model.call import Mark
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.ports import Tree
 from whence.session.events import (
     Answered,
@@ -115,9 +115,9 @@ def decode(record: Any) -> LogEntry:
         case "answered":
             return Answered(tuple(decode_answer(answer) for answer in record["answers"]))
         case "trusted":
-            return TrustGiven(Trust(Scope(record["scope"]), str(record["name"])))
+            return TrustGiven(Trust(TrustScope(record["scope"]), str(record["name"])))
         case "distrusted":
-            return TrustWithdrawn(Trust(Scope(record["scope"]), str(record["name"])))
+            return TrustWithdrawn(Trust(TrustScope(record["scope"]), str(record["name"])))
         case "strategy":
             return StrategyChosen(str(record["name"]))
         case "switch":

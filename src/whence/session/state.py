@@ -15,7 +15,7 @@ import numpy as np
 
 from whence.model.call import RAISED, RESULT, Function, OutcomeKind, locate_mark
 from whence.model.value import Kind
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.ports import CallGraph, Judged, Prior, Provenance, Tree
 from whence.search.registry import DEFAULT
 from whence.search.space import SearchSpace, Switches
@@ -205,9 +205,9 @@ def covered_functions(tree: Tree, trust: Trust) -> list[int]:
     """The numbers of the functions that a trust is about."""
 
     def covered(function: Function) -> bool:
-        if trust.scope is Scope.FUNCTION:
+        if trust.scope is TrustScope.FUNCTION:
             return function.name == trust.name
-        if trust.scope is Scope.MODULE:
+        if trust.scope is TrustScope.MODULE:
             return function.module == trust.name
         return function.location is not None and function.location.file == trust.name
 

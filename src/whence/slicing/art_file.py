@@ -44,7 +44,7 @@ def decode_art(item: Any, path: str = "<art>") -> Art:
         raise TreeFormatError(
             path, None, "is not an Augmented Redex Trail", f'"schema" must be "{SCHEMA}"'
         )
-    reader = _Reader(path)
+    reader = _ArtReader(path)
     nodes, rules = reader.nodes(item.get("nodes"))
     try:
         return Art(
@@ -58,7 +58,7 @@ def decode_art(item: Any, path: str = "<art>") -> Art:
         raise reader.wrong(f"node {_brief(error.node)}: {error.problem}", error.cure) from None
 
 
-class _Reader:
+class _ArtReader:
     """Reads the pieces of one file, so that each complaint names it."""
 
     def __init__(self, path: str) -> None:

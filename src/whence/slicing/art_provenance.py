@@ -24,7 +24,7 @@ from whence.slicing.art_value import applied
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MarkedNode:
     """A marked part in the graph: where the slice starts, the nodes on the way, the part's node."""
 
     m: str
@@ -84,7 +84,7 @@ class ArtProvenance:
         marked = self.find(node, part)
         return None if isinstance(marked, str) else (marked.m, marked.node)
 
-    def find(self, node: int, part: MarkedPart) -> Found | str:
+    def find(self, node: int, part: MarkedPart) -> MarkedNode | str:
         """The marked part in the graph, or why it is not to be found."""
         tree, mark = self.art_tree, part.mark
         art, redex = tree.art, tree.art_node.get(node)
@@ -106,7 +106,7 @@ class ArtProvenance:
                 return f"the graph has no part {step} on the way to {mark}"
             met += located[0]
             current = located[1]
-        return Found(m, (*met, *art.evaluation(current)), art.evaluated(current))
+        return MarkedNode(m, (*met, *art.evaluation(current)), art.evaluated(current))
 
     # --- origins -------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from whence.errors import CannotExpand, WhenceError
 from whence.model.call import Binding, Call, Function, Outcome, OutcomeKind, Rule
 from whence.slicing.art import Art, Term, parent
-from whence.slicing.art_value import Values, applied, written
+from whence.slicing.art_value import ArtValues, applied, written
 from whence.tree.build import Rows, link
 from whence.tree.codec import encode_call, equation_digest
 from whence.tree.column_tree import ColumnTree, assembled
@@ -49,7 +49,7 @@ class ArtTree:
 
     tree: ColumnTree
     art: Art
-    values: Values
+    values: ArtValues
     art_node: Mapping[int, str]
     call_id: Mapping[str, int]
     stands_for_start: bool = False
@@ -82,7 +82,7 @@ def execution_tree(art: Art, *, primitives: bool = False) -> ArtTree:
     stands_for_start = [node for node, above in callers.items() if above is None] != [art.start]
     call_id = {node: number for number, node in enumerate(redexes, 2 if stands_for_start else 1)}
     art_node = {number: node for node, number in call_id.items()}
-    source = _Source(Values(art), art_node, stands_for_start)
+    source = _ArtSource(ArtValues(art), art_node, stands_for_start)
     table = _Table(source)
     if stands_for_start:
         art_node[_FIRST] = art.start
@@ -108,10 +108,10 @@ def _callers(redexes: Sequence[str]) -> dict[str, str | None]:
 
 
 @dataclass(frozen=True)
-class _Source:
+class _ArtSource:
     """Puts the calls of a graph in words when they are looked at; a detail is a call's id."""
 
-    values: Values
+    values: ArtValues
     art_node: Mapping[int, str]
     stands_for_start: bool
 
@@ -162,7 +162,7 @@ class _Source:
 class _Table:
     """Writes the rows of a tree, with its tables of functions and rules."""
 
-    def __init__(self, source: _Source) -> None:
+    def __init__(self, source: _ArtSource) -> None:
         self.source = source
         self.art = source.values.art
         self.rows = Rows()

@@ -34,7 +34,7 @@ _STEP = re.compile(r"\[([0-9]{1,9})\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TermLimits:
     """How much of a value is kept: levels, parts of one value, parts of all, letters of an atom."""
 
     nesting: int = 40
@@ -45,7 +45,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TermShape:
     """One level of a value: how it is written, the nodes of its parts, how many were left out."""
 
     kind: Kind
@@ -55,11 +55,11 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Values:
+class ArtValues:
     """The values of one graph."""
 
     art: Art
-    limits: Limits = Limits()
+    limits: TermLimits = TermLimits()
 
     @cached_property
     def arities(self) -> dict[str, int]:
@@ -84,23 +84,23 @@ class Values:
 
     # --- shapes --------------------------------------------------------------------------------
 
-    def shape(self, node: str) -> Shape:
+    def shape(self, node: str) -> TermShape:
         """The top level of a node's value. Cost: O(its parts), of a list O(those kept)."""
         node = self.art.evaluated(node)
         if node in self._lists:
             return self._list_shape(node)
         symbol, arguments = self.redex(node)
         if symbol in self.arities and len(arguments) >= self.arities[symbol]:
-            return Shape(Kind.ATOM, UNEVALUATED)
+            return TermShape(Kind.ATOM, UNEVALUATED)
         if not arguments:
-            return Shape(Kind.LIST) if symbol == _NIL else Shape(Kind.ATOM, symbol)
+            return TermShape(Kind.LIST) if symbol == _NIL else TermShape(Kind.ATOM, symbol)
         kept = tuple(arguments[: self.limits.parts])
         omitted = len(arguments) - len(kept)
         if len(arguments) == _tuple_size(symbol):
-            return Shape(Kind.TUPLE, "", kept, omitted)
-        return Shape(Kind.TERM, symbol, kept, omitted)
+            return TermShape(Kind.TUPLE, "", kept, omitted)
+        return TermShape(Kind.TERM, symbol, kept, omitted)
 
-    def _list_shape(self, node: str) -> Shape:
+    def _list_shape(self, node: str) -> TermShape:
         length, end = self._lists[node]
         kept: list[str] = []
         while node in self._lists and len(kept) < self.limits.parts:
@@ -109,10 +109,10 @@ class Values:
             node = self.art.evaluated(cell.right)
         omitted = length - len(kept)
         if self.art.nodes[end] == Atom(_NIL):
-            return Shape(Kind.LIST, "", tuple(kept), omitted)
+            return TermShape(Kind.LIST, "", tuple(kept), omitted)
         if omitted:
-            return Shape(Kind.TERM, _CONS, tuple(kept), omitted + 1)
-        return Shape(Kind.TERM, _CONS, (*kept, end))
+            return TermShape(Kind.TERM, _CONS, tuple(kept), omitted + 1)
+        return TermShape(Kind.TERM, _CONS, (*kept, end))
 
     @cached_property
     def _lists(self) -> dict[str, tuple[int, str]]:
@@ -199,7 +199,7 @@ class Values:
 class _Builder:
     """Builds one value within its limits. It recurs no deeper than `Limits.nesting`."""
 
-    values: Values
+    values: ArtValues
     room: int
     cut: bool = False
 

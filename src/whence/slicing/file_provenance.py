@@ -31,7 +31,7 @@ OriginsOf = Callable[[Tree, int], Sequence[Record]]
 
 
 @dataclass(frozen=True)
-class InFileProvenance:
+class FileProvenance:
     """Answers from a tree's own records of origins."""
 
     tree: Tree
@@ -65,7 +65,7 @@ class InFileProvenance:
             frozenset(influencer for influencer in nodes if self._has(influencer)), complete=False
         )
 
-    def grown(self, tree: Tree) -> InFileProvenance:
+    def grown(self, tree: Tree) -> FileProvenance:
         """The same records, and those of the calls that came to light."""
         return replace(self, tree=tree)
 

@@ -72,7 +72,7 @@ class Linked:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TreeShape:
     """Rows in preorder: which row stands where (None: as they came), and the tree's columns."""
 
     order: Int32s | None
@@ -81,7 +81,7 @@ class Shape:
     end: Int32s
 
 
-Arrange = Callable[[Int32s], Shape | None]
+Arrange = Callable[[Int32s], TreeShape | None]
 """A faster way to the shape of a tree, from each row's parent; None where it does not apply."""
 
 
@@ -218,11 +218,11 @@ def _check_implicit(ids: Int64s, parents: Int32s, implicit: Bytes) -> None:
         )
 
 
-def _arranged(parents: Int32s) -> Shape:
+def _arranged(parents: Int32s) -> TreeShape:
     """The shape of a tree whose rows came in any order."""
     in_order = _preorder_shape(parents)
     if in_order is not None:
-        return Shape(None, parents, *in_order)
+        return TreeShape(None, parents, *in_order)
     order = _preorder(parents)
     new_position = np.empty_like(order)
     new_position[order] = np.arange(len(order), dtype=np.int32)
@@ -231,7 +231,7 @@ def _arranged(parents: Int32s) -> Shape:
     del new_position
     in_order = _preorder_shape(parents)
     assert in_order is not None
-    return Shape(order, parents, *in_order)
+    return TreeShape(order, parents, *in_order)
 
 
 def _preorder_shape(parents: Int32s) -> tuple[Int32s, Int32s] | None:

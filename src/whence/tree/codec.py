@@ -1,7 +1,7 @@
 """Calls and values as JSON: the part of the open tree format that describes one call.
 
 `docs/tree-format.md` is the manual. Decoding is strict: what is not in the manual is refused with
-a `Malformed` that says what was expected, and nothing that is read is ever executed.
+a `MalformedRecord` that says what was expected, and nothing that is read is ever executed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_VALUES = 1_000_000
 """How many values one call may have; decoded they take some hundred bytes each."""
 
 
-class Malformed(Exception):
+class MalformedRecord(Exception):
     """A piece of JSON is not what the format says; the text says what was expected."""
 
 
@@ -182,18 +182,18 @@ def has_too_many_values(record: Mapping[str, Any]) -> bool:
 def decode_value(item: Any, nesting: int = 0) -> Value:
     """A value from its JSON."""
     if nesting > MAX_NESTING:
-        raise Malformed(f"a value is nested more than {MAX_NESTING} levels deep")
+        raise MalformedRecord(f"a value is nested more than {MAX_NESTING} levels deep")
     if isinstance(item, str):
         return Value(Kind.ATOM, item)
     if isinstance(item, float) and not math.isfinite(item):
-        raise Malformed("a number is too large: write it as a text")
+        raise MalformedRecord("a number is too large: write it as a text")
     if item is None or isinstance(item, bool | int | float):
         return Value(Kind.ATOM, json.dumps(item))
     if isinstance(item, list):
         return Value(Kind.LIST, "", _indexed(item, None, nesting))
     if isinstance(item, dict):
         return _decode_compound(item, nesting)
-    raise Malformed(f"a value cannot be {type(item).__name__}")
+    raise MalformedRecord(f"a value cannot be {type(item).__name__}")
 
 
 _SEQUENCES = (("list", Kind.LIST), ("tuple", Kind.TUPLE), ("set", Kind.SET))
@@ -219,9 +219,9 @@ def _decode_compound(item: dict[str, Any], nesting: int) -> Value:
     if "same" in item:
         same = _identity(item, "same")
         if same is None:
-            raise Malformed('"same" must be the id of a value, a whole number')
+            raise MalformedRecord('"same" must be the id of a value, a whole number')
         return Value(Kind.SHARED, "", (), 0, same)
-    raise Malformed(
+    raise MalformedRecord(
         f"a value with {', '.join(map(repr, list(item)[:4])) or 'no keys'}: expected one of "
         '"text", "list", "tuple", "set", "dict", "object", "term", "same"'
     )
@@ -239,7 +239,7 @@ def _indexed(items: list[Any], steps: Any, nesting: int) -> tuple[tuple[str, Val
         return tuple(parts)
     names = [_as_text(step, "steps") for step in _as_list(steps, "steps")]
     if len(names) != len(items) or len(set(names)) != len(names):
-        raise Malformed('"steps" must be a list with a text of its own for each part')
+        raise MalformedRecord('"steps" must be a list with a text of its own for each part')
     for step, part in zip(names, items, strict=True):
         parts.append((step, decode_value(part, nesting + 1)))
     return tuple(parts)
@@ -250,7 +250,7 @@ def _entries(items: Any, nesting: int) -> tuple[tuple[str, Value], ...]:
     taken: set[str] = set()
     for pair in _as_list(items, "dict"):
         if not isinstance(pair, list) or len(pair) != 2:
-            raise Malformed('a "dict" is a list of [key, value] pairs')
+            raise MalformedRecord('a "dict" is a list of [key, value] pairs')
         key = decode_value(pair[0], nesting + 1)
         step = f"[{key.text if key.kind is Kind.ATOM else show(key)}]"
         while step in taken:  # two keys that are written alike must stay addressable
@@ -262,7 +262,7 @@ def _entries(items: Any, nesting: int) -> tuple[tuple[str, Value], ...]:
 
 def _fields(items: Any, nesting: int) -> tuple[tuple[str, Value], ...]:
     if not isinstance(items, dict):
-        raise Malformed('"fields" must be an object from names to values')
+        raise MalformedRecord('"fields" must be an object from names to values')
     parts: list[tuple[str, Value]] = []
     for name, part in items.items():
         step = name if name.startswith("[") else f".{name}"
@@ -351,7 +351,7 @@ def outcome_kind(record: Mapping[str, Any]) -> OutcomeKind:
     """How a call ended, without decoding its values."""
     if "raised" in record:
         if "returned" in record:
-            raise Malformed('a call has either "returned" or "raised": it ended only once')
+            raise MalformedRecord('a call has either "returned" or "raised": it ended only once')
         return OutcomeKind.RAISED
     if record.get("not_terminated"):
         return OutcomeKind.NOT_TERMINATED
@@ -376,7 +376,7 @@ def decode_outcome(record: Mapping[str, Any]) -> Outcome:
     elif kind is OutcomeKind.NOT_TERMINATED:
         reason = record["not_terminated"]
         if not isinstance(reason, str | bool):
-            raise Malformed('"not_terminated" must be true, or a text that says why')
+            raise MalformedRecord('"not_terminated" must be true, or a text that says why')
         value = Value(Kind.ATOM, reason) if isinstance(reason, str) else None
     elif "returned" in record:
         value = decode_value(record["returned"])
@@ -413,13 +413,15 @@ def _bindings(items: Any, key: str) -> tuple[Binding, ...]:
 
 def _reads(items: Any) -> tuple[Binding, ...]:
     if not isinstance(items, dict):
-        raise Malformed('"reads" must be an object from names to values')
+        raise MalformedRecord('"reads" must be an object from names to values')
     return _bindings(items, "reads")
 
 
 def _effect(item: Any) -> Effect:
     if not isinstance(item, dict) or "target" not in item:
-        raise Malformed('an effect is an object with "target", and "before" and "after" values')
+        raise MalformedRecord(
+            'an effect is an object with "target", and "before" and "after" values'
+        )
     before = decode_value(item["before"]) if "before" in item else None
     after = decode_value(item["after"]) if "after" in item else None
     return Effect(_as_text(item["target"], "target"), before, after)
@@ -442,7 +444,9 @@ def decode_location(item: Any, key: str) -> Location | None:
     if item is None:
         return None
     if not isinstance(item, dict) or not isinstance(item.get("file"), str):
-        raise Malformed(f'"{key}" must be an object with "file", and "line" and "column" numbers')
+        raise MalformedRecord(
+            f'"{key}" must be an object with "file", and "line" and "column" numbers'
+        )
     return Location(item["file"], _place(item, "line"), _place(item, "column"))
 
 
@@ -456,7 +460,7 @@ def decode_function(record: Mapping[str, Any]) -> Function:
     """A function from its definition line."""
     trusted = record.get("trusted", False)
     if not isinstance(trusted, bool):
-        raise Malformed('"trusted" must be true or false')
+        raise MalformedRecord('"trusted" must be true or false')
     return Function(
         name=_as_text(record.get("name"), "name"),
         qualname=_as_text(record.get("qualname", ""), "qualname"),
@@ -505,7 +509,7 @@ def _add(record: dict[str, Any], key: str, text: str) -> None:
 def _identity(item: Mapping[str, Any], key: str) -> int | None:
     number = item.get(key)
     if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
-        raise Malformed(f'the "{key}" of a value must be a whole number')
+        raise MalformedRecord(f'the "{key}" of a value must be a whole number')
     return number
 
 
@@ -514,7 +518,7 @@ def _place(item: Mapping[str, Any], key: str) -> int | None:
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**31:
-        raise Malformed(f'"{key}" must be a whole number from 0')
+        raise MalformedRecord(f'"{key}" must be a whole number from 0')
     return number
 
 
@@ -524,11 +528,11 @@ def _count(item: Mapping[str, Any], key: str) -> int:
 
 def _as_list(item: Any, key: str) -> list[Any]:
     if not isinstance(item, list):
-        raise Malformed(f'"{key}" must be a list')
+        raise MalformedRecord(f'"{key}" must be a list')
     return item
 
 
 def _as_text(item: Any, key: str) -> str:
     if not isinstance(item, str):
-        raise Malformed(f'"{key}" must be a text')
+        raise MalformedRecord(f'"{key}" must be a text')
     return item

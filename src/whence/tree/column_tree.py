@@ -1,7 +1,7 @@
 """The one implementation of the `Tree` port: columns, tables and where the details come from.
 
 Where a call's values are kept (in memory, in a tree file, in a recording, behind a re-execution)
-is a `Source`'s business. A tree that was expanded has calls from several sources, and each
+is a `CallSource`'s business. A tree that was expanded has calls from several sources, and each
 position knows which one is its own.
 
 Invariant: `expand` never changes a tree; it splices the new calls into a copy, and every id keeps
@@ -27,7 +27,7 @@ from whence.tree.codec import encode_call, equation_digest
 _Entry = TypeVar("_Entry", Function, Rule)
 
 
-class Source(Protocol):
+class CallSource(Protocol):
     """Where the details of some calls are; `detail` is whatever the source finds a call by."""
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
@@ -44,7 +44,7 @@ class ColumnTree:
     columns: Columns
     functions: Sequence[Function]
     rules: Sequence[Rule]
-    sources: tuple[Source, ...]
+    sources: tuple[CallSource, ...]
     details: Int64s
     source_of: Bytes
     ids: Int64s | None = None
@@ -189,8 +189,8 @@ def _merged(
 
 
 def _merged_sources(
-    ours: tuple[Source, ...], theirs: tuple[Source, ...]
-) -> tuple[tuple[Source, ...], Bytes]:
+    ours: tuple[CallSource, ...], theirs: tuple[CallSource, ...]
+) -> tuple[tuple[CallSource, ...], Bytes]:
     """Both as one, a source that is in both only once, and the second one's new numbers."""
     merged = list(ours)
     number = {id(source): index for index, source in enumerate(merged)}
@@ -228,7 +228,7 @@ class Node:
     implicit: bool = False
 
 
-def tree_of(nodes: Sequence[Node], source: Source | None = None) -> ColumnTree:
+def tree_of(nodes: Sequence[Node], source: CallSource | None = None) -> ColumnTree:
     """A tree of calls that are all in memory. Rows that are not a tree raise `NotATree`."""
     rows = Rows()
     functions: dict[Function, int] = {}
@@ -250,7 +250,7 @@ def tree_of(nodes: Sequence[Node], source: Source | None = None) -> ColumnTree:
 
 
 def assembled(
-    linked: Linked, functions: Sequence[Function], rules: Sequence[Rule], source: Source
+    linked: Linked, functions: Sequence[Function], rules: Sequence[Rule], source: CallSource
 ) -> ColumnTree:
     """A tree with one source."""
     count = len(linked.columns)

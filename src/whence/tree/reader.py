@@ -18,7 +18,7 @@ from whence.model.call import Function, Rule
 from whence.tree.build import NO_PARENT, Linked, NotATree, Rows, link
 from whence.tree.codec import (
     MAX_NESTING,
-    Malformed,
+    MalformedRecord,
     decode_function,
     decode_rule,
     equation_digest,
@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class TreeHeader:
     """The first line of a tree file."""
 
     language: str = ""
@@ -61,7 +61,7 @@ class Reading:
     lines: int
 
 
-def read_header(path: Path, file: BinaryIO) -> tuple[Header, int]:
+def read_header(path: Path, file: BinaryIO) -> tuple[TreeHeader, int]:
     """The header, and its line number; the file is left at the line that follows."""
     for number, line in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):
         try:
@@ -78,7 +78,7 @@ def read_header(path: Path, file: BinaryIO) -> tuple[Header, int]:
     raise TreeFormatError(str(path), None, "the file is empty", f"a tree starts with {_HEADER}")
 
 
-def _header(record: Mapping[str, Any]) -> Header:
+def _header(record: Mapping[str, Any]) -> TreeHeader:
     cure = f"the first line of a tree is its header, {_HEADER}"
     if record.get("whence") != "tree":
         raise BadLine("it does not start with a header", cure)
@@ -94,7 +94,7 @@ def _header(record: Mapping[str, Any]) -> Header:
     for key, text in texts.items():
         if text is not None and not isinstance(text, str):
             raise BadLine(f'the header\'s "{key}" must be a text')
-    return Header(texts["language"] or "", texts["program"] or "")
+    return TreeHeader(texts["language"] or "", texts["program"] or "")
 
 
 def read_calls(
@@ -182,7 +182,7 @@ def _read_rows(
             add_effort(effort)
             add_implicit(implicit)
             add_detail(detail_of(start, line))
-    except (BadLine, Malformed) as bad:
+    except (BadLine, MalformedRecord) as bad:
         raise _located(path, number, line, bad, len(rows.details)) from None
     if progress is not None:
         progress(offset, size)
@@ -190,7 +190,7 @@ def _read_rows(
 
 
 def _located(
-    path: Path, number: int, line: bytes, bad: BadLine | Malformed, calls: int
+    path: Path, number: int, line: bytes, bad: BadLine | MalformedRecord, calls: int
 ) -> TreeFormatError:
     """The failure at a line of a file."""
     if not line.endswith(b"\n") and len(line) <= MAX_LINE and not _is_json(line):
@@ -200,7 +200,7 @@ def _located(
             f"the file seems to be truncated: its last line breaks off after {calls:,} whole calls",
             "let the program that writes it finish, or write it again",
         )
-    if isinstance(bad, Malformed):
+    if isinstance(bad, MalformedRecord):
         return TreeFormatError(str(path), number, str(bad))
     return TreeFormatError(str(path), number, bad.problem, bad.cure)
 

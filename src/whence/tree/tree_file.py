@@ -23,7 +23,7 @@ from whence.ports import Tree
 from whence.tree import tree_index
 from whence.tree.codec import (
     MAX_VALUES,
-    Malformed,
+    MalformedRecord,
     decode_call,
     decode_location,
     encode_call,
@@ -42,7 +42,7 @@ from whence.tree.lines import (
     parse,
     read_line,
 )
-from whence.tree.reader import MAX_ID, VERSION, Header, Progress, read_calls, read_header
+from whence.tree.reader import MAX_ID, VERSION, Progress, TreeHeader, read_calls, read_header
 
 _KEPT_CALLS = 64
 _KEPT_LINE = 64 * 2**10
@@ -107,7 +107,7 @@ def _opened(path: Path) -> BinaryIO:
 class FileSource:
     """The calls of one tree file. A call's detail finds its line."""
 
-    def __init__(self, path: Path, header: Header) -> None:
+    def __init__(self, path: Path, header: TreeHeader) -> None:
         self.header = header
         self._name = str(path)
         self._path = path.absolute()
@@ -118,7 +118,7 @@ class FileSource:
         """The call in full, decoded from its line."""
         try:
             return decode_call(self._record(detail), function, rule)
-        except Malformed as problem:
+        except MalformedRecord as problem:
             raise self._error(detail, str(problem)) from None
         except RecursionError:
             raise self._error(detail, "the line is nested too deeply") from None
@@ -158,10 +158,10 @@ class FileSource:
         records = self._record(detail).get("origins", [])
         try:
             if not isinstance(records, list):
-                raise Malformed('"origins" must be a list of objects')
+                raise MalformedRecord('"origins" must be a list of objects')
             for record in records:
                 _check_origin(record)
-        except Malformed as problem:
+        except MalformedRecord as problem:
             raise self._error(detail, str(problem)) from None
         return records
 
@@ -224,18 +224,20 @@ def origins_of(tree: Tree, position: int) -> list[dict[str, Any]]:
 
 def _check_origin(record: Any) -> None:
     if not isinstance(record, dict) or not isinstance(record.get("part"), str):
-        raise Malformed('an origin is an object with the "part" of a value, such as "result[1]"')
+        raise MalformedRecord(
+            'an origin is an object with the "part" of a value, such as "result[1]"'
+        )
     if record.get("node") is not None and not _is_id(record["node"]):
-        raise Malformed('the "node" of an origin must be the id of a call')
+        raise MalformedRecord('the "node" of an origin must be the id of a call')
     for key in ("through", "influenced_by"):
         nodes = record.get(key, [])
         if not isinstance(nodes, list) or not all(map(_is_id, nodes)):
-            raise Malformed(f'the "{key}" of an origin must be a list of ids of calls')
+            raise MalformedRecord(f'the "{key}" of an origin must be a list of ids of calls')
     for key in ("whole", "input"):
         if not isinstance(record.get(key, False), bool):
-            raise Malformed(f'the "{key}" of an origin must be true or false')
+            raise MalformedRecord(f'the "{key}" of an origin must be true or false')
     if not isinstance(record.get("expression", ""), str):
-        raise Malformed('the "expression" of an origin must be a text')
+        raise MalformedRecord('the "expression" of an origin must be a text')
     decode_location(record if "file" in record else None, "file")
 
 
@@ -250,7 +252,7 @@ def write_tree(
     target: str | os.PathLike[str] | TextIO,
     tree: Tree,
     origins: Origins | None = None,
-    header: Header | None = None,
+    header: TreeHeader | None = None,
 ) -> None:
     """Write a tree, callers first. `header` is for a tree that has none from a file of its own.
 
@@ -281,7 +283,7 @@ def write_tree(
         raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def _write_into(path: Path, tree: Tree, origins: Origins, header: Header | None) -> None:
+def _write_into(path: Path, tree: Tree, origins: Origins, header: TreeHeader | None) -> None:
     try:
         with path.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(_written(record, file) for record in _records(tree, origins, header))
@@ -289,7 +291,7 @@ def _write_into(path: Path, tree: Tree, origins: Origins, header: Header | None)
         raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def _records(tree: Tree, origins: Origins, header: Header | None) -> Iterator[dict[str, Any]]:
+def _records(tree: Tree, origins: Origins, header: TreeHeader | None) -> Iterator[dict[str, Any]]:
     yield _header_record(tree, header)
     functions = {function.name: function for function in tree.functions}
     for function in tree.functions:
@@ -318,7 +320,7 @@ def _records(tree: Tree, origins: Origins, header: Header | None) -> Iterator[di
         yield record
 
 
-def _header_record(tree: Tree, header: Header | None) -> dict[str, Any]:
+def _header_record(tree: Tree, header: TreeHeader | None) -> dict[str, Any]:
     record: dict[str, Any] = {"whence": "tree", "version": VERSION}
     sources: Sequence[object] = tree.sources if isinstance(tree, ColumnTree) else ()
     if header is None and sources and isinstance(sources[0], FileSource):

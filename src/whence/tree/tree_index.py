@@ -30,7 +30,7 @@ from whence.model.call import OutcomeKind
 from whence.ports import Columns, Int32s
 from whence.tree.build import NO_PARENT
 from whence.tree.codec import decode_function, decode_rule, encode_function, encode_rule
-from whence.tree.column_tree import ColumnTree, Source
+from whence.tree.column_tree import CallSource, ColumnTree
 
 INDEX_VERSION = 1
 """To be raised whenever the columns, the digests or the details of a tree change."""
@@ -87,7 +87,7 @@ def is_worthwhile(size: int, lines: int) -> bool:
     return size >= MIN_BYTES or lines >= MIN_LINES
 
 
-def load(path: Path, stamp: Stamp, source: Source) -> ColumnTree | None:
+def load(path: Path, stamp: Stamp, source: CallSource) -> ColumnTree | None:
     """The tree of a file from its index, or None if there is none that fits."""
     try:
         directory = _directory(path)
@@ -120,7 +120,7 @@ def load_extras(
         return None
 
 
-def _loaded(directory: Path, about: Mapping[str, Any], source: Source) -> ColumnTree:
+def _loaded(directory: Path, about: Mapping[str, Any], source: CallSource) -> ColumnTree:
     tables = json.loads((directory / "tables.json").read_bytes())
     functions = [decode_function(function) for function in tables["functions"]]
     rules = [decode_rule(rule) for rule in tables["rules"]]

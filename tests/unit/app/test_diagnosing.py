@@ -9,7 +9,7 @@ from whence.app import diagnosing
 from whence.app.session_request import SessionRequest
 from whence.errors import WhenceError
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
-from whence.model.verdict import Scope, Trust
+from whence.model.verdict import Trust, TrustScope
 from whence.ports import Opened, OracleSet
 from whence.session import log_entries
 from whence.session.events import TrustGiven
@@ -18,7 +18,7 @@ from whence.tree.column_tree import Node, tree_of
 
 CALL = Call(Function("f"), Rule("f", "f"), Outcome(OutcomeKind.RETURNED))
 TREE = tree_of([Node(0, None, CALL)])
-TRUST = TrustGiven(Trust(Scope.FUNCTION, "f"))
+TRUST = TrustGiven(Trust(TrustScope.FUNCTION, "f"))
 LONG_AGO = 1_000_000.0
 
 

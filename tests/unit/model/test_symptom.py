@@ -3,7 +3,14 @@ import json
 import pytest
 
 from whence.errors import WhenceError
-from whence.model.symptom import Assertion, Operand, Symptom, SymptomKind, from_json, to_json
+from whence.model.symptom import (
+    AssertionOperand,
+    FailedAssertion,
+    Symptom,
+    SymptomKind,
+    from_json,
+    to_json,
+)
 
 SYMPTOMS = [
     Symptom(SymptomKind.EXCEPTION),
@@ -14,10 +21,13 @@ SYMPTOMS = [
     Symptom(
         SymptomKind.ASSERTION,
         function="test_total",
-        assertion=Assertion(
+        assertion=FailedAssertion(
             "tests/test_shop.py",
             7,
-            (Operand("total(cart)", "25", (7, 11, 7, 22), wrong=True), Operand("30")),
+            (
+                AssertionOperand("total(cart)", "25", (7, 11, 7, 22), wrong=True),
+                AssertionOperand("30"),
+            ),
             ("assert 25 == 30", " +  where 25 = total([10, 15])"),
         ),
     ),

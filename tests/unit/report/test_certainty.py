@@ -7,7 +7,7 @@ from typing import Any
 from whence.model.call import Binding, Call, Effect, Function, Location, Outcome, OutcomeKind, Rule
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.value import Kind, Value, atom
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.report.certainty import doubts
 from whence.report.source import NOWHERE, Sources
 from whence.session.state import Facts, State
@@ -37,7 +37,7 @@ def test_oracles_skips_and_trust_are_named() -> None:
         Answer(1, Verdict.RIGHT, by="type hints"),
         Answer(2, Verdict.UNKNOWN),
     )
-    assert said(call(), answers=answers, trusts=(Trust(Scope.FUNCTION, "m.x"),)) == [
+    assert said(call(), answers=answers, trusts=(Trust(TrustScope.FUNCTION, "m.x"),)) == [
         "1 of 3 answers came from others: type hints 1",
         "nobody could judge call 2",
         "trusted without being asked about: function m.x",

@@ -25,7 +25,7 @@ from whence.model.call import (
 from whence.model.diagnosis import FaultKind, Status
 from whence.model.origin import Influence, Origin
 from whence.model.value import Kind, Value, atom
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.search.space import Switches
 from whence.session import log_entries
 from whence.session.engine import step
@@ -54,7 +54,7 @@ from whence.tree.column_tree import Node, tree_of
 from whence.tree.fingerprint import fingerprint
 
 RIGHT, WRONG, NEVER, UNKNOWN = Verdict.RIGHT, Verdict.WRONG, Verdict.INADMISSIBLE, Verdict.UNKNOWN
-TRUST_1 = (Trust(Scope.FUNCTION, "made.f1"),)
+TRUST_1 = (Trust(TrustScope.FUNCTION, "made.f1"),)
 
 
 def said(node: int, verdict: Verdict, mark: Mark | None = None) -> Answered:
@@ -348,16 +348,16 @@ def test_what_the_tracer_trusts_is_not_taken_for_a_persons_trust() -> None:
             Node(3, 1, made("other")),
         ]
     )
-    trust = Trust(Scope.FUNCTION, "other")
+    trust = Trust(TrustScope.FUNCTION, "other")
     _, outcome = after(start(tree, trusts=(trust,)), said(1, WRONG), said(2, WRONG))
     assert isinstance(outcome, Exhausted)
     assert "withdraw" not in outcome.diagnosis.reason
     with pytest.raises(UsageError):
-        step(start(tree), TrustGiven(Trust(Scope.FUNCTION, "typo")))
+        step(start(tree), TrustGiven(Trust(TrustScope.FUNCTION, "typo")))
 
 
 def test_resolving_nothing_is_refused() -> None:
-    trusts = (Trust(Scope.FUNCTION, "made.f0"),)
+    trusts = (Trust(TrustScope.FUNCTION, "made.f0"),)
     state, _ = after(start(tree_from_parents([-1]), trusts=trusts), said(0, RIGHT))
     with pytest.raises(UsageError):
         step(state, Resolved(keep_earlier=True))

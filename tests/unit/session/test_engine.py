@@ -11,7 +11,7 @@ from whence.model.call import Binding, Call, Function, Location, Mark, Outcome, 
 from whence.model.diagnosis import FaultKind, Status
 from whence.model.origin import Influence, Origin
 from whence.model.value import Kind, Value, atom
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.session.engine import step
 from whence.session.events import (
     Answered,
@@ -101,7 +101,7 @@ def test_an_inadmissible_callee_makes_its_caller_the_one_that_passed_bad_input()
 
 def test_a_trusted_function_is_not_asked_about_yet_its_callees_are() -> None:
     current, outcome = after(
-        state(), TrustGiven(Trust(Scope.FUNCTION, "sort")), said(1, Verdict.WRONG)
+        state(), TrustGiven(Trust(TrustScope.FUNCTION, "sort")), said(1, Verdict.WRONG)
     )
     assert asked(outcome) == 3
     _, outcome = step(current, said(3, Verdict.WRONG))
@@ -110,15 +110,15 @@ def test_a_trusted_function_is_not_asked_about_yet_its_callees_are() -> None:
 
 
 def test_the_caller_of_trusted_code_is_at_fault_when_all_that_it_leads_to_is_right() -> None:
-    trust = TrustGiven(Trust(Scope.FUNCTION, "sort"))
+    trust = TrustGiven(Trust(TrustScope.FUNCTION, "sort"))
     right = [said(node, Verdict.RIGHT) for node in (3, 4, 5)]
     _, outcome = after(state(), trust, said(1, Verdict.WRONG), *right)
     assert outcome.diagnosis.node == 1
     assert outcome.diagnosis.callees == (3, 4, 5)
 
 
-@pytest.mark.parametrize("scope", [(Scope.MODULE, "mod"), (Scope.FILE, "mod.py")])
-def test_trusting_all_code_leaves_the_fault_undetermined(scope: tuple[Scope, str]) -> None:
+@pytest.mark.parametrize("scope", [(TrustScope.MODULE, "mod"), (TrustScope.FILE, "mod.py")])
+def test_trusting_all_code_leaves_the_fault_undetermined(scope: tuple[TrustScope, str]) -> None:
     _, outcome = after(state(), TrustGiven(Trust(*scope)))
     assert isinstance(outcome, Exhausted)
     assert outcome.diagnosis.status is Status.UNDETERMINED
@@ -127,11 +127,11 @@ def test_trusting_all_code_leaves_the_fault_undetermined(scope: tuple[Scope, str
 
 def test_trusting_what_is_not_there_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing in this tree"):
-        step(state(), TrustGiven(Trust(Scope.FUNCTION, "nowhere")))
+        step(state(), TrustGiven(Trust(TrustScope.FUNCTION, "nowhere")))
 
 
 def test_trusted_code_that_would_be_at_fault_is_a_contradiction_with_both_ways_out() -> None:
-    trust = Trust(Scope.FUNCTION, "sort")
+    trust = Trust(TrustScope.FUNCTION, "sort")
     events = [
         said(1, Verdict.WRONG),
         TrustGiven(trust),
@@ -290,7 +290,7 @@ def test_strategies_and_switches_change_in_the_middle() -> None:
 
 
 def test_a_trust_can_be_withdrawn() -> None:
-    trust = Trust(Scope.FUNCTION, "sort")
+    trust = Trust(TrustScope.FUNCTION, "sort")
     current, outcome = after(state(), TrustGiven(trust), said(1, Verdict.WRONG))
     current, outcome = step(current, TrustWithdrawn(trust))
     assert asked(outcome) == 2

@@ -4,13 +4,13 @@ import pytest
 
 from whence.model.value import Kind
 from whence.slicing.art import Application, Art, Atom, Expression
-from whence.slicing.art_value import Limits, Values
+from whence.slicing.art_value import ArtValues, TermLimits
 from whence.testing.lazy import parse_expression, parse_program, run
 
 
 def value_text(program: list[str], start: str = "main") -> str:
     art = run(parse_program(program), parse_expression(start), text=program)
-    return Values(art).text("t")
+    return ArtValues(art).text("t")
 
 
 @pytest.mark.parametrize(
@@ -35,19 +35,19 @@ def test_values_are_written_as_the_program_would(expression: str, text: str) -> 
 def test_what_was_never_evaluated_is_a_blank() -> None:
     program = ["main = T2 (first (T2 1 (loop 2))) 3", "first x = 7", "loop x = loop x"]
     art = run(parse_program(program), text=program)
-    values = Values(art)
+    values = ArtValues(art)
     assert values.text("ttlrr") == "(1,_)"
     assert values.shape("ttlrrr").kind is Kind.ATOM
 
 
 def test_without_a_program_an_unreduced_call_of_an_unknown_function_stands_as_it_is() -> None:
     art = run(parse_program(["main = k (loop 2)", "k x = 1", "loop x = loop x"]))
-    assert Values(art).text("ttr") == "loop 2"
+    assert ArtValues(art).text("ttr") == "loop 2"
 
 
 def test_a_list_with_an_unevaluated_end_is_a_term_of_its_elements_and_its_end() -> None:
     program = ["main = hd (from 1)", "hd (x:xs) = x", "from x = x : from (x+1)"]
-    values = Values(run(parse_program(program), text=program))
+    values = ArtValues(run(parse_program(program), text=program))
     shown, cut = values.value("ttr")
     assert (shown.kind, [step for step, _ in shown.parts], cut) == (
         Kind.TERM,
@@ -59,7 +59,7 @@ def test_a_list_with_an_unevaluated_end_is_a_term_of_its_elements_and_its_end() 
 
 def test_steps_lead_to_the_nodes_of_parts_and_tell_the_way() -> None:
     art = run(parse_program(["main = (1, [2,3])"]))
-    values = Values(art)
+    values = ArtValues(art)
     whole = values.part("t", "[1]")
     assert whole is not None
     way, place = whole
@@ -74,7 +74,7 @@ def test_steps_lead_to_the_nodes_of_parts_and_tell_the_way() -> None:
 
 def test_the_end_of_an_unfinished_list_is_a_part_too() -> None:
     art = run(parse_program([]), parse_expression("1 : 2 : x"))
-    values = Values(art)
+    values = ArtValues(art)
     assert [values.text(values.part("t", f"[{index}]")[1]) for index in range(3)] == ["1", "2", "x"]
     assert values.part("t", "[3]") is None
 
@@ -94,7 +94,7 @@ def doubling(levels: int) -> Art:
 
 def test_shared_parts_do_not_blow_up_what_is_shown() -> None:
     started = time.perf_counter()
-    values = Values(doubling(300))
+    values = ArtValues(doubling(300))
     shown, cut = values.value("t")
     text = values.text("t")
     assert cut
@@ -112,7 +112,7 @@ def test_a_long_list_is_cut_and_says_how_much_is_missing() -> None:
         nodes[name + "ll"], nodes[name + "lr"] = Atom(":"), Atom("1")
         name += "r"
     nodes[name] = Atom("[]")
-    values = Values(Art(nodes))
+    values = ArtValues(Art(nodes))
     shown, cut = values.value("t")
     assert (len(shown.parts), shown.omitted, cut) == (200, 1_300, True)
     assert values.text("t").endswith(",…1300 more]")
@@ -120,6 +120,6 @@ def test_a_long_list_is_cut_and_says_how_much_is_missing() -> None:
 
 
 def test_a_very_long_symbol_is_cut() -> None:
-    values = Values(Art({"t": Atom("x" * 5_000)}), Limits(letters=10))
+    values = ArtValues(Art({"t": Atom("x" * 5_000)}), TermLimits(letters=10))
     shown, cut = values.value("t")
     assert (shown.text, cut) == ("x" * 10 + "…", True)

@@ -16,14 +16,14 @@ from whence.model.call import (
 )
 from whence.model.value import Kind, Value, atom
 from whence.ports import Tree
-from whence.slicing.file_provenance import InFileProvenance
+from whence.slicing.file_provenance import FileProvenance
 from whence.tree.column_tree import Node, tree_of
 
 INNER = Value(Kind.LIST, "", (("[0]", atom("1")), ("[1]", atom("2"))))
 OUTER = Value(Kind.LIST, "", (("[0]", INNER), ("[1]", atom("3"))))
 
 
-def made(*records: dict[str, Any], effects: tuple[Effect, ...] = ()) -> InFileProvenance:
+def made(*records: dict[str, Any], effects: tuple[Effect, ...] = ()) -> FileProvenance:
     function = Function("f")
     call = Call(
         function,
@@ -37,10 +37,10 @@ def made(*records: dict[str, Any], effects: tuple[Effect, ...] = ()) -> InFilePr
     def origins_of(tree: Tree, position: int) -> list[dict[str, Any]]:
         return list(records) if tree.id(position) == 7 else []
 
-    return InFileProvenance(tree, origins_of)
+    return FileProvenance(tree, origins_of)
 
 
-def part(where: InFileProvenance, path: str, *, input_side: bool = False) -> MarkedPart:
+def part(where: FileProvenance, path: str, *, input_side: bool = False) -> MarkedPart:
     return find_mark(where.tree.call(where.tree.position(7)), path, input_side=input_side)
 
 

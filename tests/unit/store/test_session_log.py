@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from whence.app.session_driver import SessionDriver
 from whence.errors import WhenceError
 from whence.model.call import Mark
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.session import log_entries
 from whence.session.events import (
     Answered,
@@ -51,7 +51,7 @@ ANSWERS = st.builds(
     st.none() | st.text(),
     st.text(),
 )
-TRUSTS = st.builds(Trust, st.sampled_from(Scope), NAMES)
+TRUSTS = st.builds(Trust, st.sampled_from(TrustScope), NAMES)
 EVENTS = st.one_of(
     st.builds(Answered, st.lists(ANSWERS, min_size=1, max_size=3).map(tuple)),
     st.builds(TrustGiven, TRUSTS),

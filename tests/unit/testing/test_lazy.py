@@ -1,7 +1,7 @@
 import pytest
 
 from whence.slicing.art_tree import execution_tree
-from whence.slicing.art_value import Values
+from whence.slicing.art_value import ArtValues
 from whence.testing.lazy import Let, Machine, parse_expression, parse_program, run
 
 
@@ -35,7 +35,7 @@ def test_expressions_are_read_by_precedence(text: str, expression: object) -> No
 )
 def test_programs_are_evaluated_by_need(program: list[str], value: str) -> None:
     art = run(parse_program([*program, "add x y = x + y"]))
-    assert Values(art).text("t") == value
+    assert ArtValues(art).text("t") == value
 
 
 def test_a_shared_variable_is_evaluated_once() -> None:
@@ -50,14 +50,14 @@ def test_a_shared_variable_is_evaluated_once() -> None:
 def test_nested_lets_share_what_they_bind() -> None:
     program = ["main = let x = f 1 in let y = x + 1 in (y, x)", "f x = x + 1"]
     art = run(parse_program(program))
-    assert Values(art).text("t") == "(3,2)"
+    assert ArtValues(art).text("t") == "(3,2)"
     assert sum(rule == "f.1" for rule in art.rules.values()) == 1
 
 
 def test_a_run_without_fuel_leaves_an_unfinished_graph() -> None:
     program = ["main = from 1", "from x = x : from (x+1)"]
     art = run(parse_program(program), fuel=5, text=program)
-    assert Values(art).text("t") == "1:2:_:_"
+    assert ArtValues(art).text("t") == "1:2:_:_"
 
 
 def test_guards_are_evaluated_but_not_traced() -> None:
@@ -69,4 +69,4 @@ def test_a_replaced_reduct_shows_in_the_result() -> None:
     machine = Machine(parse_program(["main = f 1", "f x = x"]), replaced={"tt": "changed"})
     machine.instance("main", "t", {})
     machine.force("t")
-    assert Values(machine.art()).text("t") == "changed"
+    assert ArtValues(machine.art()).text("t") == "changed"

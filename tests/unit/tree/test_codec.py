@@ -15,7 +15,7 @@ from whence.model.call import (
 )
 from whence.model.value import Kind, Value, atom, show
 from whence.tree.codec import (
-    Malformed,
+    MalformedRecord,
     decode_call,
     decode_function,
     decode_outcome,
@@ -106,7 +106,7 @@ def test_a_long_key_is_not_cut_off() -> None:
     ],
 )
 def test_a_malformed_value_is_refused(item: Any) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedRecord):
         decode_value(item)
 
 
@@ -187,7 +187,7 @@ def test_an_empty_reason_for_not_ending_is_no_reason() -> None:
     ],
 )
 def test_a_malformed_call_is_refused(record: dict[str, Any]) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedRecord):
         decode_call(record, F, R)
 
 

@@ -152,7 +152,7 @@ def _weight(left: Left) -> int:
 
 
 class EvaluationTree:
-    """A `Source` of the tree below one event. Terms are fetched from Prolog when they are shown."""
+    """A `CallSource` of the tree below one event. Terms are fetched from Prolog when shown."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ from whence.model.recording import RecordingFacts, RunSummary
 from whence.model.replay_settings import Progress
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
 from whence.model.value import Limits
-from whence.model.verdict import Answer, Scope, Trust, Verdict
+from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.ports import Identify, Note, Opened, Oracle, OracleSet, Prior, Waiting
 from whence.tree.column_tree import ColumnTree
 from whence.tree.source_files import SourceFiles
@@ -197,7 +197,7 @@ class ReferenceRunJudge:
             return (), ()
         note(f"The test passes with {oracle.reference.name}.")
         failed = Answer(self.tree.id(0), Verdict.WRONG, by=SYMPTOM)
-        return (failed,), [Trust(Scope.FUNCTION, name) for name in oracle.unchanged()]
+        return (failed,), [Trust(TrustScope.FUNCTION, name) for name in oracle.unchanged()]
 
 
 @dataclass(frozen=True)

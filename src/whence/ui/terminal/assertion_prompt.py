@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from whence.model.symptom import Assertion
+from whence.model.symptom import FailedAssertion
 from whence.report.source import from_here
 from whence.ui.terminal.screen import Screen
 
@@ -23,8 +23,8 @@ class Quit(Exception):
 
 
 def ask_operand(
-    screen: Screen, failed: Assertion, statement: str, values: Sequence[str]
-) -> Assertion | None:
+    screen: Screen, failed: FailedAssertion, statement: str, values: Sequence[str]
+) -> FailedAssertion | None:
     """The assertion with what is wrong about it; None if nobody knows. May raise `Quit`.
 
     `values` are the operands' values as far as they are known, `statement` its source.
@@ -50,7 +50,7 @@ def ask_operand(
 
 
 def _shown(
-    failed: Assertion, statement: str, names: Sequence[str], values: Sequence[str]
+    failed: FailedAssertion, statement: str, names: Sequence[str], values: Sequence[str]
 ) -> list[str]:
     lines = [f"The test failed at {from_here(failed.file)}:{failed.line}:"]
     lines += [f"  {line}" for line in statement.splitlines()]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from whence.errors import UsageError
-from whence.model.verdict import Scope, Verdict
+from whence.model.verdict import TrustScope, Verdict
 from whence.ui.terminal.switches import SWITCHES
 
 # --- what a line can mean ----------------------------------------------------------------------
@@ -42,7 +42,7 @@ class Accept:
 class TrustCode:
     """Trust some code, or trust it no longer."""
 
-    scope: Scope | None
+    scope: TrustScope | None
     name: str
     withdraw: bool
 
@@ -120,7 +120,7 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepThrough:
     """Open a step debugger where this call begins, or where it ends."""
 
     at_end: bool
@@ -147,7 +147,7 @@ Command = (
     | WriteTest
     | Help
     | Keep
-    | Step
+    | StepThrough
     | Do
 )
 
@@ -222,7 +222,7 @@ def _split_expected(rest: str) -> tuple[str, str | None]:
 def _trust(withdraw: bool) -> Callable[[str], Command]:
     def parse(rest: str) -> Command:
         first, _, name = rest.partition(" ")
-        scopes = {scope.value: scope for scope in Scope}
+        scopes = {scope.value: scope for scope in TrustScope}
         if first in scopes:
             return TrustCode(scopes[first], _name(name), withdraw)
         return TrustCode(None, _name(rest), withdraw)
@@ -260,7 +260,7 @@ def _do(what: str) -> Callable[[str], Command]:
 def _step(rest: str) -> Command:
     if rest.strip() not in ("", "start", "end"):
         raise UsageError("pdb, or pdb end, for where the call ends")
-    return Step(rest.strip() == "end")
+    return StepThrough(rest.strip() == "end")
 
 
 def _keep(earlier: bool) -> Callable[[str], Command]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from whence.errors import UsageError
 from whence.model.call import Call, find_mark, roots
-from whence.model.verdict import Scope
+from whence.model.verdict import TrustScope
 from whence.ports import Tree
 from whence.search.registry import STRATEGIES
 from whence.search.space import Switches
@@ -67,11 +67,11 @@ def _main_word(spec: Spec) -> str:
 def _trustable(rest: str, tree: Tree) -> list[str]:
     scope, space, _ = rest.partition(" ")
     if not space:
-        return [scope.value for scope in Scope]
+        return [scope.value for scope in TrustScope]
     names = {
-        Scope.FUNCTION.value: [function.name for function in tree.functions],
-        Scope.MODULE.value: [function.module for function in tree.functions],
-        Scope.FILE.value: [f.location.file for f in tree.functions if f.location],
+        TrustScope.FUNCTION.value: [function.name for function in tree.functions],
+        TrustScope.MODULE.value: [function.module for function in tree.functions],
+        TrustScope.FILE.value: [f.location.file for f in tree.functions if f.location],
     }
     return [f"{scope} {name}" for name in dict.fromkeys(names.get(scope, [])) if name]
 

@@ -17,15 +17,15 @@ CALLERS = 6
 _COLUMN = 10
 
 
-def info_lines(debugging: DrivenSession, node: int, question: Question | None) -> list[str]:
+def info_lines(session: DrivenSession, node: int, question: Question | None) -> list[str]:
     """All that `info` shows about a call and about the search."""
-    state = debugging.state
+    state = session.state
     facts, space = state.facts, state.space()
     call = state.tree.call(state.tree.position(node))
     where = f", at {call.where()}" if call.where() else ""
     site = f", called at {call.site}" if call.site else ""
     rows = [("call", f"{node}{where}{site}")]
-    raised = own_primitive(state, node, debugging.sources)
+    raised = own_primitive(state, node, session.sources)
     if raised is not None:
         rows.append(("raised by", raised.text + operands(raised)))
     for answer in expectations(state, node):
@@ -35,8 +35,8 @@ def info_lines(debugging: DrivenSession, node: int, question: Question | None) -
         if answer.by != PERSON:
             reason = f": {answer.reason}" if answer.reason else ""
             rows.append(("judged", f"{SAID[answer.verdict]}, by {answer.by}{reason}"))
-    if isinstance(debugging.reruns, Freezing):
-        frozen = debugging.reruns.frozen(node)
+    if isinstance(session.reruns, Freezing):
+        frozen = session.reruns.frozen(node)
         rows += [("again", frozen)] if frozen else []
     rows.append(("inside", " > ".join(callers(state.tree, node)) or "nothing: it is the top"))
     if question is not None:
@@ -49,10 +49,10 @@ def info_lines(debugging: DrivenSession, node: int, question: Question | None) -
     turned = (f"{name} {'on' if on else 'off'}" for name, on in switches.items())
     rows.append(("switches", ", ".join(turned)))
     rows.append(("trusted", ", ".join(map(str, facts.trusts)) or "nothing"))
-    rows.append(("answers", _answers(debugging)))
-    if debugging.reruns is not None:
-        rows.append(("run again", debugging.reruns.how))
-    log = debugging.log
+    rows.append(("answers", _answers(session)))
+    if session.reruns is not None:
+        rows.append(("run again", session.reruns.how))
+    log = session.log
     path = None if log is None else log.path
     rows.append(("session", f"kept in {path}" if path else "not kept in a file"))
     return [f"{name:<{_COLUMN}}{text}" for name, text in rows]
@@ -83,8 +83,8 @@ def _named(tree: Tree, position: int) -> str:
     return f"{function_at(tree, position).short()} ({tree.id(position)})"
 
 
-def _answers(debugging: DrivenSession) -> str:
-    answers = debugging.state.facts.answers
+def _answers(session: DrivenSession) -> str:
+    answers = session.state.facts.answers
     if not answers:
         return "none yet"
     verdicts = Counter(SAID[answer.verdict] for answer in answers)

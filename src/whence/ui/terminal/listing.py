@@ -18,7 +18,7 @@ from whence.model.verdict import Verdict
 from whence.ports import Int64s, Tree
 from whence.report.raising import primitive, raiser
 from whence.report.source import NOWHERE, Sources
-from whence.search.instances import Instance, retained
+from whence.search.instances import CallInstance, retained
 from whence.search.space import SKIPPED, TRUSTED, SearchSpace
 from whence.session.state import State
 from whence.tree.readable_call import readable_call
@@ -172,7 +172,7 @@ def _raised_below(state: State, sources: Sources) -> Primitive | None:
     return None if inner is None else primitive(state, inner, sources)
 
 
-def _nearest(rows: Sequence[Instance], tree: Tree, position: int) -> Instance | None:
+def _nearest(rows: Sequence[CallInstance], tree: Tree, position: int) -> CallInstance | None:
     """The last of the rows that a call lies in, or is."""
     end = tree.columns.end
     around = (row for row in rows if row.position <= position < end[row.position])

@@ -8,19 +8,14 @@ the question is asked again.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
-from whence.model.call import MarkedPart
 from whence.model.question import Question
-from whence.model.symptom import SYMPTOM
-from whence.model.verdict import PERSON, Answer, Scope, Trust, Verdict
-from whence.ports import Following, Reruns, Zooming
-from whence.report.raising import own_primitive
+from whence.model.verdict import PERSON, Answer, Verdict
+from whence.ports import Zooming
 from whence.report.regression_test import regression_test, write_test
 from whence.report.source import source_lines
-from whence.report.text import lines as report_lines
 from whence.session.events import (
     Answered,
     Ask,
@@ -42,7 +37,6 @@ from whence.session.events import (
     Undone,
 )
 from whence.session.reaction import react
-from whence.tree.readable_call import readable_call
 from whence.ui import DrivenSession
 from whence.ui.terminal import commands, messages
 from whence.ui.terminal.browse import browse, check_mark
@@ -50,18 +44,16 @@ from whence.ui.terminal.commands import Command
 from whence.ui.terminal.completion import completer
 from whence.ui.terminal.info_command import info_lines
 from whence.ui.terminal.listing import (
-    MOST,
     calls_of,
     find_function,
-    instance_lines,
     listing_lines,
     suspect_lines,
-    suspects,
 )
-from whence.ui.terminal.question_text import View, opening, prompt, question_lines
+from whence.ui.terminal.outcome_view import OutcomeView
+from whence.ui.terminal.rerun_commands import RerunCommands
 from whence.ui.terminal.save_command import save
-from whence.ui.terminal.screen import Line, Screen, Tone, hanging, wrapped
-from whence.ui.terminal.show_command import MOST_LINES, call_lines, whole_lines
+from whence.ui.terminal.screen import Screen, wrapped
+from whence.ui.terminal.show_command import whole_lines
 from whence.ui.terminal.switches import (
     find_oracle,
     find_switch,
@@ -69,37 +61,40 @@ from whence.ui.terminal.switches import (
     strategy_lines,
     switch_lines,
 )
+from whence.ui.terminal.trust_command import find_trust
 
 LEFT = "left with quit"
 RAN_OUT = "the answers ran out"
 _SCROLLS = 6
 """After more lines than this the question is shown again."""
-_PATIENT, _FEW = 3, 3
-"""After so many questions one is told of `suspects`, unless so few calls are left."""
 
 
-def converse(debugging: DrivenSession, screen: Screen, outcome: Outcome) -> tuple[Outcome, str]:
-    """Hold the session from an outcome on; its last outcome, and why it was left before its end."""
-    return _Conversation(debugging, screen, outcome).run()
+def converse(session: DrivenSession, screen: Screen, outcome: Outcome) -> tuple[Outcome, str]:
+    """Hold the session from an outcome on; its last outcome, and why it was left early."""
+    return _Conversation(session, screen, outcome).run()
 
 
 class _Left(Exception):
-    """The person leaves, or the answers have come to their end."""
+    """The person leaves, or the script has no more answers."""
 
 
 class _Conversation:
-    def __init__(self, debugging: DrivenSession, screen: Screen, outcome: Outcome) -> None:
-        self.debugging = debugging
+    """Reads commands and carries them out until the person leaves."""
+
+    def __init__(self, session: DrivenSession, screen: Screen, outcome: Outcome) -> None:
+        self.session = session
         self.screen = screen
         self.outcome = outcome
+        self._view = OutcomeView(session, screen)
+        self._reruns = RerunCommands(session, screen)
         self._fresh = True
-        self._counted: Outcome | None = None
+        """Whether the outcome has to be shown before the next line is read."""
         self._heard = False
-        self._knows_of_suspects = False
+        """Whether anything was typed, or read from a script."""
 
     def run(self) -> tuple[Outcome, str]:
         if isinstance(self.outcome, Ask):
-            self._open()
+            self._view.open(self.outcome.question)
         try:
             while True:
                 self._turn()
@@ -107,78 +102,19 @@ class _Conversation:
             reason = str(left)
         if isinstance(self.outcome, Found | Exhausted):
             return self.outcome, ""
-        self.screen.note(messages.leaving(self.debugging, reason))
+        self.screen.note(messages.leaving(self.session, reason))
         return self.outcome, reason
-
-    def _open(self) -> None:
-        state = self.debugging.state
-        space = state.space()
-        call, _ = readable_call(state.tree, space.top)
-        is_wrong = space.verdict(space.top) is Verdict.WRONG
-        answers = sum(answer.by != SYMPTOM for answer in state.facts.answers)
-        has_symptom = answers < len(state.facts.answers)
-        top = None if has_symptom and not answers and not call.arguments else call
-        question = self._question()
-        inside = question is not None and question.call.step is not None
-        width = self.screen.width
-        self.screen.say(
-            *opening(top, is_wrong=is_wrong, answers=answers, width=width, inside=inside)
-        )
 
     # --- one turn ------------------------------------------------------------------------------
 
     def _turn(self) -> None:
         if self._fresh:
-            self._show()
+            self._view.show(self.outcome)
             self._fresh = False
         try:
             self._obey(self._next_command())
         except WhenceError as problem:
             self.screen.warn(str(problem))
-
-    def _show(self) -> None:
-        outcome = self.outcome
-        if isinstance(outcome, Ask):
-            self._show_question(outcome)
-        elif isinstance(outcome, Revise):
-            self.screen.say("", *messages.contradiction(self.debugging.state, outcome))
-        elif isinstance(outcome, Found | Exhausted):
-            debugging, diagnosis = self.debugging, outcome.diagnosis
-            findings = debugging.findings(diagnosis)
-            lines = report_lines(debugging.state, diagnosis, debugging.sources, findings)
-            if self.screen.interactive:
-                lines = [part for line in lines for part in hanging(line, self.screen.width)]
-            self.screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
-
-    def _show_question(self, outcome: Ask) -> None:
-        answers = self.debugging.state.facts.answers
-        number = sum(answer.by == "person" for answer in answers) + 1
-        width, function = self.screen.width, outcome.question.function
-        lines = question_lines(outcome.question, number, width, self._view())
-        if function is not None:
-            table = instance_lines(self.debugging.state, function, width, self.debugging.sources)
-            lines = [*(Line(row, Tone.QUIET) for row in table), Line(""), *lines]
-        if self._counted is not outcome:
-            self.debugging.shown("\n".join(line.text for line in lines))
-            self._counted = outcome
-        self.screen.say("", *lines)
-        if self.screen.interactive and number > _PATIENT and not self._knows_of_suspects:
-            left = suspects(self.debugging.state).total
-            if _FEW < left <= MOST:
-                self._knows_of_suspects = True
-                self.screen.note(f"(suspects lists the {left} calls that are left)")
-
-    def _view(self) -> View:
-        """What the question is seen with: calls of one function are told apart by what differs."""
-        state = self.debugging.state
-        answers = [answer for answer in state.facts.answers if answer.by == PERSON]
-        last = None
-        if answers:
-            last, _ = readable_call(state.tree, state.tree.position(answers[-1].node))
-        sources, question = self.debugging.sources, self._question()
-        raised = None if question is None else own_primitive(state, question.node, sources)
-        by = "" if raised is None else raised.text
-        return View(sources, last, self.screen.emphasises, by)
 
     def _next_command(self) -> Command:
         outcome = self.outcome
@@ -186,18 +122,18 @@ class _Conversation:
         quietly = ended and not self.screen.interactive
         question = self._question()
         call = question.call if question else None
-        complete = completer(self.debugging.state.tree, call)
-        shown = self._prompt()
+        complete = completer(self.session.state.tree, call)
+        shown = self._view.prompt(outcome)
         if quietly and not self._heard:
-            # Nobody has said anything, so no script is there: its input may well stay silent.
+            # Nothing was read so far, so there is no script: its input may stay silent forever.
             raise _Left(RAN_OUT)
         line = self.screen.read(None if quietly else shown, complete)
         self._heard = True
         if line is None:
             raise _Left(LEFT if self.screen.interactive else RAN_OUT)
         if not quietly:
-            return commands.parse(line, hint=self._hint())
-        # A script that has no more to say about the end is done: the rest is not for us.
+            return commands.parse(line, hint=self._view.hint(outcome))
+        # A script that has nothing to say about the diagnosis is done; the rest is for others.
         try:
             command = commands.parse(line)
         except UsageError as problem:
@@ -206,32 +142,6 @@ class _Conversation:
             raise _Left(RAN_OUT)
         self.screen.say(shown + line)
         return command
-
-    def _prompt(self) -> str:
-        match self.outcome:
-            case Ask(question):
-                return prompt(question)
-            case Revise():
-                return "Which one holds? [1/2/undo] "
-            case Exhausted(_, rest):
-                also = "rest searches on, " if rest else ""
-                return f"Enter ends; {also}undo, distrust, list, save, help > "
-            case _:
-                return self._end_prompt()
-
-    def _end_prompt(self) -> str:
-        can_zoom = isinstance(self.debugging.reruns, Zooming)
-        also = "zoom, undo, source" if can_zoom else "undo, list, source"
-        return f"Enter ends; reject if this is not it; {also}, test, save, help > "
-
-    def _hint(self) -> str:
-        match self.outcome:
-            case Ask():
-                return commands.HINT
-            case Revise():
-                return "type 1, 2 or undo"
-            case _:
-                return "type help, or Enter to end"
 
     def _question(self) -> Question | None:
         return self.outcome.question if isinstance(self.outcome, Ask) else None
@@ -243,7 +153,7 @@ class _Conversation:
             return outcome.question.node
         if isinstance(outcome, Revise) and isinstance(outcome.later, Answer):
             return outcome.later.node
-        state = self.debugging.state
+        state = self.session.state
         if isinstance(outcome, Found | Exhausted):
             diagnosis = outcome.diagnosis
             nodes = [diagnosis.node] if diagnosis.node is not None else diagnosis.candidates
@@ -266,17 +176,18 @@ class _Conversation:
                 self._trust(command)
             case commands.ChooseStrategy(name) if name:
                 self._send(StrategyChosen(name))
-                self.screen.note(f"From now on: {self.debugging.state.facts.strategy}.")
+                self.screen.note(f"From now on: {self.session.state.facts.strategy}.")
             case commands.TurnSwitch(name, on) if name:
                 turned = find_switch(name, on)
                 self._send(turned)
                 self.screen.note(f"{turned.name} is {'on' if on else 'off'} now.")
             case commands.TurnOracle(name, on) if name:
-                oracle = find_oracle(self.debugging, name)
+                oracle = find_oracle(self.session, name)
                 self._send(OracleTurned(oracle, on))
                 self.screen.note(f"{oracle} is {'on' if on else 'off'} now.")
-            case commands.Step(at_end):
-                self._step_through(at_end)
+            case commands.StepThrough(at_end):
+                self._reruns.step_through(self._node(), at_end=at_end)
+                self._fresh = True
             case commands.Do(what):
                 self._do(what)
             case _:
@@ -289,7 +200,7 @@ class _Conversation:
             self._look(commands.Do(what))
             return
         if what in ("full", "ran"):
-            self._run_again(what)
+            self._reruns.run(what, self._node())
             return
         if what == "zoom":
             self._zoom()
@@ -304,10 +215,10 @@ class _Conversation:
                 raise UsageError("rest is for when the top of the tree was judged right")
             self._send(RestSearched())
         else:
-            before = self.debugging.state.facts
+            before = self.session.state.facts
             self._send(Undone() if what == "undo" else Redone())
             verb = "Taken back" if what == "undo" else "Said again"
-            state = self.debugging.state
+            state = self.session.state
             self.screen.note(f"{verb}: {messages.difference(state, before)}.")
 
     def _need(self, kind: type[Outcome], otherwise: str) -> None:
@@ -335,45 +246,23 @@ class _Conversation:
         if command.part:
             part = check_mark(question.call, command.part, command.verdict)
             mark = part.mark
-            self._allow_following(question.node, part)
+            self._reruns.allow_tracing(question.node, part)
         answer = Answer(question.node, command.verdict, mark, expected=command.expected)
         self._send(Answered((answer,)))
         if mark is not None and not isinstance(self.outcome, Revise):
-            self._tell_origin(self.debugging, answer)
+            self._tell_origin(self.session, answer)
         self._tell_expected(answer)
 
-    def _tell_origin(self, debugging: DrivenSession, answer: Answer) -> None:
-        note, *more = messages.origin_lines(debugging.state, answer, debugging.sources)
+    def _tell_origin(self, session: DrivenSession, answer: Answer) -> None:
+        note, *more = messages.origin_lines(session.state, answer, session.sources)
         self.screen.note(note)
         self.screen.say(*more)
 
     def _tell_expected(self, answer: Answer) -> None:
         if answer.expected is not None and not isinstance(self.outcome, Revise):
-            self.screen.note(messages.expected(self.debugging.state, answer))
-            if not messages.is_what_it_gave(self.debugging.state, answer):
-                self._try(answer)
-
-    def _try(self, answer: Answer) -> None:
-        """Say what becomes of the run with what a person expected, if that changes nothing else."""
-        reruns = self.debugging.reruns
-        if reruns is None or not reruns.is_harmless or not messages.can_be_tried(answer):
-            return
-        state, own = self.debugging.state, {answer.node: answer.expected or ""}
-        others = messages.expected_elsewhere(state, answer.node)
-        for values in ({**others, **own}, own) if others else (own,):
-            try:
-                with self.debugging.waiting("trying that"):
-                    trial = reruns.tried(values)
-            except WhenceError as problem:
-                self.screen.note(f"Not tried{messages.together(values, answer.node)}: {problem}")
-                continue
-            except KeyboardInterrupt:
-                self.screen.note("Stopped.")
-                return
-            wrong = messages.wrong_line(state)
-            head = f"Tried{messages.together(values, answer.node)}"
-            self.screen.say(*messages.trial(trial, self.screen.width, head, wrong))
-            return
+            self.screen.note(messages.expected(self.session.state, answer))
+            if not messages.is_what_it_gave(self.session.state, answer):
+                self._reruns.try_expected(answer)
 
     def _accept(self) -> None:
         if isinstance(self.outcome, Found | Exhausted):
@@ -382,55 +271,25 @@ class _Conversation:
         if question is None or question.default is None:
             self._fresh = True
             return
-        repeated = replace(question.default, node=question.node, by="person", reason="")
+        repeated = replace(question.default, node=question.node, by=PERSON, reason="")
         self._send(Answered((repeated,)))
 
     def _trust(self, command: commands.TrustCode) -> None:
         if isinstance(self.outcome, Revise):
             raise UsageError("first say which of the two holds: 1 or 2, or undo")
-        trust = self._meant(command)
+        trust = find_trust(self.session.state, command, self._node())
         self._send(TrustWithdrawn(trust) if command.withdraw else TrustGiven(trust))
         if not isinstance(self.outcome, Revise):
             self.screen.note(messages.trusted(trust, withdrawn=command.withdraw))
 
-    def _meant(self, command: commands.TrustCode) -> Trust:
-        state = self.debugging.state
-        trusts = state.facts.trusts
-        if command.withdraw and not command.name:
-            fitting = [t for t in trusts if command.scope in (None, t.scope)]
-            if len(fitting) == 1:
-                return fitting[0]
-            choices = ", ".join(map(str, fitting)) or "nothing"
-            raise UsageError(f"say which trust to take back; there is {choices}")
-        if command.withdraw:
-            for trust in trusts:
-                if trust.name == command.name and command.scope in (None, trust.scope):
-                    return trust
-        scope = command.scope or Scope.FUNCTION
-        if scope is Scope.FUNCTION and command.name:
-            number = find_function(state.tree, command.name)
-            return Trust(scope, state.tree.functions[number].name)
-        return Trust(scope, command.name or self._name_here(scope))
-
-    def _name_here(self, scope: Scope) -> str:
-        tree = self.debugging.state.tree
-        function = tree.call(tree.position(self._node())).function
-        file = function.location.file if function.location else ""
-        names = {Scope.FUNCTION: function.name, Scope.MODULE: function.module, Scope.FILE: file}
-        if not names[scope]:
-            raise UsageError(
-                f"the tree does not say which {scope.value} {function.short()} is in; name one"
-            )
-        return names[scope]
-
     def _send(self, event: Event) -> None:
-        before = self.debugging.state
+        before = self.session.state
         try:
-            self.outcome = self.debugging.send(event)
+            self.outcome = self.session.send(event)
         except WhenceError:
-            # The event may have been taken in and something after it failed, say an oracle.
-            if self.debugging.state is not before:
-                outcome = react(self.debugging.state)
+            # The session may have taken in the event before something else failed, say an oracle.
+            if self.session.state is not before:
+                outcome = react(self.session.state)
                 if isinstance(outcome, Expand | Trace):
                     raise
                 self.outcome = outcome
@@ -441,7 +300,7 @@ class _Conversation:
     # --- what only shows something -------------------------------------------------------------
 
     def _look(self, command: Command) -> None:
-        state, width = self.debugging.state, self.screen.width
+        state, width = self.session.state, self.screen.width
         match command:
             case commands.Browse(path):
                 self._browse(path)
@@ -451,7 +310,7 @@ class _Conversation:
             case commands.ShowCall(node):
                 wanted = self._node() if node is None else node
                 out = whole_lines(state, wanted, width)
-                if self.debugging.reruns is not None and any("…" in line for line in out):
+                if self.session.reruns is not None and any("…" in line for line in out):
                     out.append("(… was not recorded; full runs the program again for it)")
             case commands.ChooseStrategy():
                 out = strategy_lines(state.facts.strategy, width)
@@ -460,9 +319,9 @@ class _Conversation:
             case commands.WriteTest(file):
                 out = self._test(file)
             case commands.TurnOracle():
-                out = oracle_lines(self.debugging)
+                out = oracle_lines(self.session)
             case commands.Save(file):
-                out = wrapped(save(self.debugging, file), width)
+                out = wrapped(save(self.session, file), width)
             case commands.Help(topic):
                 asked = isinstance(self.outcome, Ask)
                 out = commands.help_text(topic, at_question=asked).splitlines()
@@ -472,9 +331,9 @@ class _Conversation:
                 out = suspect_lines(state, width)
             case commands.Do("source"):
                 call = state.tree.call(state.tree.position(self._node()))
-                out = source_lines(call, self.debugging.sources)
+                out = source_lines(call, self.session.sources)
             case _:
-                out = info_lines(self.debugging, self._node(), self._question())
+                out = info_lines(self.session, self._node(), self._question())
         self.screen.say(*out)
         # What was asked for is left to be read: the question would push it off a small screen.
         reading = isinstance(command, commands.Help | commands.ListCalls | commands.ShowCall)
@@ -482,52 +341,19 @@ class _Conversation:
         going_on = isinstance(self.outcome, Ask | Revise)
         self._fresh = len(out) > _SCROLLS and going_on and not reading
 
-    def _run_again(self, what: str) -> None:
-        reruns = self.debugging.reruns
-        if reruns is None:
-            raise UsageError("how its program is run is not known of this tree")
-        node, width = self._node(), self.screen.width
-        if not self._may_run(reruns):
-            self.screen.note("Not run.")
-            return
-        self.screen.note("running it again …")
-        tree = self.debugging.state.tree
-        try:
-            with self.debugging.waiting("running it again"):
-                whole = reruns.whole(node) if what == "full" else None
-                ran = frozenset[int]() if whole else reruns.lines(node)
-        except KeyboardInterrupt:
-            self.screen.note("Stopped.")
-            return
-        if whole is not None:
-            self.screen.say(*islice(call_lines(whole, width), MOST_LINES))
-            return
-        call = tree.call(tree.position(node))
-        self.screen.say(*source_lines(call, self.debugging.sources, ran))
-
-    def _step_through(self, at_end: bool) -> None:
-        reruns = self.debugging.reruns
-        if reruns is None:
-            raise UsageError("how its program is run is not known of this tree")
-        if not self.screen.interactive:
-            raise UsageError("pdb is for a person at a terminal")
-        self.screen.note("running it again up to there …")
-        reruns.debug(self._node(), at_end=at_end)
-        self._fresh = True
-
     def _zoom(self) -> None:
         """Go into the call at fault: the same conversation, about its steps."""
-        outcome, reruns = self.outcome, self.debugging.reruns
+        outcome, reruns = self.outcome, self.session.reruns
         node = outcome.diagnosis.node if isinstance(outcome, Found) else None
         if node is None:
             raise UsageError("zoom is for when a call was found to be at fault")
         if not isinstance(reruns, Zooming):
             raise UsageError("only calls of recorded Python programs are gone into")
-        if self.screen.interactive and not self._may_run(reruns):
+        if self.screen.interactive and not self._reruns.may_run(reruns):
             self.screen.note("Not run.")
             return
         try:
-            inner, first = self.debugging.zoom(node)
+            inner, first = self.session.zoom(node)
         except KeyboardInterrupt:
             self.screen.note("Stopped.")
             return
@@ -537,31 +363,12 @@ class _Conversation:
         converse(inner, self.screen, first)
         self.screen.note(f"Back at the diagnosis: call {node} is at fault.")
 
-    def _may_run(self, reruns: Reruns) -> bool:
-        """Whether the program may be run again; where that has effects a person is asked, once."""
-        if reruns.is_harmless:
-            return True
-        if not self.debugging.may_run:
-            self.screen.say(*wrapped(f"This runs again: {reruns.command}", self.screen.width))
-            self.screen.say("What it does to files, or to others, it does once more.")
-            reply = self.screen.read("Run it? [y/N] ")
-            self.debugging.may_run = reply is not None and reply.strip().lower() in ("y", "yes")
-        return self.debugging.may_run
-
-    def _allow_following(self, node: int, part: MarkedPart) -> None:
-        """Where a part came from may take a run of the program, which a person has to allow."""
-        reruns = self.debugging.reruns
-        if not (self.screen.interactive and isinstance(reruns, Following)):
-            return
-        if reruns.needs_run(node, part) and not self._may_run(reruns):
-            self.screen.note("Not run.")
-
     def _test(self, file: str) -> list[str]:
         outcome = self.outcome
         if not isinstance(outcome, Found):
             raise UsageError("test is for when a call was found to be at fault")
         path = Path(file).expanduser() if file else None
-        state, writer = self.debugging.state, self.debugging.tests
+        state, writer = self.session.state, self.session.tests
         test = regression_test(state, outcome.diagnosis, writer, path)
         if file:
             return wrapped(write_test(test), self.screen.width)
@@ -570,7 +377,7 @@ class _Conversation:
         return [*(f"  {line}".rstrip() for line in test.text.splitlines()), *hint]
 
     def _listing(self, name: str) -> list[str]:
-        state = self.debugging.state
+        state = self.session.state
         here = state.tree.position(self._node())
         own = int(state.tree.columns.function[here])
         function = find_function(state.tree, name) if name else own
@@ -583,7 +390,7 @@ class _Conversation:
         return out
 
     def _browse(self, path: str) -> None:
-        tree = self.debugging.state.tree
+        tree = self.session.state.tree
         question = self._question()
         call = question.call if question else tree.call(tree.position(self._node()))
         judged = browse(self.screen, call, path, can_mark=question is not None)

@@ -258,10 +258,10 @@ def trusted(trust: Trust, *, withdrawn: bool) -> str:
     )
 
 
-def leaving(debugging: DrivenSession, reason: str) -> str:
+def leaving(session: DrivenSession, reason: str) -> str:
     """What is left behind when a session is left before its end."""
     text = f"No fault was found yet: {reason}."
-    log = debugging.log
+    log = session.log
     if log is None or log.path is None:
         return text
     return f"{text} The answers are kept in {log.path}; the next session goes on from there."

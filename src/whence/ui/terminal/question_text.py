@@ -102,7 +102,7 @@ def typed(answer: Answer) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class QuestionContext:
     """What a question is seen with: the source, and the call of the same function judged last."""
 
     sources: Sources = NOWHERE
@@ -113,18 +113,20 @@ class View:
     """The operation in the call's own code that raised what it raised."""
 
 
-PLAINLY = View()
+PLAINLY = QuestionContext()
 
 
-def question_lines(question: Question, number: int, width: int, view: View = PLAINLY) -> list[Line]:
+def question_lines(
+    question: Question, number: int, width: int, context: QuestionContext = PLAINLY
+) -> list[Line]:
     """All that is shown of a question, its header first."""
     whole = question.call
-    call = attentive(whole, view.sources)
+    call = attentive(whole, context.sources)
     room = max(20, width - 2)
-    differing = _differing(whole, view.last)
-    strong = _strong(call, differing) if view.emphasised else ()
+    differing = _differing(whole, context.last)
+    strong = _strong(call, differing) if context.emphasised else ()
     for most in _LINES_A_VALUE:
-        shown = _shown(call, view.sources, room, most, strong)
+        shown = _shown(call, context.sources, room, most, strong)
         if len(shown) <= _MOST_LINES:
             break
     cut = _is_cut(call)
@@ -134,9 +136,9 @@ def question_lines(question: Question, number: int, width: int, view: View = PLA
         cut = True
     if cut or any(line.text.endswith("…") or _FOLDED.search(line.text) for line in shown):
         shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
-    if differing and not view.emphasised:
+    if differing and not context.emphasised:
         shown.append(Line(f"differs from the last one in: {', '.join(differing)}", Tone.QUIET))
-    where = _place(call, view)
+    where = _place(call, context)
     if where:
         shown.append(Line(where, Tone.QUIET))
     return [
@@ -303,9 +305,9 @@ def printed_lines(printed: str) -> list[str]:
     return out
 
 
-def _place(call: Call, view: View) -> str:
-    sources, where, raised = view.sources, call.where(), call.outcome.location
-    by = f" by {view.raised_by}" if view.raised_by else ""
+def _place(call: Call, context: QuestionContext) -> str:
+    sources, where, raised = context.sources, call.where(), call.outcome.location
+    by = f" by {context.raised_by}" if context.raised_by else ""
     if call.outcome.kind is not OutcomeKind.RAISED or raised is None:
         return f"at {sources.shown(where)}" if where else ""
     if where is None:

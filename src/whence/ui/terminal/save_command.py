@@ -8,17 +8,17 @@ from whence.errors import UsageError, WhenceError
 from whence.ui import DrivenSession
 
 
-def save(debugging: DrivenSession, name: str) -> str:
+def save(session: DrivenSession, name: str) -> str:
     """Write the session, and say so."""
     if not name:
-        if debugging.log is None or debugging.log.path is None:
+        if session.log is None or session.log.path is None:
             return "This session is not kept in a file; save FILE writes it to one."
-        return f"Every answer is kept in {debugging.log.path} as soon as it is given."
+        return f"Every answer is kept in {session.log.path} as soon as it is given."
     try:
         path = Path(name).expanduser()
         if path.exists():
             raise UsageError(f"{path} exists already; name another file")
-        debugging.save(path)
+        session.save(path)
     except (OSError, ValueError, RuntimeError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise WhenceError(f"{name} cannot be written ({reason}); name another file") from problem

@@ -36,9 +36,9 @@ def switch_lines(switches: Switches) -> list[str]:
     ]
 
 
-def find_oracle(debugging: DrivenSession, name: str) -> str:
+def find_oracle(session: DrivenSession, name: str) -> str:
     """The name of the oracle that is meant, by any beginning that only one has."""
-    names = oracle_names(debugging)
+    names = oracle_names(session)
     wanted = _plain(name)
     fitting = [candidate for candidate in names if _plain(candidate) == wanted] or [
         candidate for candidate in names if _plain(candidate).startswith(wanted)
@@ -49,17 +49,17 @@ def find_oracle(debugging: DrivenSession, name: str) -> str:
     return fitting[0]
 
 
-def oracle_names(debugging: DrivenSession) -> list[str]:
+def oracle_names(session: DrivenSession) -> list[str]:
     """The oracles of this session, in the order in which they are asked."""
-    names = [oracle.name for oracle in debugging.oracles]
-    return list(dict.fromkeys([*names, *debugging.state.facts.silenced]))
+    names = [oracle.name for oracle in session.oracles]
+    return list(dict.fromkeys([*names, *session.state.facts.silenced]))
 
 
-def oracle_lines(debugging: DrivenSession) -> list[str]:
+def oracle_lines(session: DrivenSession) -> list[str]:
     """Every oracle, whether it is asked, and how many answers of it stand."""
-    facts = debugging.state.facts
+    facts = session.state.facts
     by = Counter(answer.by for answer in facts.answers)
-    names = oracle_names(debugging)
+    names = oracle_names(session)
     width = max(map(len, names), default=0)
     return [
         f"  {name:<{width}}  {'off' if name in facts.silenced else 'on '}  {by[name]} answered"

@@ -2,18 +2,18 @@ import io
 
 import pytest
 
-from whence.model.symptom import Assertion, Operand
+from whence.model.symptom import AssertionOperand, FailedAssertion
 from whence.ui.terminal.assertion_prompt import Quit, ask_operand
 from whence.ui.terminal.plain import PlainScreen
 
 
 def asked(typed: str, count: int = 2) -> tuple[list[bool | None] | None, str]:
     """Which operands are wrong after some lines were typed, and what was shown."""
-    operands = tuple(Operand(f"f({number})") for number in range(count))
+    operands = tuple(AssertionOperand(f"f({number})") for number in range(count))
     output = io.StringIO()
     screen = PlainScreen(io.StringIO(typed), output)
     found = ask_operand(
-        screen, Assertion("t.py", 3, operands, ("assert 1 == 2",)), "assert …", ["1"] * count
+        screen, FailedAssertion("t.py", 3, operands, ("assert 1 == 2",)), "assert …", ["1"] * count
     )
     return found and [each.wrong for each in found.operands], output.getvalue()
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from whence.errors import UsageError
-from whence.model.verdict import Scope, Verdict
+from whence.model.verdict import TrustScope, Verdict
 from whence.ui.terminal.commands import (
     SPECS,
     Accept,
@@ -64,9 +64,9 @@ INADMISSIBLE, UNKNOWN = Verdict.INADMISSIBLE, Verdict.UNKNOWN
         (" \t ", Accept()),
         ("trust", TrustCode(None, "", withdraw=False)),
         ("trust f", TrustCode(None, "f", withdraw=False)),
-        ("trust module", TrustCode(Scope.MODULE, "", withdraw=False)),
-        ("trust file a b.py", TrustCode(Scope.FILE, "a b.py", withdraw=False)),
-        ("distrust function f", TrustCode(Scope.FUNCTION, "f", withdraw=True)),
+        ("trust module", TrustCode(TrustScope.MODULE, "", withdraw=False)),
+        ("trust file a b.py", TrustCode(TrustScope.FILE, "a b.py", withdraw=False)),
+        ("distrust function f", TrustCode(TrustScope.FUNCTION, "f", withdraw=True)),
         ("undo", Do("undo")),
         ("redo", Do("redo")),
         ("info", Do("info")),

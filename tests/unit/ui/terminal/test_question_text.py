@@ -6,7 +6,7 @@ import pytest
 from whence.model.call import Call, Location, OutcomeKind
 from whence.model.question import Question
 from whence.model.verdict import Answer, Mark, Verdict
-from whence.ui.terminal.question_text import View, opening, prompt, question_lines
+from whence.ui.terminal.question_text import QuestionContext, opening, prompt, question_lines
 
 Build = Callable[..., Call]
 
@@ -97,14 +97,18 @@ def test_what_differs_from_the_last_call_of_the_function_is_said(call: Build) ->
     last = call(given={"a": [1, 2], "b": 3, "c": 4}, returned=1)
     now = asked(call(given={"a": [1, 2], "b": 5, "c": 4}, returned=2))
 
-    def lines(view: View) -> list[str]:
-        return [line.text for line in question_lines(now, 2, 80, view)]
+    def lines(context: QuestionContext) -> list[str]:
+        return [line.text for line in question_lines(now, 2, 80, context)]
 
-    assert "  differs from the last one in: b" in lines(View(last=last))
-    assert not any("differs" in line for line in lines(View(last=call("g", given={"a": 1}))))
+    assert "  differs from the last one in: b" in lines(QuestionContext(last=last))
+    assert not any(
+        "differs" in line for line in lines(QuestionContext(last=call("g", given={"a": 1})))
+    )
     other = call(given={"a": [9], "b": 9, "c": 9}, returned=1)
-    assert not any("differs" in line for line in lines(View(last=other))), "everything does"
-    bold = question_lines(now, 2, 80, View(last=last, emphasised=True))
+    assert not any("differs" in line for line in lines(QuestionContext(last=other))), (
+        "everything does"
+    )
+    bold = question_lines(now, 2, 80, QuestionContext(last=last, emphasised=True))
     assert not any("differs" in line.text for line in bold)
     assert "b=5" in bold[1].strong
 

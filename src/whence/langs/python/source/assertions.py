@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from whence.langs.python.source.code_locations import first_line
 from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode
 from whence.langs.python.source.source_files import parse_source
-from whence.model.symptom import Operand
+from whence.model.symptom import AssertionOperand
 
 Span = tuple[int, int, int, int]
 _ABOUT_ARGUMENTS = frozenset(
@@ -45,7 +45,9 @@ _WORDS = frozenset(("msg", "message", "places", "delta", "countEqual"))
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
-def operands_at(source: str, line: int, *, not_raised: bool = False) -> tuple[Operand, ...]:
+def operands_at(
+    source: str, line: int, *, not_raised: bool = False
+) -> tuple[AssertionOperand, ...]:
     """The operands of the assertion at a line; `not_raised`: it is about a missing exception."""
     module = parse_source(source)
     if module is None:
@@ -54,7 +56,7 @@ def operands_at(source: str, line: int, *, not_raised: bool = False) -> tuple[Op
         found = list(_parts(statement, not_raised))
         if found:
             return tuple(
-                Operand(ast.get_source_segment(source, node) or "", span=_span(node))
+                AssertionOperand(ast.get_source_segment(source, node) or "", span=_span(node))
                 for node in found
             )
     return ()
@@ -111,7 +113,9 @@ def _method_parts(value: ast.expr) -> Iterator[ast.expr]:
                 yield keyword.value
 
 
-def expected_of(source: str, line: int, operands: Sequence[Operand], wrong: Operand) -> str:
+def expected_of(
+    source: str, line: int, operands: Sequence[AssertionOperand], wrong: AssertionOperand
+) -> str:
     """What an operand should be if it is wrong and the other is right: a literal, or nothing."""
     module = parse_source(source)
     others = [each for each in operands if each is not wrong]
@@ -162,7 +166,7 @@ class Made:
     unknown: str = ""
 
 
-def maker(source: str, line: int, operand: Operand) -> Made:
+def maker(source: str, line: int, operand: AssertionOperand) -> Made:
     """The call, or the attribute, whose value the operand is."""
     module = parse_source(source)
     expression = None if module is None else _at(module, operand.span)

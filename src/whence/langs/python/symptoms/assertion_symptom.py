@@ -21,7 +21,7 @@ from whence.langs.python.trace.assertion_operands import (
 )
 from whence.model.call import RESULT, Mark, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
-from whence.model.symptom import SYMPTOM, Assertion, Operand, Symptom
+from whence.model.symptom import SYMPTOM, AssertionOperand, FailedAssertion, Symptom
 from whence.model.value import show
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Provenance, Tree
@@ -82,18 +82,18 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
     return known + answers, notes
 
 
-def _expected(failed: Assertion, wrong: Operand) -> str:
+def _expected(failed: FailedAssertion, wrong: AssertionOperand) -> str:
     """What the test says that the operand should be, as a literal."""
     if sum(bool(each.wrong) for each in failed.operands) != 1:
         return ""
     return expected_of(read_source(failed.file) or "", failed.line, failed.operands, wrong)
 
 
-def _is_judged(failed: Assertion) -> bool:
+def _is_judged(failed: FailedAssertion) -> bool:
     return any(each.wrong is not None for each in failed.operands)
 
 
-def _is_written(operand: Operand) -> bool:
+def _is_written(operand: AssertionOperand) -> bool:
     """Whether it is a literal: then nobody made it but the test's author."""
     try:
         ast.literal_eval(operand.expression.strip())

@@ -19,7 +19,7 @@ from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.joined_processes import JoinedProcessSource
 from whence.langs.python.trace.line_table import Span
 from whence.model.call import OutcomeKind
-from whence.model.symptom import Operand, Symptom
+from whence.model.symptom import AssertionOperand, Symptom
 from whence.model.value import FULL, show
 from whence.tree.column_tree import ColumnTree
 
@@ -85,7 +85,7 @@ def _left_all(tree: ColumnTree, position: int) -> bool:
 
 
 def trace_operand(
-    tree: ColumnTree, symptom: Symptom, operand: Operand, read: ReadSource = read_source
+    tree: ColumnTree, symptom: Symptom, operand: AssertionOperand, read: ReadSource = read_source
 ) -> Traced:
     """The call that made an operand."""
     failed = symptom.assertion

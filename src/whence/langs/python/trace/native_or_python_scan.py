@@ -13,7 +13,7 @@ from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_scan import PythonTraceScanner, TraceScan
 from whence.ports import Int32s
-from whence.tree.build import Shape
+from whence.tree.build import TreeShape
 
 try:
     from whence.langs.python.trace import _scan
@@ -64,7 +64,7 @@ def decode_page(codec: int, stored: bytes, length: int) -> bytes:
     return f.decode_page(codec, stored, length)
 
 
-def arrange(parents: Int32s) -> Shape | None:
+def arrange(parents: Int32s) -> TreeShape | None:
     """The shape of a tree whose calls stand behind their parents; None: build.py has to do it."""
     found = _scan.arranged(np.ascontiguousarray(parents)) if HAS_NATIVE else None
     if found is None:
@@ -74,4 +74,4 @@ def arrange(parents: Int32s) -> Shape | None:
     )
     parent, depth, end = columns
     assert parent is not None and depth is not None and end is not None
-    return Shape(order, parent, depth, end)
+    return TreeShape(order, parent, depth, end)

@@ -49,7 +49,7 @@ LEAVES = (SegmentKind.TEST, SegmentKind.ITEMS)
 
 
 class StepSource:
-    """Where the details of steps are: a `Source`."""
+    """Where the details of steps are: a `CallSource`."""
 
     def __init__(
         self, told: StepLog, body: FunctionBody, recorded: ColumnTree, node: int, file: str

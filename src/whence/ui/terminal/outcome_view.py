@@ -1,0 +1,115 @@
+"""Shows what the session needs: a question, a contradiction or a diagnosis, and the prompt for it.
+
+It reads nothing and sends nothing: that is the loop's part.
+"""
+
+from __future__ import annotations
+
+from whence.model.question import Question
+from whence.model.symptom import SYMPTOM
+from whence.model.verdict import PERSON, Verdict
+from whence.ports import Zooming
+from whence.report.raising import own_primitive
+from whence.report.text import lines as report_lines
+from whence.session.events import Ask, Exhausted, Found, Outcome, Revise
+from whence.tree.readable_call import readable_call
+from whence.ui import DrivenSession
+from whence.ui.terminal import commands, messages
+from whence.ui.terminal.listing import MOST, instance_lines, suspects
+from whence.ui.terminal.question_text import QuestionContext, opening, prompt, question_lines
+from whence.ui.terminal.screen import Line, Screen, Tone, hanging
+
+_PATIENT, _FEW = 3, 3
+"""After so many questions `suspects` is recommended, unless so few calls are left."""
+
+
+class OutcomeView:
+    """The outcomes of one session on one screen."""
+
+    def __init__(self, session: DrivenSession, screen: Screen) -> None:
+        self._session = session
+        self._screen = screen
+        self._counted: Outcome | None = None
+        """The question whose characters were counted last: one shown again is not counted."""
+        self._has_recommended = False
+
+    def open(self, question: Question) -> None:
+        """Say what the session is about, before its first question."""
+        state, width = self._session.state, self._screen.width
+        space = state.space()
+        call, _ = readable_call(state.tree, space.top)
+        is_wrong = space.verdict(space.top) is Verdict.WRONG
+        answers = sum(answer.by != SYMPTOM for answer in state.facts.answers)
+        has_symptom = answers < len(state.facts.answers)
+        top = None if has_symptom and not answers and not call.arguments else call
+        inside = question.call.step is not None
+        self._screen.say(
+            *opening(top, is_wrong=is_wrong, answers=answers, width=width, inside=inside)
+        )
+
+    def show(self, outcome: Outcome) -> None:
+        """Show what the session needs now."""
+        session = self._session
+        if isinstance(outcome, Ask):
+            self._show_question(outcome)
+        elif isinstance(outcome, Revise):
+            self._screen.say("", *messages.contradiction(session.state, outcome))
+        elif isinstance(outcome, Found | Exhausted):
+            findings = session.findings(outcome.diagnosis)
+            lines = report_lines(session.state, outcome.diagnosis, session.sources, findings)
+            if self._screen.interactive:
+                lines = [part for line in lines for part in hanging(line, self._screen.width)]
+            self._screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
+
+    def _show_question(self, outcome: Ask) -> None:
+        session, question, width = self._session, outcome.question, self._screen.width
+        number = sum(answer.by == PERSON for answer in session.state.facts.answers) + 1
+        lines = question_lines(question, number, width, self._context(question))
+        if question.function is not None:
+            table = instance_lines(session.state, question.function, width, session.sources)
+            lines = [*(Line(row, Tone.QUIET) for row in table), Line(""), *lines]
+        if self._counted is not outcome:
+            session.shown("\n".join(line.text for line in lines))
+            self._counted = outcome
+        self._screen.say("", *lines)
+        if self._screen.interactive and number > _PATIENT and not self._has_recommended:
+            left = suspects(session.state).total
+            if _FEW < left <= MOST:
+                self._has_recommended = True
+                self._screen.note(f"(suspects lists the {left} calls that are left)")
+
+    def _context(self, question: Question) -> QuestionContext:
+        """What a question is shown against: the call that the person judged last, and sources."""
+        state, sources = self._session.state, self._session.sources
+        judged = [answer.node for answer in state.facts.answers if answer.by == PERSON]
+        last = None
+        if judged:
+            last, _ = readable_call(state.tree, state.tree.position(judged[-1]))
+        raised = own_primitive(state, question.node, sources)
+        by = "" if raised is None else raised.text
+        return QuestionContext(sources, last, self._screen.emphasises, by)
+
+    def prompt(self, outcome: Outcome) -> str:
+        """What stands before the cursor."""
+        match outcome:
+            case Ask(question):
+                return prompt(question)
+            case Revise():
+                return "Which one holds? [1/2/undo] "
+            case Exhausted(_, rest):
+                also = "rest searches on, " if rest else ""
+                return f"Enter ends; {also}undo, distrust, list, save, help > "
+            case _:
+                can_zoom = isinstance(self._session.reruns, Zooming)
+                also = "zoom, undo, source" if can_zoom else "undo, list, source"
+                return f"Enter ends; reject if this is not it; {also}, test, save, help > "
+
+    def hint(self, outcome: Outcome) -> str:
+        """What could be typed, for a line that was not understood."""
+        match outcome:
+            case Ask():
+                return commands.HINT
+            case Revise():
+                return "type 1, 2 or undo"
+            case _:
+                return "type help, or Enter to end"
