@@ -6,9 +6,34 @@ printed without a traceback. Any other exception that leaves whence is a bug of 
 
 from __future__ import annotations
 
+import errno
+
+_EXHAUSTED = {
+    errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN,
+}  # fmt: skip
+"""Errors that name no file and are still no bug: the system has too little of something."""
+
 
 class WhenceError(Exception):
     """Something was asked for that cannot be had; the message says what, why and what to do."""
+
+
+def cause_outside(problem: OSError) -> str | None:
+    """The file or the resource that the system refused; None if whence asked for nonsense."""
+    if problem.filename is not None:
+        return f"{problem.filename}: {problem.strerror}"
+    return problem.strerror if problem.errno in _EXHAUSTED else None
+
+
+def bug_notice(version: str) -> str:
+    """What to print below the traceback of an exception that should not have left whence."""
+    import platform
+
+    return (
+        f"\nwhence: this is a bug in whence {version} (Python "
+        f"{platform.python_version()}, {platform.system()}). Please report it with the lines "
+        "above and the command that you ran."
+    )
 
 
 class TreeFormatError(WhenceError):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from whence.langs.python.debuggee.order import Task
 from whence.langs.python.replay.frozen_calls import FrozenCalls
 from whence.langs.python.replay.rerun_process import Conditions, header_of, run_again
 from whence.langs.python.trace.call_reader import TraceSource
@@ -63,7 +64,9 @@ def frozen_by_chance(
     again = folder / "again"
     again.mkdir()
     conditions = Conditions.of(recording, header_of(tree))
-    output, _ = run_again(conditions, again, freezing.words(again, 2**62), 600.0)
+    output, _ = run_again(
+        conditions, again, Task(freezing=freezing.order_file(again, 2**62)), 600.0
+    )
     return Outcome(
         len(freezing.frozen),
         sum(each.calls for each in freezing.frozen.values()),

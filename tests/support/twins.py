@@ -22,6 +22,7 @@ from typing import Any
 
 import intention
 import numpy as np
+from debuggee_runs import record_repeatably
 from recorded import environment
 
 from whence.errors import WhenceError
@@ -120,12 +121,8 @@ def record_program(
     """The tree of a program that is run in a folder. What it read is kept beside the recording."""
     output.with_name(output.name + ".stdin").write_text(stdin)
     options = ["--whole-values"] if whole else []
-    subprocess.run(
-        [sys.executable, "-m", "whence", "record", "--repeatable", "own", *options,
-         "-o", str(output), *words],
-        cwd=folder, env={**environment(), "PYTHONHASHSEED": "0"}, input=stdin,
-        capture_output=True, text=True, timeout=120, check=False, errors="replace",
-    )  # fmt: skip
+    seeded = {**environment(), "PYTHONHASHSEED": "0"}
+    record_repeatably(output, [*options, *words], folder, environment=seeded, stdin=stdin)
     return open_trace(output)
 
 

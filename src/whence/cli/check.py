@@ -13,7 +13,7 @@ import contextlib
 import os
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,16 @@ import numpy as np
 from whence.app.oracle_gathering import answer_file, project_folder
 from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
-from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.running import (
-    Order,
+from whence.langs.python.debuggee.launch import Target
+from whence.langs.python.debuggee.order import Order
+from whence.langs.python.launching.first_run import (
+    FirstRun,
     keep_environment,
     kept_environment,
-    program_words,
+    run_first,
 )
-from whence.langs.python.running import run as run_recorded
+from whence.langs.python.record.recording import usual_settings
+from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.symptoms.run_symptom import summarize_run
 from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest
 from whence.langs.python.trace.trace_pages import TraceHeader
@@ -116,26 +118,27 @@ def _recording(name: str) -> Path:
 def _run_again(path: Path, header: TraceHeader, time_limit: float | None) -> Path:
     again = recordings.new_recording(path.stem.rpartition("-")[0] or path.stem, path.parent)
     with _as_then(path, header):
-        order = Order(
-            words=[*_record_options(header.options), *program_words(header.words)],
-            recording=again,
+        run = FirstRun(
+            _order(header, str(again)),
             time_limit=time_limit,
             stdout=os.open(os.devnull, os.O_WRONLY),
         )
-        ran = run_recorded(order)
+        ran = run_first(run)
         if again.exists() and again.stat().st_size:
             keep_environment(again)
-    os.close(order.stdout or 0)
+    os.close(run.stdout or 0)
     if not again.exists() or not again.stat().st_size:
         recordings.remove(again)
         raise WhenceError(f"the program could not be run again (status {ran.status})")
     return again
 
 
-def _record_options(told: Mapping[str, Any]) -> list[str]:
-    """What was recorded, in whole values."""
-    children = ["--children"] if told.get("children") else []
-    return ["--whole-values", *UserCodeRules.told(told).words, *children]
+def _order(header: TraceHeader, output: str) -> Order:
+    """Run the recorded program with the same user code, and record whole values."""
+    rules = UserCodeRules.told(header.options)
+    settings = usual_settings(output, rules=rules, whole_values=True)
+    settings = replace(settings, children=bool(header.options.get("children")))
+    return Order(Target.from_words(header.words), settings)
 
 
 @contextlib.contextmanager

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import importlib
 import io
 import os
-import platform
 import signal
 import sys
 import traceback
@@ -21,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import whence
-from whence.errors import WhenceError
+from whence.errors import WhenceError, bug_notice, cause_outside
 
 COMMANDS = (
     "run", "call", "test", "bisect", "record", "debug", "prolog", "zoom", "why", "check", "rerun",
@@ -31,10 +29,6 @@ COMMANDS = (
 GUEST = "record"
 # Are followed by the command line of a program.
 _RUNNING = ("record", "run", "call", "bisect")
-_EXHAUSTED = {
-    errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN,
-}  # fmt: skip
-"""Errors that name no file and are still no bug: the system has too little of something."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -91,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as problem:
         _forget_output()
-        cause = _cause_outside(problem)
+        cause = cause_outside(problem)
         if cause is None:
             return _report_bug()
         print(f"whence: {cause}", file=sys.stderr)
@@ -100,22 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report_bug()
 
 
-def _cause_outside(problem: OSError) -> str | None:
-    """The file or the resource that the system refused; None if whence asked for nonsense."""
-    if problem.filename is not None:
-        return f"{problem.filename}: {problem.strerror}"
-    return problem.strerror if problem.errno in _EXHAUSTED else None
-
-
 def _report_bug() -> int:
     """Print the exception that is being handled, and what to do about it."""
     traceback.print_exc()
-    print(
-        f"\nwhence: this is a bug in whence {whence.__version__} (Python "
-        f"{platform.python_version()}, {platform.system()}). Please report it with the lines "
-        "above and the command that you ran.",
-        file=sys.stderr,
-    )
+    print(bug_notice(whence.__version__), file=sys.stderr)
     return 70
 
 

@@ -21,9 +21,14 @@ from whence.app.frontends import open_any
 from whence.cli import record, session_options, symptom_option
 from whence.errors import WhenceError
 from whence.langs.python.debuggee.launch import Target
+from whence.langs.python.launching.first_run import (
+    FULL,
+    STOP,
+    FirstRun,
+    keep_environment,
+    run_first,
+)
 from whence.langs.python.recordings import new_recording, remove
-from whence.langs.python.running import FULL, STOP, Order, keep_environment, program_words
-from whence.langs.python.running import run as run_recorded
 
 _USAGE = "whence run [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
 
@@ -74,13 +79,14 @@ def run(options: argparse.Namespace) -> int:
 def debug_program(options: argparse.Namespace, target: Target) -> int:
     """Run a program and find the fault in it."""
     target.check()
+    record.check(options)
     session_options.check(options)
     if options.reference is not None:
         options.whole_values = True  # calls are made again from what was recorded of them
     recording = options.recording or new_recording(record.short_name(target))
-    ran = run_recorded(_order(options, target, recording))
-    if ran.told_to_end is not None:
-        return 128 + ran.told_to_end
+    ran = run_first(_first_run(options, target, recording))
+    if ran.ending_signal is not None:
+        return 128 + ran.ending_signal
     if not recording.exists() or not recording.stat().st_size:
         remove(recording)
         if ran.status == 2:  # which said why
@@ -101,11 +107,10 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     )  # fmt: skip
 
 
-def _order(options: argparse.Namespace, target: Target, recording: Path) -> Order:
+def _first_run(options: argparse.Namespace, target: Target, recording: Path) -> FirstRun:
     json_to_stdout = options.format != "text" and options.output is None
-    return Order(
-        words=[*record.option_words(options), *program_words(target.words)],
-        recording=recording,
+    return FirstRun(
+        record.order_of(options, target, str(recording)),
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         # A diagnosis for programs must stand alone.

@@ -177,7 +177,7 @@ def _run_tests(
     meanwhile: Callable[[], bool] = lambda: False,
 ) -> int:
     """Run pytest to its end. `meanwhile` does a little of something, and tells if it did."""
-    from whence.langs.python.running import signals_passed_on
+    from whence.langs.python.launching.first_run import forward_signals
 
     command = [sys.executable, "-m", "pytest", *arguments]
     command += [f"--whence-user-code={each}" for each in options.user_code]
@@ -186,7 +186,7 @@ def _run_tests(
     sys.stdout.flush()
     process = subprocess.Popen(command, stdin=None if at_terminal else subprocess.DEVNULL)
     try:
-        with signals_passed_on(process):
+        with forward_signals(process):
             while process.poll() is None:
                 if not meanwhile():
                     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from debuggee_runs import record_repeatably
 from recorded import environment
 
 from whence.cli.main import main
@@ -56,10 +55,9 @@ main("3 4")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "program.py").write_text(PROGRAM)
-    subprocess.run(
-        [sys.executable, "-m", "whence", "record", "--repeatable", "own", "-o", "run.whence",
-         "program.py"],
-        cwd=folder, env={**os.environ, **environment()}, check=True, capture_output=True,
+    record_repeatably(
+        folder / "run.whence", ["program.py"], folder,
+        environment={**os.environ, **environment()}, check=True,
     )  # fmt: skip
     return folder / "run.whence"
 
@@ -165,10 +163,9 @@ def test_output_of_a_package_that_is_run_is_followed(
         "from shop import RATE\ndef price(n):\n    return n * RATE\nprint('hello')\n"
         "print(price(7))\nprint('bye')\n"
     )
-    subprocess.run(
-        [sys.executable, "-m", "whence", "record", "--repeatable", "own", "-o", "run.whence", "-m",
-         "shop"],
-        cwd=tmp_path, env={**os.environ, **environment()}, check=True, capture_output=True,
+    record_repeatably(
+        tmp_path / "run.whence", ["-m", "shop"], tmp_path,
+        environment={**os.environ, **environment()}, check=True,
     )  # fmt: skip
     told = why(capsys, tmp_path / "run.whence", "0", "printed[1]")
     assert told["origin"]["qualname"] == "price"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from debuggee_runs import record_repeatably
 from recorded import environment
 
 from whence.app.frontends import open_any
@@ -137,12 +136,11 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _recorded(folder: Path, text: str, *options: str) -> Path:
     (folder / "program.py").write_text(text)
-    options = options or ("--repeatable", "own")
-    subprocess.run(
-        [sys.executable, "-m", "whence", "record", *options, "-o", "run.whence", "program.py"],
-        cwd=folder, env={**os.environ, **environment()}, check=True, capture_output=True,
-    )  # fmt: skip
-    return folder / "run.whence"
+    recording = folder / "run.whence"
+    variables = {**os.environ, **environment()}
+    words = [*options, "program.py"]
+    record_repeatably(recording, words, folder, environment=variables, check=True)
+    return recording
 
 
 @cache

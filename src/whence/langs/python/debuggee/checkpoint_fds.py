@@ -39,7 +39,7 @@ class CannotCopy(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OpenFile:
     """One descriptor."""
 
     number: int
@@ -75,11 +75,11 @@ def _check_threads() -> None:
     )
 
 
-def held(folder: str, sandbox: str, own: Collection[int]) -> list[Held]:
+def capture(folder: str, sandbox: str, own: Collection[int]) -> list[OpenFile]:
     """All that has to be opened anew, what is written copied to a folder; `own` are whence's."""
     _check_threads()
     _check_memory(os.path.dirname(folder), sandbox)
-    found: list[Held] = []
+    found: list[OpenFile] = []
     seen: set[tuple[int, int]] = set()
     room = MOST_WRITTEN
     for number in sorted(map(int, _listdir(_NUMBERS))):
@@ -102,19 +102,19 @@ def held(folder: str, sandbox: str, own: Collection[int]) -> list[Held]:
     return [_copied(each, folder) for each in found]
 
 
-def _held(number: int, status: os.stat_result) -> Held | None:
+def _held(number: int, status: os.stat_result) -> OpenFile | None:
     """What is known of a descriptor; None if nothing has to be done about it."""
     name = _readlink(f"{_NUMBERS}/{number}")
     inherited = not fcntl.fcntl(number, fcntl.F_GETFD) & fcntl.FD_CLOEXEC
     flags = fcntl.fcntl(number, fcntl.F_GETFL)
     if name == _EVENT_LOOP:
-        return Held(number, flags, inherited, name, watched=tuple(_watched(number)))
+        return OpenFile(number, flags, inherited, name, watched=tuple(_watched(number)))
     if name.startswith(_NO_FILE):
         raise CannotCopy(f"it holds {name.removeprefix(_NO_FILE)}")
     if not stat.S_ISREG(status.st_mode):
         return None  # nothing comes from it, and nothing gets there: that is the journal's
     place = _lseek(number, 0, os.SEEK_CUR)
-    return Held(number, flags, inherited, name, place, status.st_size, status.st_mtime_ns)
+    return OpenFile(number, flags, inherited, name, place, status.st_size, status.st_mtime_ns)
 
 
 def _watched(number: int) -> Iterator[tuple[int, int]]:
@@ -136,7 +136,7 @@ def _check_memory(folder: str, sandbox: str) -> None:
                     raise CannotCopy("it has memory that is shared with files or processes")
 
 
-def _copied(each: Held, folder: str) -> Held:
+def _copied(each: OpenFile, folder: str) -> OpenFile:
     if not each.is_written:
         return each
     _makedirs(folder, exist_ok=True)
@@ -155,7 +155,7 @@ def _copy(source: str, target: str, size: int) -> None:
             size -= len(piece)
 
 
-def take_up(every: Collection[Held], before: str, sandbox: str) -> None:
+def restore(every: Collection[OpenFile], before: str, sandbox: str) -> None:
     """In a process that goes on: open all that was held, in the folder of its own files.
 
     `before` is the folder that these had. An `OSError` says that it cannot be.
@@ -183,7 +183,7 @@ def take_up(every: Collection[Held], before: str, sandbox: str) -> None:
             loop.close()
 
 
-def _reopen(each: Held) -> None:
+def _reopen(each: OpenFile) -> None:
     """What is only read may have been written to since, by another descriptor."""
     opened = _open_number(f"{_NUMBERS}/{each.number}", each.flags & _LASTING | os.O_CLOEXEC)
     status = _fstat(opened)
@@ -193,13 +193,13 @@ def _reopen(each: Held) -> None:
     _put(each, opened)
 
 
-def _put(each: Held, opened: int) -> None:
+def _put(each: OpenFile, opened: int) -> None:
     _lseek(opened, each.place, os.SEEK_SET)
     _dup2(opened, each.number, inheritable=each.inherited)
     _close(opened)
 
 
-def let_go(every: Collection[Held]) -> None:
+def release(every: Collection[OpenFile]) -> None:
     """Remove the copies."""
     for each in every:
         if each.copy:

@@ -22,15 +22,23 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from whence.langs.python.debuggee.checkpoint_fds import CannotCopy, Held, held, let_go, take_up
+from whence.langs.python.debuggee.checkpoint_fds import (
+    CannotCopy,
+    OpenFile,
+    capture,
+    release,
+    restore,
+)
+from whence.langs.python.debuggee.order import CheckpointChannel, CheckpointOrder, Task
+from whence.langs.python.debuggee.typed_json import reader
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.playing import JournalPlayer
 from whence.langs.python.record.recording import Recording, moved_up
 from whence.langs.python.record.repeatable import aside
 
-Begin = Callable[[Sequence[str], str], None]
-"""Is given the options of an order and its folder, and does as if they had been the command's."""
+Begin = Callable[[Task, str], None]
+"""Starts on a task, in a folder."""
 
 _LONGEST = 2**16
 _LOOPS_HAVE_PROCESSES = sys.version_info < (3, 12)
@@ -41,22 +49,28 @@ _WAITS = 4
 _read, _write, _close, _fstat, _exit = os.read, os.write, os.close, os.fstat, os._exit
 _pipe, _getpid, _dumps, _loads = os.pipe, os.getpid, json.dumps, json.loads
 _time_used, _clock = time.process_time, time.monotonic
+_read_order = reader(CheckpointOrder)
 
 
-class Checkpoints:
-    """The copies that this process makes, or is."""
+class CheckpointForks:
+    """The checkpoints that this process makes, or is."""
 
-    def __init__(self, order: str, recording: Recording, journal: JournalPlayer, begin: Begin):
-        self._control, self._orders, *others = map(int, order.split(":"))
+    def __init__(
+        self,
+        channel: CheckpointChannel,
+        recording: Recording,
+        journal: JournalPlayer,
+        begin: Begin,
+    ):
+        self._control, self._orders = channel.control, channel.orders
         self._identity = _fstat(self._control).st_ino
-        self._own = {self._control, recording.descriptor, *others}
+        self._own = {channel.control, recording.descriptor, *channel.terminal}
         self._recording = recording
         self._journal = journal
         self._begin = begin
         self._folder = journal.folder
         self._spacing = _NEVER
-        self._costs = 0.0
-        """The program runs so many times as long as it takes to make a copy of it."""
+        self._cost_ratio = 0.0
         self._made = 0
         self._said = ""
 
@@ -68,7 +82,7 @@ class Checkpoints:
 
     # --- asleep --------------------------------------------------------------------------------
 
-    def _sleep(self, orders: int, files: Sequence[Held], length: int) -> None:
+    def _sleep(self, orders: int, files: Sequence[OpenFile], length: int) -> None:
         """Wait for orders, each of which a child goes on with.
 
         Whatever is in the way of that, the program does not go on: then there is no recording, and
@@ -82,29 +96,28 @@ class Checkpoints:
                     _close(orders)
                     self._go_on(order, files, length)
                     return
-                self._say({"worker": process, "order": order["number"]})
+                self._say({"worker": process, "order": order.number})
         except BaseException:
             _exit(1)
 
-    def _order(self, orders: int, files: Sequence[Held]) -> dict[str, Any]:
+    def _order(self, orders: int, files: Sequence[OpenFile]) -> CheckpointOrder:
         text = b""
         while not text.endswith(b"\n"):
             _recorder.sleep(orders)
             piece = _read(orders, _LONGEST)
             if not piece:  # nobody will ask any more
-                let_go(files)
+                release(files)
                 _exit(0)
             text += piece
-        order: dict[str, Any] = _loads(text)
-        return order
+        return _read_order(_loads(text), "checkpoint order")
 
-    def _go_on(self, order: dict[str, Any], files: Sequence[Held], length: int) -> None:
-        """As the process that the order is for."""
-        before, after = self._journal.moved(order["folder"])
-        take_up(files, before, after)
-        self._recording.moved(order["output"], length)
-        self._begin(order["words"], order["folder"])
-        self._spacing, self._costs, self._made = float(order["spacing"]), float(order["costs"]), 0
+    def _go_on(self, order: CheckpointOrder, files: Sequence[OpenFile], length: int) -> None:
+        """In the fork that carries out an order."""
+        before, after = self._journal.moved(order.folder)
+        restore(files, before, after)
+        self._recording.moved(order.output, length)
+        self._begin(order.task, order.folder)
+        self._spacing, self._cost_ratio, self._made = order.spacing, order.cost_ratio, 0
 
     # --- on the way ----------------------------------------------------------------------------
 
@@ -122,7 +135,7 @@ class Checkpoints:
         self._made += 1
         place = os.path.join(self._folder, f"held-{_getpid()}-{self._made}")
         try:
-            files = held(place, self._journal.sandbox, self._own)
+            files = capture(place, self._journal.sandbox, self._own)
         except CannotCopy as why:
             return self._without(str(why))
         except OSError as problem:
@@ -149,7 +162,7 @@ class Checkpoints:
         if answer < 0:
             return _NEVER
         taken = max(_time_used() - used, (_clock() - began) / _WAITS)
-        return max(answer, self._costs * taken)
+        return max(answer, self._cost_ratio * taken)
 
     def _announce(self, calls: int, orders: int) -> None:
         """In a copy: where it sleeps, and the way to ask it."""

@@ -9,50 +9,25 @@ Invariant: a program that traces itself is left alone, and then the lines are no
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
-from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
+
+from whence.langs.python.debuggee.order import TargetCall
 
 # The program may put something else in its place.
 _open = open
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A call: its code, and the how manieth call of that it is, counted from 1."""
-
-    file: str
-    first_line: int
-    name: str
-    count: int
-
-    def text(self) -> str:
-        """As a word of a command line."""
-        return json.dumps([self.file, self.first_line, self.name, self.count])
-
-    @classmethod
-    def of(cls, code: CodeType) -> Wanted:
-        """The next call of a code."""
-        return cls(code.co_filename, code.co_firstlineno, code.co_qualname, 1)
-
-    @classmethod
-    def from_text(cls, text: str) -> Wanted:
-        """What `text` made."""
-        file, first_line, name, count = json.loads(text)
-        return cls(str(file), int(first_line), str(name), int(count))
-
-
 class LineWatch:
     """Follows the one call, by the interpreter's own tracing."""
 
-    def __init__(self, wanted: Wanted, output: str = ""):
-        self._wanted = wanted
+    def __init__(self, call: TargetCall, output: str = ""):
+        self._target = call
         self._output = os.path.abspath(output)
-        self._seen = 0
+        self._started = 0
         self._lines: set[int] = set()
 
     def start(self) -> None:
@@ -62,7 +37,7 @@ class LineWatch:
 
     def follow(self, frame: FrameType) -> None:
         """Watch this very call, which begins."""
-        self._seen = self._wanted.count
+        self._started = self._target.count
         frame.f_trace = self._ran
         sys.settrace(self._called)
 
@@ -72,7 +47,7 @@ class LineWatch:
         ours = sys.gettrace() == self._called
         sys.settrace(None)
         threading.settrace(None)
-        return sorted(self._lines) if ours and self._seen >= self._wanted.count else None
+        return sorted(self._lines) if ours and self._started >= self._target.count else None
 
     def finish(self) -> None:
         """Write what was seen, if anything is known."""
@@ -82,16 +57,16 @@ class LineWatch:
                 file.write(str(lines))
 
     def _called(self, frame: FrameType, event: str, argument: object) -> Any:
-        code, wanted = frame.f_code, self._wanted
+        code, target = frame.f_code, self._target
         if (
             event != "call"
-            or code.co_firstlineno != wanted.first_line
-            or code.co_qualname != wanted.name
-            or code.co_filename != wanted.file
+            or code.co_firstlineno != target.first_line
+            or code.co_qualname != target.name
+            or code.co_filename != target.file
         ):
             return None
-        self._seen += 1
-        return self._ran if self._seen == wanted.count else None
+        self._started += 1
+        return self._ran if self._started == target.count else None
 
     def _ran(self, frame: FrameType, event: str, argument: object) -> Any:
         if event == "line":

@@ -29,6 +29,9 @@ from typing import Any, NoReturn
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.trace.trace_format import BY_EXCEPTION, BY_EXIT, ENDED
 
+START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
+"""The file that starts a debuggee process."""
+
 Finished = Callable[[int, object], None]
 """Told how the program ended, and with which exit status or exception; so is, in a child that was
 forked off and ends like the program, what it inherited."""
@@ -58,6 +61,14 @@ class Target:
     name: str
     arguments: tuple[str, ...] = ()
 
+    @classmethod
+    def from_words(cls, words: Sequence[str]) -> Target:
+        """The program that is named by what follows `python` on the command line."""
+        for kind in (Kind.MODULE, Kind.CODE, Kind.CALL):
+            if words[0] == kind.value:
+                return cls(kind, words[1], tuple(words[2:]))
+        return cls(Kind.SCRIPT, words[0], tuple(words[1:]))
+
     @property
     def words(self) -> tuple[str, ...]:
         """What follows `python` on the command line."""
@@ -75,13 +86,16 @@ class Target:
             literals(self.arguments)
 
 
-def as_it_is(source: bytes | str, file: str) -> CodeType:
-    """What `python` makes of it."""
+def compile_plainly(source: bytes | str, file: str) -> CodeType:
+    """Compile as `python` does."""
     return compile(source, file, "exec", dont_inherit=True)
 
 
 def launch(
-    target: Target, start: Callable[[], None], finished: Finished, compiled: Compiled = as_it_is
+    target: Target,
+    start: Callable[[], None],
+    finished: Finished,
+    compiled: Compiled = compile_plainly,
 ) -> NoReturn:
     """Run the program and leave the process as it does: by `SystemExit` or `KeyboardInterrupt`.
 
@@ -182,7 +196,7 @@ def _check_module(name: str) -> None:
 
 def _prepare(target: Target, compiled: Compiled) -> Callable[[], None]:
     """Make `sys` and `__main__` what they are when `python` starts this; what runs it then."""
-    sys.orig_argv[:] = [*_interpreter_words(), *target.words]
+    sys.orig_argv[:] = [*_interpreter_argv(), *target.words]
     main = _fresh_main()
     if target.kind is Kind.CODE:
         _set_path(target, "")
@@ -203,13 +217,15 @@ def _prepare(target: Target, compiled: Compiled) -> Callable[[], None]:
     return lambda: _run_file(path, main.__dict__, compiled)
 
 
-def _interpreter_words() -> list[str]:
-    """The words before whence itself on the command line that started this process."""
-    words = sys.orig_argv
-    if "record" not in words:
-        return words[:1]
-    before = words[: words.index("record")]
-    return before[:-2] if before[-2:-1] in (["-m"], ["-c"]) else before[:-1]
+def _interpreter_argv() -> list[str]:
+    """The interpreter and its options: what stood before whence on the command line."""
+    argv = sys.orig_argv
+    if START in argv:
+        return argv[: argv.index(START)]
+    if "record" not in argv:
+        return argv[:1]
+    before = argv[: argv.index("record")]
+    return before[:-2] if before[-2:-1] == ["-m"] else before[:-1]
 
 
 def _set_path(target: Target, folder: str, always: bool = False) -> None:

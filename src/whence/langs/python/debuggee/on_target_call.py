@@ -1,66 +1,66 @@
-"""In a re-run: what is done where the call begins that it was run for.
+"""In a re-run: what happens when the target call begins.
 
-Either its lines are followed, or a step debugger is opened in its frame (`stepping`), or something
-else comes of it; what the call does is recorded meanwhile in any case, if it is recorded at all.
-All that is done here is whence's own work: nothing of it is looked up in the journal.
+Its executed lines are followed, or a step debugger opens in its frame (`step_debugger`), or it is
+made to return another value. It is recorded in any case. All of this is whence's own work: the
+journal does not see it.
 """
 
 from __future__ import annotations
 
-import argparse
 import dis
 import inspect
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING
 
-from whence.langs.python.debuggee.executed_lines import LineWatch, Wanted
+from whence.langs.python.debuggee.order import StepDebugger, TargetCall, Task, TrialCall
 
-START, END = "start", "end"
+if TYPE_CHECKING:
+    from whence.langs.python.debuggee.executed_lines import LineWatch
+
 BREAKPOINT = "PYTHONBREAKPOINT"
-"""Names a debugger, in the environment of the person."""
+"""The environment variable by which the user names a debugger."""
 ARRIVED = "arrived"
-"""A file that is there once the call has begun."""
+"""A file that exists once the call has begun."""
 TRIED = "tried"
-"""A file that is there once something else came of the call; what is in it says why nothing did."""
+"""A file that exists once a call was made to return another value; it may hold why that failed."""
 CALLS = "calls"
-"""A file that says how many calls were made."""
+"""A file that holds how many calls were made."""
 
 
 def await_call(
-    options: argparse.Namespace, over: Callable[[], object], watch: LineWatch | None
+    task: Task, folder: str, over: Callable[[], object], lines: LineWatch | None
 ) -> None:
-    """Say what is to be done as the call begins, and once it has ended."""
+    """Set what happens when the target call begins and when it has ended."""
     from whence.langs.python.record import _recorder  # not where it was not compiled
 
-    if options.sandbox:
-        _recorder.tell_calls(os.path.join(options.sandbox, CALLS))
-    if options.debugger:
-        _recorder.tell_window(_debugger(options), None)
-    elif options.trial:
-        trial = _Trial(options.trial, options.sandbox, _recorder.next_window, _recorder.here)
-        _recorder.tell_window(trial.take_place, None)
-    elif watch is not None:
-        _recorder.tell_window(lambda: watch.follow(sys._getframe(1)), over)
+    if folder:
+        _recorder.tell_calls(os.path.join(folder, CALLS))
+    if task.debugger is not None:
+        _recorder.tell_window(_debugger_opener(task.debugger, folder), None)
+    elif task.trial:
+        trial = _Trial(task.trial, folder, _recorder.next_window, _recorder.here)
+        _recorder.tell_window(trial.force_return, None)
+    elif lines is not None:
+        _recorder.tell_window(lambda: lines.follow(sys._getframe(1)), over)
     else:
         _recorder.tell_window(None, over)
 
 
-def _debugger(options: argparse.Namespace) -> Callable[[], Any]:
-    """What opens a step debugger. Until then nothing is loaded that the program did not load."""
+def _debugger_opener(order: StepDebugger, folder: str) -> Callable[[], object]:
+    """A function that opens a step debugger. It imports only then what that needs."""
 
-    def arrive() -> Any:
+    def arrive() -> object:
         from whence.langs.python.record.journal import _interposition
 
         before = _interposition.inside(True)
         try:
             from whence.langs.python.debuggee.step_debugger import Stepping
 
-            wanted = Wanted.from_text(options.lines_of)
-            stepping = Stepping(options.debugger, wanted, options.sandbox)
+            stepping = Stepping(order, folder)
         finally:
             _interposition.inside(before)
         return stepping.arrive(sys._getframe(1))
@@ -69,30 +69,35 @@ def _debugger(options: argparse.Namespace) -> Callable[[], Any]:
 
 
 class _Trial:
-    """Something else comes of calls than does: what a person says that they should have given.
+    """Calls that return what the user says they should have returned.
 
-    Each is made once more for its effects, so that all calls after it have other numbers.
+    Each is also made once more for its effects, so all calls after it have other numbers.
     """
 
     def __init__(
-        self, order: str, folder: str, next_window: Callable[[int], None], here: Callable[[], int]
+        self,
+        calls: Sequence[TrialCall],
+        folder: str,
+        next_window: Callable[[int], None],
+        here: Callable[[], int],
     ):
-        self._left = [tuple(each) for each in json.loads(order)]
-        """Which of all calls, its code, and what is to come of it, in the order of time."""
-        self._made: list[int] = []
+        self._left = list(calls)
+        """In order of time."""
+        self._begun: list[int] = []
         """The calls that began, as they are numbered in the recording of this run."""
         self._next_window, self._here = next_window, here
-        self._tried = os.path.join(folder, TRIED)
+        self._report = os.path.join(folder, TRIED)
 
-    def take_place(self) -> tuple[object, tuple[Any, ...], dict[str, Any]] | None:
-        """In its frame: what is to come of it, and what it was given."""
+    def force_return(self) -> tuple[object, tuple[object, ...], dict[str, object]]:
+        """In the frame of the call: the value to return, and the arguments of the call."""
         from whence.langs.python.record.journal import _interposition
 
         frame = sys._getframe(1)
-        _, code, text = self._left.pop(0)
-        if Wanted.of(frame.f_code) != Wanted.from_text(code):
-            os._exit(0)  # it has not arrived
-        self._made.append(self._here())
+        trial = self._left.pop(0)
+        if TargetCall.of(frame.f_code) != trial.call:
+            os._exit(0)  # another call is in its place
+        self._begun.append(self._here())
+        text = trial.expression
         problem, value = "", None
         try:
             value = eval(text, frame.f_globals, {})  # what the person typed, in a sandbox
@@ -102,38 +107,39 @@ class _Trial:
             problem = "an exception is raised, and not given back"
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             problem = "it is not the call of a function"
-        elif not _can_give_anything(frame.f_code):
+        elif not _can_return_any_value(frame.f_code):
             problem = "its code ends in no other way than by an exception"
         before = _interposition.inside(True)
         try:
-            with open(self._tried, "w", encoding="utf-8") as file:
-                json.dump([problem, self._made], file)
+            with open(self._report, "w", encoding="utf-8") as file:
+                json.dump([problem, self._begun], file)
         finally:
             _interposition.inside(before)
         if problem:
             os._exit(0)
         if self._left:
-            self._next_window(self._left[0][0] + len(self._made))
+            self._next_window(self._left[0].ordinal + len(self._begun))
         return value, *_arguments(frame)
 
 
-def _can_give_anything(code: CodeType) -> bool:
-    """Whether there is a way out of the code on which any value can be taken along."""
+def _can_return_any_value(code: CodeType) -> bool:
+    """Whether the code has a return instruction, so that a value can be forced on it."""
     return sys.version_info < (3, 12) or any(
-        each.opname in ("RETURN_VALUE", "RETURN_CONST") for each in dis.get_instructions(code)
+        instruction.opname in ("RETURN_VALUE", "RETURN_CONST")
+        for instruction in dis.get_instructions(code)
     )
 
 
-def _arguments(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What the call that begins was given, in order and by name."""
-    code, given = frame.f_code, frame.f_locals
+def _arguments(frame: FrameType) -> tuple[tuple[object, ...], dict[str, object]]:
+    """The arguments of a call that begins: positional, and by name."""
+    code, variables = frame.f_code, frame.f_locals
     names = code.co_varnames
-    ordered, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
-    places = [given[name] for name in names[:ordered]]
-    by_name = {name: given[name] for name in names[ordered:named]}
+    positional_end, named_end = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    positional = [variables[name] for name in names[:positional_end]]
+    named = {name: variables[name] for name in names[positional_end:named_end]}
     if code.co_flags & inspect.CO_VARARGS:
-        places += given[names[named]]
-        named += 1
+        positional += variables[names[named_end]]
+        named_end += 1
     if code.co_flags & inspect.CO_VARKEYWORDS:
-        by_name |= given[names[named]]
-    return tuple(places), by_name
+        named |= variables[names[named_end]]
+    return tuple(positional), named

@@ -20,8 +20,8 @@ from functools import partial
 from types import FrameType
 from typing import Any, TextIO
 
-from whence.langs.python.debuggee.executed_lines import Wanted
-from whence.langs.python.debuggee.on_target_call import ARRIVED, BREAKPOINT, END
+from whence.langs.python.debuggee.on_target_call import ARRIVED, BREAKPOINT
+from whence.langs.python.debuggee.order import StepDebugger, TargetCall
 from whence.langs.python.record.journal import _interposition
 
 _NONE = "0"
@@ -32,11 +32,10 @@ _HOMES = ("HOME", "IPYTHONDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_H
 class Stepping:
     """A debugger that talks to a person through descriptors of its own."""
 
-    def __init__(self, order: str, wanted: Wanted, folder: str):
-        source, target, self._where, self._named = order.split(":", 3)
-        self._input = os.fdopen(int(source), "r", closefd=False)
-        self._output = os.fdopen(int(target), "w", closefd=False)
-        self._wanted = wanted
+    def __init__(self, order: StepDebugger, folder: str):
+        self._order = order
+        self._input = os.fdopen(order.stdin, "r", closefd=False)
+        self._output = os.fdopen(order.stdout, "w", closefd=False)
         self._arrived = os.path.join(folder, ARRIVED)
         self._home = os.path.join(os.path.abspath(folder), "debugger")
 
@@ -44,7 +43,7 @@ class Stepping:
         """A frame begins: who is to be called by it, and who after that."""
         talking = self._talking()
         talking.__enter__()
-        if Wanted.of(frame.f_code) != self._wanted:
+        if TargetCall.of(frame.f_code) != self._order.call:
             os._exit(0)  # it has not arrived
         with open(self._arrived, "w", encoding="ascii"):
             pass
@@ -62,11 +61,11 @@ class Stepping:
             if tracing is None:
                 os._exit(0)
             debugger = getattr(tracing, "__self__", None)
-            if self._where == END and isinstance(debugger, bdb.Bdb):
+            if self._order.at_end and isinstance(debugger, bdb.Bdb):
                 debugger.set_return(frame)
             talking.__exit__(None, None, None)
 
-        return named(self._named, self._output) or self._pdb(frame), opened
+        return find_debugger(self._order.name, self._output) or self._pdb(frame), opened
 
     def _watch(self, begun: FrameType) -> None:
         """Let every debugger talk to the person, and end with it."""
@@ -106,7 +105,7 @@ class Stepping:
         return partial(debugger.set_trace, frame)
 
 
-def named(name: str, output: TextIO) -> Callable[[], object] | None:
+def find_debugger(name: str, output: TextIO) -> Callable[[], object] | None:
     """What PYTHONBREAKPOINT names; None, and a word about it, if that is not to be had."""
     if name == _NONE:
         print(f"{BREAKPOINT}=0 is about breakpoint(); this is pdb.", file=output)

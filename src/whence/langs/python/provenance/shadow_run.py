@@ -17,12 +17,12 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from whence.langs.python.debuggee.executed_lines import Wanted
-from whence.langs.python.debuggee.launch import Kind, Target, launch
+from whence.langs.python.debuggee.launch import Target, launch
+from whence.langs.python.debuggee.order import TargetCall
 from whence.langs.python.provenance.influence_slices import calls_below_handlers, influencing_calls
 from whence.langs.python.provenance.marked_parts import (
     Criterion,
@@ -61,7 +61,7 @@ class Request:
 
     words: tuple[str, ...]
     """What follows `python` on the command line."""
-    wanted: Wanted
+    wanted: TargetCall
     root: str
     """`result`, `raised`, or the name of a parameter or of a variable of the function's module;
     `yielded`, and the first step says which; `printed`: a line of the program's output, whose
@@ -69,7 +69,7 @@ class Request:
     steps: tuple[Step, ...]
     is_input: bool
     """Of a parameter: as it was given, not as it was left."""
-    marked: Wanted
+    marked: TargetCall
     """The call that the part is of: the wanted one, or one below it, counted from there."""
     rules: UserCodeRules = UserCodeRules()
     seed_by: str = OWN
@@ -81,7 +81,7 @@ class Request:
         """As JSON."""
         rules = self.rules
         return json.dumps({
-            "words": self.words, "wanted": self.wanted.text(), "marked": self.marked.text(),
+            "words": self.words, "wanted": astuple(self.wanted), "marked": astuple(self.marked),
             "root": self.root, "steps": self.steps, "is_input": self.is_input,
             "rules": [rules.added, rules.only, rules.left_out],
             "seed_by": self.seed_by, "journal": self.journal,
@@ -93,8 +93,8 @@ class Request:
         told = json.loads(text)
         return cls(
             words=tuple(told["words"]),
-            wanted=Wanted.from_text(told["wanted"]),
-            marked=Wanted.from_text(told["marked"]),
+            wanted=TargetCall(*told["wanted"]),
+            marked=TargetCall(*told["marked"]),
             root=told["root"],
             steps=tuple((kind, key) for kind, key in told["steps"]),
             is_input=told["is_input"],
@@ -102,14 +102,6 @@ class Request:
             seed_by=told["seed_by"],
             journal=told["journal"],
         )
-
-
-def target_of(words: Sequence[str]) -> Target:
-    """The program that the words after `python` name."""
-    for kind in (Kind.MODULE, Kind.CODE, Kind.CALL):
-        if words[0] == kind.value:
-            return Target(kind, words[1], tuple(words[2:]))
-    return Target(Kind.SCRIPT, words[0], tuple(words[1:]))
 
 
 @contextlib.contextmanager
@@ -391,7 +383,7 @@ def main(request_file: str, output: str, progress: str) -> NoReturn:
         if journal is not None:
             os._exit(0)  # nothing of what a shut down does may reach the world
 
-    launch(target_of(request.words), start, finished, compiled)
+    launch(Target.from_words(request.words), start, finished, compiled)
 
 
 def _journal(path: str, folder: str) -> tuple[Journal | None, Aside]:

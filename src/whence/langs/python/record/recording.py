@@ -17,7 +17,7 @@ import stat
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from whence.errors import WhenceError
@@ -25,7 +25,7 @@ from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.children import Family, new_family
 from whence.langs.python.record.choose import chosen, make
 from whence.langs.python.record.code_reader import PythonCodeReader
-from whence.langs.python.record.options import Bound, Detail, RecordOptions
+from whence.langs.python.record.options import WHOLE_BOUND, Bound, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
     AsideReader,
     AsideSummaries,
@@ -37,6 +37,10 @@ from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.trace.trace_format import HEADER, MAGIC, MAIN, STOPPED
 from whence.langs.python.trace.trace_writer import header_bytes
 
+MAX_BYTES = 2 * 2**30
+"""The default size limit of a trace: a program that runs for hours must not fill the disk."""
+MAX_KEPT_CALLS = 100_000
+"""The default number of calls of the functions of a filter that are kept."""
 _HIGHEST_DESCRIPTOR = 1024
 _GREENLETS = (
     "the program loaded greenlet: a call that switched to another greenlet counts as not ended, "
@@ -71,6 +75,33 @@ class Settings:
     """Whether the processes that the program starts are recorded too."""
     keeps_tail: bool = True
     """Whether nothing may be lost if the process is killed."""
+
+
+def usual_settings(
+    output: str,
+    detail: Detail = Detail.FULL,
+    max_calls: int | None = None,
+    max_bytes: int | None = None,
+    depth: int | None = None,
+    *,
+    rules: UserCodeRules = UserCodeRules(),
+    backend: str | None = None,
+    whole_values: bool = False,
+) -> Settings:
+    """The settings of `whence record`, with its defaults."""
+    if rules.kept and max_calls is None:
+        max_calls = MAX_KEPT_CALLS
+    options = RecordOptions(
+        detail=detail,
+        max_calls=max_calls,
+        max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
+        depth=depth,
+    )
+    if whole_values:
+        options = replace(
+            options, bound=WHOLE_BOUND, first_bound=WHOLE_BOUND, global_bound=WHOLE_BOUND
+        )
+    return Settings(output, options, rules, backend)
 
 
 @dataclass(frozen=True, slots=True)

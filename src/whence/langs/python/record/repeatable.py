@@ -35,8 +35,8 @@ def directly(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def pinned(environment: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """An environment in which hashes are the same every time, and by whom the seed was chosen."""
+def pin_hash_seed(environment: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """The environment with a fixed hash seed, and who chose it (`PINNED` or `OWN`)."""
     if environment.get(HASH_SEED, "random") != "random":
         return dict(environment), OWN
     # Any number will do, and it must not be 0, which means that hashes are not random at all.

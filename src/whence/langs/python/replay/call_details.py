@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whence.langs.python.debuggee.executed_lines import Wanted
+from whence.langs.python.debuggee.order import ExecutedLines, TargetCall, Task
 from whence.langs.python.replay.alignment import contradiction
 from whence.langs.python.replay.call_target import target_at, target_in_run
 from whence.langs.python.replay.full_replay import FullReplay
@@ -52,10 +52,10 @@ class CallDetails:
 
     def _whole_call(self, node: int) -> Call:
         if self.partial.is_harmless:
-            options = ["--whole-calls", f"{TOP}:{TOP}"]
-            with self.partial.run(node, 1, lambda _: options) as (tree, _):
+            task = Task(whole_calls=(TOP, TOP))
+            with self.partial.run(node, 1, lambda _: task) as (tree, _):
                 return tree.call(TOP)
-        with self.full.run(node, lambda _: ["--whole-calls", f"{node}:{node}"]) as (tree, _):
+        with self.full.run(node, lambda _: Task(whole_calls=(node, node))) as (tree, _):
             recorded = self.tree.call(self.tree.position(node))
             again = tree.call(tree.position(node))
             difference = contradiction(recorded, again)
@@ -66,15 +66,15 @@ class CallDetails:
     def _lines_of(self, node: int) -> frozenset[int]:
         if self.partial.is_harmless:
             target = target_at(*self.partial.windows.locate(node))
-            with self.partial.run(node, 1, lambda to: _line_options(target, to)) as (_, folder):
+            with self.partial.run(node, 1, lambda to: _lines_task(target, to)) as (_, folder):
                 return _lines_in(folder)
         target = target_in_run(self.tree, node)
-        with self.full.run(node, lambda to: _line_options(target, to)) as (_, folder):
+        with self.full.run(node, lambda to: _lines_task(target, to)) as (_, folder):
             return _lines_in(folder)
 
 
-def _line_options(target: Wanted, folder: Path) -> list[str]:
-    return ["--lines-of", target.text(), "--lines-to", str(folder / _LINES)]
+def _lines_task(target: TargetCall, folder: Path) -> Task:
+    return Task(lines=ExecutedLines(target, str(folder / _LINES)))
 
 
 def _lines_in(folder: Path) -> frozenset[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.langs.python.debuggee.executed_lines import Wanted
+from whence.langs.python.debuggee.order import TargetCall
 from whence.langs.python.replay.rerun_process import CannotReplay
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
@@ -12,7 +12,7 @@ from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.readable_call import function_at
 
 
-def target_at(tree: ColumnTree, position: int, count: int = 1) -> Wanted:
+def target_at(tree: ColumnTree, position: int, count: int = 1) -> TargetCall:
     """The `count`-th call of the code at a position; `CannotReplay` for generators."""
     code = _code(tree, position)
     if code.is_stepped:
@@ -20,21 +20,21 @@ def target_at(tree: ColumnTree, position: int, count: int = 1) -> Wanted:
     return _target(code, count)
 
 
-def target_in_run(tree: ColumnTree, node: int) -> Wanted:
+def target_in_run(tree: ColumnTree, node: int) -> TargetCall:
     """A call, counted among all recorded calls of its function."""
     position = tree.position(node)
     return target_at(tree, position, _calls_before(tree, node, position) + 1)
 
 
-def target_since(tree: ColumnTree, first: int, node: int) -> Wanted:
+def target_since(tree: ColumnTree, first: int, node: int) -> TargetCall:
     """A call, counted from call `first` on; generators are counted too."""
     position = tree.position(node)
     before = _calls_before(tree, first, position)
     return _target(_code(tree, position), _calls_before(tree, node, position) - before + 1)
 
 
-def _target(code: CodeEntry, count: int) -> Wanted:
-    return Wanted(code.file, code.first_line, code.qualname, count)
+def _target(code: CodeEntry, count: int) -> TargetCall:
+    return TargetCall(code.file, code.first_line, code.qualname, count)
 
 
 def _calls_before(tree: ColumnTree, node: int, position: int) -> int:

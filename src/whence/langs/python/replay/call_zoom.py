@@ -12,6 +12,7 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
+from whence.langs.python.debuggee.order import Task, Zoom
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.replay.alignment import contradiction, first_divergence
 from whence.langs.python.replay.full_replay import FullReplay
@@ -113,10 +114,10 @@ class CallZoom:
         """What the call tells in another run, and what it prints."""
         node = wish.node
 
-        def wishes(place: Path) -> list[str]:
-            return ["--zoom-of", wish.text(), "--zoom-to", str(place / _TOLD)]
+        def task(folder: Path) -> Task:
+            return Task(zoom=Zoom(wish.text(), str(folder / _TOLD)))
 
-        with self.full.run(node, wishes) as (again, place):
+        with self.full.run(node, task) as (again, place):
             output = place / _TOLD
             if not output.exists():
                 problem = RerunOutcome(report_in(place)).problem

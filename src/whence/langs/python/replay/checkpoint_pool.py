@@ -29,19 +29,21 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from whence.langs.python.debuggee.order import CheckpointChannel, CheckpointOrder, Task
+from whence.langs.python.debuggee.typed_json import to_data
 from whence.langs.python.replay.rerun_process import (
     OUTPUT,
     CannotReplay,
     Conditions,
     RerunOutcome,
     calls_in,
-    command_of,
+    order_again,
     report_in,
-    start_process,
+    start_rerun,
     wait_for,
 )
 from whence.langs.python.replay.scratch_folder import ScratchFolder
@@ -87,7 +89,7 @@ class _Sleeper:
 class CheckpointPool:
     """The processes of one recording's program."""
 
-    def __init__(self, conditions: Conditions, limits: Sequence[str]):
+    def __init__(self, conditions: Conditions, call_limit: int | None):
         self.why_not = ""
         """Why there was none to be made, the last time that it was tried."""
         self._spacing = FIRST_SPACING
@@ -102,10 +104,14 @@ class CheckpointPool:
         given = [_high(each) for each in (theirs.fileno(), source, 0, 1)]
         self.terminal = given[2], given[3]
         """The descriptors under which our terminal is known there."""
-        words = ["--window", f"{_NO_CALL}:1", "--checkpoints", ":".join(map(str, given)), *limits]
-        command = command_of(conditions, self._place, words)
+        order = replace(
+            order_again(conditions, self._place),
+            task=Task(window=(_NO_CALL, 1)),
+            checkpoints=CheckpointChannel(given[0], given[1], self.terminal),
+            call_limit=call_limit,
+        )
         try:
-            self._process = start_process(conditions, command, given)
+            self._process = start_rerun(conditions, order, given)
         finally:
             for each in (source, *given):
                 os.close(each)
@@ -143,7 +149,7 @@ class CheckpointPool:
     def run(
         self,
         ordinal: int,
-        wishes: Callable[[Path], Sequence[str]],
+        task: Callable[[Path], Task],
         time_limit: float,
         progress: Callable[[int], object],
     ) -> Iterator[tuple[Path, RerunOutcome, Path]]:
@@ -152,10 +158,9 @@ class CheckpointPool:
         with tempfile.TemporaryDirectory(dir=self._place, prefix=f"{self._count}-") as name:
             folder = Path(name)
             output = folder / OUTPUT
-            order = {
-                "words": [*wishes(folder)], "folder": name, "output": str(output),
-                "number": self._count, "spacing": self._spacing, "costs": COSTS,
-            }  # fmt: skip
+            order = CheckpointOrder(
+                self._count, task(folder), name, str(output), self._spacing, COSTS
+            )
             self._asked_now = self._nearest(ordinal)
             worker = self._asked(self._asked_now, order)
             in_time = worker is None or wait_for(
@@ -169,10 +174,10 @@ class CheckpointPool:
         before = [each for each in self._others if each.calls < ordinal]
         return max(before, key=lambda each: each.calls, default=self._first)
 
-    def _asked(self, sleeper: _Sleeper, order: dict[str, Any]) -> _Worker | None:
+    def _asked(self, sleeper: _Sleeper, order: CheckpointOrder) -> _Worker | None:
         """Who does it; None: it has ended already."""
         try:
-            _write(sleeper.orders, json.dumps(order).encode() + b"\n")
+            _write(sleeper.orders, json.dumps(to_data(order)).encode() + b"\n")
         except OSError:
             raise CheckpointFailed(
                 "a process that the program was to be run on from is gone"
@@ -185,7 +190,7 @@ class CheckpointPool:
                 continue
             told = self._listen()
             number = told.get("worker", 0)
-            if number > 0 and told["order"] == order["number"]:
+            if number > 0 and told["order"] == order.number:
                 try:
                     return _Worker(os.pidfd_open(number), self._control, self._listen)
                 except ProcessLookupError:

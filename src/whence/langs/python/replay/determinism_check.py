@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from whence.langs.python.debuggee.order import Task
 from whence.langs.python.replay.alignment import (
     Divergence,
     callers_of,
@@ -58,7 +59,9 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
     conditions = Conditions.of(recording, header)
     with ScratchFolder() as folder:
         limit = time_allowed(recording, tree, time_limit)
-        output, played = run_again(conditions, Path(folder), _limits(tree, conditions), limit)
+        output, played = run_again(
+            conditions, Path(folder), Task(), limit, call_limit=_call_limit(tree, conditions)
+        )
         again = open_trace(output)
         divergence = _divergence(tree, again, played)
         cause = ""
@@ -73,8 +76,8 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
         )  # fmt: skip
 
 
-def _limits(tree: ColumnTree, conditions: Conditions) -> list[str]:
-    return calls_allowed(tree) if conditions.journal is not None else []
+def _call_limit(tree: ColumnTree, conditions: Conditions) -> int | None:
+    return calls_allowed(tree) if conditions.journal is not None else None
 
 
 def _divergence(recorded: ColumnTree, again: ColumnTree, played: RerunOutcome) -> Divergence | None:

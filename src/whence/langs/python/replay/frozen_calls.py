@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.langs.python.debuggee.order import Task
 from whence.langs.python.replay.frozen_check import FrozenDifference, first_frozen_difference
 from whence.langs.python.replay.rerun_process import (
     TIME_LIMIT,
@@ -71,10 +72,13 @@ class FrozenCalls:
     seconds: float = 0.0
     """How long the run took in which all was compared."""
 
-    def words(self, folder: Path, before: int) -> list[str]:
-        """Options for a re-run in a folder, with all calls frozen that end before one begins."""
+    def order_file(self, folder: Path, before: int) -> str:
+        """Write the file by which a re-run freezes all calls that end before one begins.
+
+        Empty if there are none.
+        """
         ready = {at: each for at, each in self.frozen.items() if at + each.calls < before}
-        return _played(folder, ready) if ready else []
+        return _played(folder, ready) if ready else ""
 
     def worthwhile(self, right: Mapping[int, int], before: int) -> dict[int, int]:
         """Of calls that were judged right those that ought to be frozen for a run up to a call:
@@ -119,13 +123,13 @@ class FrozenCalls:
     def _note(self, wanted: Mapping[int, int], noted: dict[int, Effects]) -> int:
         """One run for it; the call after which nothing more could be noted, or the last one."""
 
-        def order(folder: Path) -> list[str]:
+        def task(folder: Path) -> Task:
             codes = {at: _code(self.tree, at) for at in sorted(wanted)}
             calls = [(at, wanted[at], code.qualname, code.first_line) for at, code in codes.items()]
             told = {"do": "note", "calls": calls, "to": str(folder / _NOTES)}
-            return ["--window", f"{calls[-1][0]}:1", *_ordered(folder, told)]
+            return Task(window=(calls[-1][0], 1), freezing=_ordered(folder, told))
 
-        with self._run(order, _COUNT_ONLY) as (_, played, folder):
+        with self._run(task, _COUNT_ONLY) as (_, played, folder):
             found = _lines(folder / _NOTES)
         told: dict[str, Any]
         for ordinal in sorted(wanted):
@@ -147,8 +151,7 @@ class FrozenCalls:
         self.frozen = {}
         while noted:
             began = time.monotonic()
-            order = partial(_played, effects=noted)
-            with self._run(order, {}) as (output, played, folder):
+            with self._run(partial(_freezing_task, effects=noted), {}) as (output, played, folder):
                 self.seconds = time.monotonic() - began
                 said = {at: json.loads(line) for at, line in _lines(folder / _SAID).items()}
                 made = {at: each["not"] for at, each in said.items() if "not" in each}
@@ -168,12 +171,12 @@ class FrozenCalls:
     def plain_seconds(self) -> float:
         """How long such a run takes with nothing frozen."""
         began = time.monotonic()
-        with self._run(lambda _: [], {}):
+        with self._run(lambda _: Task(), {}):
             return time.monotonic() - began
 
     @contextmanager
     def _run(
-        self, order: Callable[[Path], Sequence[str]], options: Mapping[str, Any]
+        self, task: Callable[[Path], Task], options: Mapping[str, Any]
     ) -> Iterator[tuple[Path, RerunOutcome, Path]]:
         """A re-run; what it recorded, how it went, and its folder."""
         conditions = Conditions.of(self.recording, header_of(self.tree))
@@ -181,8 +184,9 @@ class FrozenCalls:
         limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
         with ScratchFolder() as name:
             folder = Path(name)
-            words = [*order(folder), *calls_allowed(self.tree)]
-            output, played = run_again(conditions, folder, words, limit)
+            output, played = run_again(
+                conditions, folder, task(folder), limit, call_limit=calls_allowed(self.tree)
+            )
             yield output, played, folder
 
 
@@ -213,16 +217,20 @@ def _code(tree: ColumnTree, ordinal: int) -> CodeEntry:
     return source.code(int(np.searchsorted(source.ordinals(), ordinal)))
 
 
-def _ordered(folder: Path, told: Mapping[str, Any]) -> list[str]:
+def _ordered(folder: Path, told: Mapping[str, Any]) -> str:
     order = folder / _ORDER
     order.write_text(json.dumps(told), encoding="utf-8")
-    return ["--freezing", str(order)]
+    return str(order)
 
 
-def _played(folder: Path, effects: Mapping[int, Effects]) -> list[str]:
+def _played(folder: Path, effects: Mapping[int, Effects]) -> str:
     lines = folder / _FROZEN
     lines.write_text("".join(f"{at}\t{each.line}" for at, each in effects.items()), "utf-8")
     return _ordered(folder, {"do": "play", "from": str(lines), "to": str(folder / _SAID)})
+
+
+def _freezing_task(folder: Path, effects: Mapping[int, Effects]) -> Task:
+    return Task(freezing=_played(folder, effects))
 
 
 def _lines(path: Path) -> dict[int, str]:

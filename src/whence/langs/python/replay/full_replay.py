@@ -6,11 +6,12 @@ that diverged before the target call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from whence.langs.python.debuggee.order import Task
 from whence.langs.python.replay.alignment import first_divergence
 from whence.langs.python.replay.divergence_causes import likely_cause
 from whence.langs.python.replay.partial_replay import PartialReplay
@@ -39,19 +40,17 @@ class FullReplay:
     time_limit: float = TIME_LIMIT
 
     @contextmanager
-    def run(
-        self, node: int, wishes: Callable[[Path], Sequence[str]]
-    ) -> Iterator[tuple[ColumnTree, Path]]:
+    def run(self, node: int, task: Callable[[Path], Task]) -> Iterator[tuple[ColumnTree, Path]]:
         """The tree of another run, which agrees with the recorded one up to a call, and its folder.
 
-        The run can write only in that folder; `wishes` are options, given the folder.
+        The run can write only in that folder; `task` is given the folder.
         """
         self.partial.check_allowed()
         conditions = Conditions.of(self.recording, header_of(self.tree))
         with ScratchFolder() as name:
             folder = Path(name)
             limit = time_allowed(self.recording, self.tree, self.time_limit)
-            output, outcome = run_again(conditions, folder, wishes(folder), limit)
+            output, outcome = run_again(conditions, folder, task(folder), limit)
             tree = open_trace(output)
             divergence = first_divergence(self.tree, tree, node)
             if divergence is not None:

@@ -22,8 +22,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TypeVar
 
-from whence.langs.python.debuggee.executed_lines import Wanted
-from whence.langs.python.debuggee.on_target_call import ARRIVED, BREAKPOINT, END, START, TRIED
+from whence.langs.python.debuggee.on_target_call import ARRIVED, BREAKPOINT, TRIED
+from whence.langs.python.debuggee.order import StepDebugger, TargetCall, Task, TrialCall
 from whence.langs.python.replay.alignment import contradiction, other_outcome
 from whence.langs.python.replay.checkpoint_pool import CheckpointFailed, CheckpointPool, obstacle
 from whence.langs.python.replay.frozen_calls import FrozenCalls
@@ -107,11 +107,11 @@ class PartialReplay:
 
     @contextmanager
     def run(
-        self, node: int, budget: int, wishes: Callable[[Path], Sequence[str]] = lambda _: ()
+        self, node: int, budget: int, task: Callable[[Path], Task] = lambda _: Task()
     ) -> Iterator[tuple[ColumnTree, Path]]:
         """Run the program up to the end of a call; its tree, and the folder of the run.
 
-        The run can write only in that folder; `wishes` are options, given the folder.
+        The run can write only in that folder; `task` is given the folder.
         """
 
         def checked(output: Path, outcome: RerunOutcome, _: Path) -> ColumnTree:
@@ -119,19 +119,17 @@ class PartialReplay:
             self._check_target(node, tree, outcome)
             return tree
 
-        with self._believed(node, budget, wishes, checked) as (tree, folder):
+        with self._believed(node, budget, task, checked) as (tree, folder):
             yield tree, folder
 
-    def debug(self, node: int, target: Wanted, *, at_end: bool) -> None:
+    def debug(self, node: int, target: TargetCall, *, at_end: bool) -> None:
         """Run the program up to a call, and let a person step from there."""
-        where = END if at_end else START
         debugger = os.environ.get(BREAKPOINT, "")
 
-        def wishes(_: Path) -> list[str]:
+        def task(_: Path) -> Task:
             pool = self._checkpoint_pool()
             stdin, stdout = terminal if pool is None else pool.terminal
-            told = f"{stdin}:{stdout}:{where}:{debugger}"
-            return ["--lines-of", target.text(), "--debugger", told]
+            return Task(debugger=StepDebugger(target, stdin, stdout, at_end, debugger))
 
         def check_arrival(_: Path, outcome: RerunOutcome, folder: Path) -> None:
             if not (folder / ARRIVED).exists():
@@ -139,15 +137,15 @@ class PartialReplay:
 
         with (
             _terminal_descriptors() as terminal,
-            self._believed(node, 1, wishes, check_arrival, terminal),
+            self._believed(node, 1, task, check_arrival, terminal),
         ):
             pass
 
-    def try_values(self, values: Mapping[int, tuple[Wanted, str]]) -> ColumnTree:
+    def try_values(self, values: Mapping[int, tuple[TargetCall, str]]) -> ColumnTree:
         """Make some calls return other values; the tree records how that run ends."""
         ordinal = self.windows.ordinal
         nodes = sorted(values, key=ordinal)
-        trial = [(ordinal(node), values[node][0].text(), values[node][1]) for node in nodes]
+        task = Task(trial=tuple(TrialCall(ordinal(node), *values[node]) for node in nodes))
 
         def read_trial(output: Path, outcome: RerunOutcome, folder: Path) -> ColumnTree:
             report = folder / TRIED
@@ -167,8 +165,7 @@ class PartialReplay:
                     )
             return tree
 
-        options = [f"--trial={json.dumps(trial)}"]
-        run = self._believed(nodes[0], 1, lambda _: options, read_trial, will_end=False)
+        run = self._believed(nodes[0], 1, lambda _: task, read_trial, will_end=False)
         with run as (tree, _):
             return tree
 
@@ -187,7 +184,7 @@ class PartialReplay:
         self,
         node: int,
         budget: int,
-        wishes: Callable[[Path], Sequence[str]],
+        task: Callable[[Path], Task],
         judge: Callable[[Path, RerunOutcome, Path], _T],
         descriptors: Sequence[int] = (),
         will_end: bool = True,
@@ -203,9 +200,7 @@ class PartialReplay:
                 pool = self._checkpoint_pool()
                 retry = pool is not None and pool.is_before(self.windows.ordinal(node))
                 try:
-                    run = stack.enter_context(
-                        self._run(node, budget, wishes, descriptors, will_end)
-                    )
+                    run = stack.enter_context(self._run(node, budget, task, descriptors, will_end))
                     result = judge(*run)
                     break
                 except (ReplayDiverged, CheckpointFailed) as problem:
@@ -227,7 +222,7 @@ class PartialReplay:
         self,
         node: int,
         budget: int,
-        wishes: Callable[[Path], Sequence[str]],
+        task: Callable[[Path], Task],
         descriptors: Sequence[int],
         will_end: bool,
     ) -> Iterator[tuple[Path, RerunOutcome, Path]]:
@@ -239,25 +234,25 @@ class PartialReplay:
         if descriptors:  # a person steps through it
             limit, progress = _A_DAY, lambda calls: None
 
-        def options(folder: Path) -> list[str]:
-            return ["--window", f"{ordinal}:{budget}", *wishes(folder)]
+        def windowed(folder: Path) -> Task:
+            return replace(task(folder), window=(ordinal, budget))
 
         pool = self._checkpoint_pool()
         if pool is None and self.runs >= _RUNS_BEFORE and self._seconds >= _LONG:
             self._freeze_before(node)  # a checkpoint is past these calls already
         self.runs += 1
         if pool is not None:
-            with pool.run(ordinal, options, limit, progress) as run:
+            with pool.run(ordinal, windowed, limit, progress) as run:
                 yield run
             return
         with ScratchFolder() as name:
             folder = Path(name)
-            words = [*options(folder), *calls_allowed(self.tree)]
-            words += self.freezing.words(folder, ordinal)
+            frozen = replace(windowed(folder), freezing=self.freezing.order_file(folder, ordinal))
             began = time.monotonic()
             output, outcome = run_again(
-                self._conditions(), folder, words, limit, descriptors, progress
-            )
+                self._conditions(), folder, frozen, limit, descriptors, progress,
+                call_limit=calls_allowed(self.tree),
+            )  # fmt: skip
             self._seconds = time.monotonic() - began
             yield output, outcome, folder
 

@@ -1,6 +1,6 @@
 """The process in which a recorded program runs again, and what becomes of it.
 
-Through the same launcher as the first time, with the same interpreter, command, folder,
+Started as the first time, with the same interpreter, command, folder,
 environment, standard input and hash seed; what it prints goes nowhere. With a journal it learns
 from the world what it learned then, and changes nothing (`record/journal`). Without one it does to
 files and to the world what it did: that is the user's to allow, so nothing here is done unasked.
@@ -16,19 +16,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from whence.errors import WhenceError
+from whence.langs.python.debuggee.launch import Target
 from whence.langs.python.debuggee.on_target_call import CALLS
+from whence.langs.python.debuggee.order import Order, Playback, StopSignal, Task
+from whence.langs.python.launching.debuggee_process import start_debuggee
+from whence.langs.python.launching.first_run import STOP, kept_environment
 from whence.langs.python.record.journal.choosing import JOURNAL
 from whence.langs.python.record.options import WHOLE_BOUND, Detail
+from whence.langs.python.record.recording import Settings, usual_settings
 from whence.langs.python.record.repeatable import HASH_SEED, OWN
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recordings import beside
-from whence.langs.python.running import STOP, kept_environment, launcher, program_words
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_pages import TraceHeader
 from whence.model.call import OutcomeKind
@@ -142,37 +146,51 @@ def journal_beside(recording: Path, header: TraceHeader) -> Path | None:
 def run_again(
     conditions: Conditions,
     folder: Path,
-    wishes: Sequence[str],
+    task: Task,
     time_limit: float,
     descriptors: Sequence[int] = (),
     progress: Callable[[int], object] = lambda calls: None,
+    *,
+    call_limit: int | None = None,
 ) -> tuple[Path, RerunOutcome]:
     """Run the program once more; where its recording is, and how it went.
 
     `descriptors` stay open in it. `progress` is told how many calls it has made, if it says so.
     """
-    command = command_of(conditions, folder, wishes)
-    in_time = run_to_end(
-        conditions, command, time_limit, lambda: progress(calls_in(folder)), descriptors
-    )
+    order = replace(order_again(conditions, folder), task=task, call_limit=call_limit)
+    process = start_rerun(conditions, order, descriptors)
+    in_time = wait_for(process, time_limit, lambda: progress(calls_in(folder)))
     output = folder / OUTPUT
     if not output.exists() or not output.stat().st_size:
         raise CannotReplay("the program was started again, and did not come to run")
     return output, RerunOutcome(report_in(folder), in_time)
 
 
-def command_of(conditions: Conditions, folder: Path, wishes: Sequence[str]) -> list[str]:
-    """What runs the program once more, with all that it writes in a folder."""
-    command = [
-        *launcher(),
-        *record_options(conditions.options, folder / OUTPUT),
-        "--repeatable", str(conditions.repeatable.get("hash_seed_by", OWN)),
-        f"--stopped-by={int(STOP)}:it took far longer than the first time, and was stopped",
-        *wishes,
-    ]  # fmt: skip
+def order_again(conditions: Conditions, folder: Path) -> Order:
+    """The order to run the program once more, with all that it writes in a folder."""
+    settings = settings_again(conditions.options, str(folder / OUTPUT))
+    playback = None
     if conditions.journal is not None:
-        command += ["--play", str(conditions.journal.absolute()), "--sandbox", str(folder)]
-    return command + program_words(conditions.command)
+        playback = Playback(str(conditions.journal.absolute()), str(folder))
+    return Order(
+        Target.from_words(conditions.command),
+        replace(settings, repeatable=str(conditions.repeatable.get("hash_seed_by", OWN))),
+        playback=playback,
+        stop_signals=(
+            StopSignal(int(STOP), "it took far longer than the first time, and was stopped"),
+        ),
+    )
+
+
+def start_rerun(
+    conditions: Conditions, order: Order, descriptors: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    """Start a debuggee under the conditions of the recorded run."""
+    with _recorded_input(conditions) as stdin:
+        return start_debuggee(
+            order, environment=conditions.variables(), cwd=conditions.cwd, stdin=stdin,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=descriptors,
+        )  # fmt: skip
 
 
 def run_to_end(
@@ -180,34 +198,31 @@ def run_to_end(
     command: Sequence[str],
     time_limit: float,
     look: Callable[[], object],
-    descriptors: Sequence[int] = (),
     stdout: int = subprocess.DEVNULL,
 ) -> bool:
     """Whether a process under the conditions of the recorded run ends by itself in time.
 
     `look` is called now and then meanwhile.
     """
-    return wait_for(start_process(conditions, command, descriptors, stdout), time_limit, look)
+    with _recorded_input(conditions) as stdin:
+        process = subprocess.Popen(
+            command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin, stdout=stdout,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    return wait_for(process, time_limit, look)
 
 
-def start_process(
-    conditions: Conditions,
-    command: Sequence[str],
-    descriptors: Sequence[int] = (),
-    stdout: int = subprocess.DEVNULL,
-) -> subprocess.Popen[bytes]:
-    """A process under the conditions of the recorded run."""
-    with contextlib.ExitStack() as opened:
-        stdin: Any = subprocess.DEVNULL
-        if conditions.stdin is not None and conditions.journal is None:
-            stdin = opened.enter_context(conditions.stdin.open("rb"))
-        try:
-            return subprocess.Popen(
-                command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin, stdout=stdout,
-                stderr=subprocess.DEVNULL, pass_fds=descriptors,
-            )  # fmt: skip
-        except OSError as problem:
-            raise CannotReplay(f"the program cannot be started again: {problem}") from problem
+@contextlib.contextmanager
+def _recorded_input(conditions: Conditions) -> Iterator[int | IO[bytes]]:
+    """The standard input of a process that is started meanwhile; a journal holds it already."""
+    try:
+        if conditions.stdin is None or conditions.journal is not None:
+            yield subprocess.DEVNULL
+        else:
+            with conditions.stdin.open("rb") as file:
+                yield file
+    except OSError as problem:
+        raise CannotReplay(f"the program cannot be started again: {problem}") from problem
 
 
 class WaitableProcess(Protocol):
@@ -263,18 +278,18 @@ def report_in(folder: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def record_options(told: Mapping[str, Any], output: Path) -> list[str]:
-    """The options of `whence record` that a header quotes."""
-    words = ["--output", str(output), "--detail", Detail(told.get("detail", "full")).value]
-    for option, name in (
-        ("--max-calls", "max_calls"), ("--max-bytes", "max_bytes"), ("--depth", "depth"),
-        ("--backend", "backend"),
-    ):  # fmt: skip
-        if told.get(name) is not None:
-            words += [option, str(told[name])]
-    if tuple(told.get("bound", ())) == astuple(WHOLE_BOUND):
-        words.append("--whole-values")
-    return [*words, *UserCodeRules.told(told).words]
+def settings_again(quoted: Mapping[str, Any], output: str) -> Settings:
+    """The settings that a header quotes, as far as a re-run has the same."""
+    return usual_settings(
+        output,
+        Detail(quoted.get("detail", "full")),
+        quoted.get("max_calls"),
+        quoted.get("max_bytes"),
+        quoted.get("depth"),
+        rules=UserCodeRules.told(quoted),
+        backend=quoted.get("backend"),
+        whole_values=tuple(quoted.get("bound", ())) == astuple(WHOLE_BOUND),
+    )
 
 
 # --- the recording --------------------------------------------------------------------------------
@@ -288,11 +303,11 @@ def header_of(tree: ColumnTree) -> TraceHeader:
     return source.file.header
 
 
-def calls_allowed(tree: ColumnTree) -> list[str]:
-    """An option for a re-run that would not end: it is stopped after as many calls."""
+def calls_allowed(tree: ColumnTree) -> int | None:
+    """The call limit of a re-run that would not end otherwise."""
     if OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED:
-        return []
-    return ["--call-limit", str(int(tree.columns.weight[0]) - 1)]
+        return None
+    return int(tree.columns.weight[0]) - 1
 
 
 def time_allowed(recording: Path, tree: ColumnTree, most: float, *, will_end: bool = True) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from shadowed import steps
 
-from whence.langs.python.debuggee.executed_lines import Wanted
+from whence.langs.python.debuggee.order import TargetCall
 from whence.langs.python.provenance.shadow_run import Request
 
 PROGRAM = """
@@ -50,8 +50,8 @@ def shadow(folder: Path, function: str, count: int, path: str, **more: Any) -> A
     root = more.pop("root", "result")
     request = Request(
         words=more.pop("words", ("program.py", "a", "b")),
-        wanted=Wanted(str(folder / "program.py"), line, function, count),
-        marked=Wanted(str(folder / "program.py"), line, function, 1),
+        wanted=TargetCall(str(folder / "program.py"), line, function, count),
+        marked=TargetCall(str(folder / "program.py"), line, function, 1),
         root=root, steps=steps(path), is_input=more.pop("is_input", False),
     )  # fmt: skip
     (folder / "request.json").write_text(request.text())

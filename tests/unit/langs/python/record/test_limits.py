@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from debuggee_runs import order_for
 from recorded import BACKENDS, recording
 
+from whence.langs.python.launching.first_run import FirstRun, run_first
 from whence.langs.python.record.choose import NATIVE
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
-from whence.langs.python.running import Order
-from whence.langs.python.running import run as run_recorded
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import OutcomeKind
 from whence.tree.column_tree import ColumnTree
@@ -83,7 +83,8 @@ def test_of_a_process_that_was_killed_it_is_not_claimed_that_its_last_calls_call
 def run_stopped(folder: Path, source: str, *words: str, memory: int | None = None) -> ColumnTree:
     program, output = folder / "program.py", folder / "run.whence"
     program.write_text(source)
-    run_recorded(Order([*words, str(program)], output, memory_limit=memory, has_input=False))
+    order = order_for(output, [*words, str(program)])
+    run_first(FirstRun(order, memory_limit=memory, has_input=False))
     return open_trace(output)
 
 

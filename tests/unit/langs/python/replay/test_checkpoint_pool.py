@@ -18,6 +18,7 @@ from worldly_programs import PROGRAMS, World
 
 from whence.cli.main import main
 from whence.errors import WhenceError
+from whence.langs.python.debuggee.launch import START
 from whence.langs.python.record.journal.choosing import obstacle as no_journal
 from whence.langs.python.replay import checkpoint_pool
 from whence.langs.python.replay.program_reruns import ProgramReruns
@@ -92,9 +93,10 @@ def processes_in(folder: Path) -> list[int]:
     for each in Path("/proc").iterdir():
         try:
             words = (each / "cmdline").read_bytes() if each.name.isdecimal() else b""
+            in_folder = words and (each / "cwd").readlink() == folder.resolve()
         except OSError:
             continue
-        if os.fsencode(folder) in words and b"--checkpoints" in words:
+        if in_folder and os.fsencode(START) in words:
             found.append(int(each.name))
     return found
 

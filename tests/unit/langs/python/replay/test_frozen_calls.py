@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from whence.cli.main import main
+from whence.langs.python.debuggee.order import Task
 from whence.langs.python.freezing.process_state import first_change, process_state
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.replay import frozen_calls, partial_replay
@@ -209,15 +210,15 @@ def test_what_cannot_be_played_is_refused_with_the_reason(
     assert why == REFUSED[name]
 
 
-def again(frozen: FrozenCalls, wishes: list[str], folder: Path) -> ColumnTree:
+def again(frozen: FrozenCalls, order_file: str, folder: Path) -> ColumnTree:
     conditions = Conditions.of(frozen.recording, header_of(frozen.tree))
-    return open_trace(run_again(conditions, folder, wishes, 60.0)[0])
+    return open_trace(run_again(conditions, folder, Task(freezing=order_file), 60.0)[0])
 
 
 def test_frozen_calls_are_not_made_and_all_else_is_as_it_was(
     looked_at: FrozenCalls, tmp_path: Path
 ) -> None:
-    tree = again(looked_at, looked_at.words(tmp_path, 10**9), tmp_path)
+    tree = again(looked_at, looked_at.order_file(tmp_path, 10**9), tmp_path)
     assert len(calls_of(tree, "pure")) == 1
     assert tree.call(0).output == looked_at.tree.call(0).output
     assert tree.columns.weight[0] == looked_at.tree.columns.weight[0]
@@ -229,7 +230,7 @@ def test_only_calls_that_end_before_the_wanted_one_are_frozen(
     looked_at: FrozenCalls, tmp_path: Path
 ) -> None:
     (at,) = calls_of(looked_at.tree, "sorts")
-    looked_at.words(tmp_path, at)
+    looked_at.order_file(tmp_path, at)
     lines = (tmp_path / "frozen.txt").read_text().splitlines()
     assert [int(line.split("\t")[0]) for line in lines] == [min(looked_at.frozen)]
 

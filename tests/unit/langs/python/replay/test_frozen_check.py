@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-import os
-import subprocess
 import textwrap
 from pathlib import Path
 
 import pytest
+from debuggee_runs import record_repeatably
 
-from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.replay import frozen_check
 from whence.langs.python.replay.frozen_check import FrozenDifference, first_frozen_difference
 from whence.langs.python.replay.rerun_process import RerunOutcome
-from whence.langs.python.running import launcher
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.tree.column_tree import ColumnTree
 
@@ -35,9 +32,7 @@ def recorded(folder: Path, name: str, other: int) -> ColumnTree:
     program = folder / "program.py"
     program.write_text(textwrap.dedent(PROGRAM.format(other=other)))
     path = folder / name
-    environment, seed_by = pinned(os.environ)
-    command = [*launcher(), "--output", str(path), "--repeatable", seed_by, "program.py"]
-    subprocess.run(command, cwd=folder, env=environment, check=True, timeout=60)
+    record_repeatably(path, ["program.py"], folder, check=True)
     return open_trace(path)
 
 

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import textwrap
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from debuggee_runs import record_repeatably
 
-from whence.langs.python.record.options import Detail
-from whence.langs.python.record.repeatable import pinned
+from whence.langs.python.record.options import Detail, RecordOptions
+from whence.langs.python.record.recording import MAX_BYTES, Settings
+from whence.langs.python.record.repeatable import pin_hash_seed
+from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.replay.rerun_process import CannotReplay, record_options
-from whence.langs.python.running import launcher
+from whence.langs.python.replay.rerun_process import CannotReplay, settings_again
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.value import FULL, show
 from whence.tree.column_tree import ColumnTree
@@ -26,13 +27,8 @@ class Recorded:
         self.script = folder / "program.py"
         self.script.write_text(textwrap.dedent(source))
         self.path = folder / "run.whence"
-        environment, seed_by = pinned(os.environ)
-        command = [*launcher(), "--output", str(self.path), "--repeatable", seed_by, *options]
         beside(self.path, "stdin").write_text(stdin)
-        done = subprocess.run(
-            [*command, str(self.script)],
-            env=environment, input=stdin, capture_output=True, text=True, cwd=folder, check=False,
-        )  # fmt: skip
+        done = record_repeatably(self.path, [*options, str(self.script)], folder, stdin=stdin)
         self.printed, self.complained = done.stdout, done.stderr
         self.tree: ColumnTree = open_trace(self.path)
         self.reruns = ProgramReruns(self.path, self.tree)
@@ -198,14 +194,15 @@ def test_the_options_of_a_recording_are_those_of_the_next(tmp_path: Path) -> Non
         "detail": "shallow", "max_calls": 7, "max_bytes": None, "depth": 3, "backend": None,
         "user_code": ["a", "b"], "only": [], "left_out": ["c*"],
     }  # fmt: skip
-    assert record_options(told, Path("out")) == [
-        "--output", "out", "--detail", Detail.SHALLOW.value, "--max-calls", "7", "--depth", "3",
-        "--user-code=a", "--user-code=b", "--leave-out=c*",
-    ]  # fmt: skip
+    assert settings_again(told, "out") == Settings(
+        "out",
+        RecordOptions(detail=Detail.SHALLOW, max_calls=7, max_bytes=MAX_BYTES, depth=3),
+        UserCodeRules(added=("a", "b"), left_out=("c*",)),
+    )
 
 
-def test_an_own_seed_is_kept_and_a_random_one_is_pinned() -> None:
-    assert pinned({"PYTHONHASHSEED": "7"}) == ({"PYTHONHASHSEED": "7"}, "own")
-    environment, by = pinned({"PYTHONHASHSEED": "random"})
+def test_an_own_seed_is_kept_and_a_random_one_is_pin_hash_seed() -> None:
+    assert pin_hash_seed({"PYTHONHASHSEED": "7"}) == ({"PYTHONHASHSEED": "7"}, "own")
+    environment, by = pin_hash_seed({"PYTHONHASHSEED": "random"})
     assert by == "pinned"
     assert environment["PYTHONHASHSEED"].isdecimal()

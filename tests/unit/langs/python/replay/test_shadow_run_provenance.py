@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from debuggee_runs import record_repeatably
 
 from whence.langs.python.record.journal.choosing import obstacle
-from whence.langs.python.record.repeatable import pinned
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.replay.shadow_run_provenance import ShadowRunProvenance
-from whence.langs.python.running import launcher
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Mark, MarkedPart, find_mark
 from whence.model.origin import Influence, Origin
@@ -54,11 +51,7 @@ class Recorded:
     ):  # fmt: skip
         (folder / "program.py").write_text(textwrap.dedent(source))
         path = folder / "run.whence"
-        environment, seed_by = pinned(os.environ)
-        subprocess.run(
-            [*launcher(), "--output", str(path), "--repeatable", seed_by, *options, *words],
-            env=environment, cwd=folder, capture_output=True, check=check, input=stdin, text=True,
-        )  # fmt: skip
+        record_repeatably(path, [*options, *words], folder, stdin=stdin, check=check)
         self.path = path
         self.tree: ColumnTree = open_trace(path)
         self.reruns = ProgramReruns(path, self.tree)

@@ -138,12 +138,12 @@ def test_another_debugger_stands_there_too(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_had_is_said_and_pdb_comes_instead() -> None:
-    from whence.langs.python.debuggee.step_debugger import named
+    from whence.langs.python.debuggee.step_debugger import find_debugger
 
     said = StringIO()
-    assert named("", said) is None
+    assert find_debugger("", said) is None
     assert said.getvalue() == ""
     for name in ("no_such_module.begin", "pdb.no_such_function", "no_such_builtin", "."):
-        assert named(name, said) is None
+        assert find_debugger(name, said) is None
         assert f"names {name}, which is not to be had" in said.getvalue()
-    assert named("pdb.set_trace", said) is pdb.set_trace
+    assert find_debugger("pdb.set_trace", said) is pdb.set_trace

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from whence.langs.python.debuggee.executed_lines import LineWatch, Wanted
+from whence.langs.python.debuggee.executed_lines import LineWatch
+from whence.langs.python.debuggee.order import TargetCall
 from whence.langs.python.oracles.worker.declared_specs import reference_function
 from whence.langs.python.oracles.worker.program_loader import find_code
 from whence.langs.python.oracles.worker.program_names import CannotBuild, find_module, find_name
@@ -54,7 +55,7 @@ def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
     positional, named = passed(code, arguments)
     recording = Recording(Settings(order["trace"], WHOLE, rules, keeps_tail=False), (code.co_name,))
     before = hidden_state(order["modules"])
-    watch = LineWatch(Wanted.of(code)) if order.get("lines") else None
+    watch = LineWatch(TargetCall.of(code)) if order.get("lines") else None
     stay_inside(say)
     recording.start()
     if watch is not None:

@@ -5,7 +5,6 @@ Apart from both, so that nothing of them is loaded into a program that is record
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import os
@@ -41,19 +40,24 @@ def obstacle(backend: str | None) -> str | None:
     return None
 
 
-def journal_of(options: argparse.Namespace, output: str, recording: Recording) -> Journal | None:
-    """The journal of a run, as its options say."""
-    if not (options.journal or options.play):
+def journal_of(
+    writes: bool, playback: tuple[str, str] | None, output: str, recording: Recording
+) -> Journal | None:
+    """The journal that a run writes or plays, if it does either.
+
+    `playback` is the journal to play and the folder of the re-run.
+    """
+    if not writes and playback is None:
         return None
-    # Both for either: as much as can be is the same in both runs, the objects that there are too.
+    # Both are imported in either case: the two runs should differ as little as possible.
     from whence.langs.python.record.journal.playing import JournalPlayer
     from whence.langs.python.record.journal.writing import JournalWriter
 
-    if options.journal:
+    if playback is None:
         _keep_environment(f"{output}.{ENVIRONMENT}")
         folder = f"{os.path.abspath(output)}.{FILES}"
         return JournalWriter(f"{output}.{JOURNAL}", folder, recording.run)
-    return JournalPlayer(options.play, options.sandbox, recording.cut_off)
+    return JournalPlayer(*playback, recording.cut_off)
 
 
 def _keep_environment(path: str) -> None:

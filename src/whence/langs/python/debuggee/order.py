@@ -1,0 +1,176 @@
+"""The order that starts a debuggee process: what to run, what to record, where to stop.
+
+Whoever starts the process writes the order, `order_execution` carries it out; both know only this
+module. A re-run differs from a first run by its `Task` and by the journal that it plays.
+
+Invariant: an order that is not read completely is refused, with the name of the offending field.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+from types import CodeType
+
+from whence.errors import WhenceError
+from whence.langs.python.debuggee.launch import Target
+from whence.langs.python.debuggee.typed_json import reader, to_data
+from whence.langs.python.record.recording import Settings
+
+VERSION = 1
+_VERSION_FIELD = "whence order"
+
+
+class ClosingMessage(Enum):
+    """When the process says at its end where the trace is."""
+
+    ON_PROBLEM = "on problem"
+    AT_TERMINAL = "at terminal"
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class StopSignal:
+    """A signal that ends the process at once and keeps what was recorded."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Playback:
+    """The journal that a re-run plays, and the only folder that it can change."""
+
+    journal: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCall:
+    """One call of a code: the first one has the count 1."""
+
+    file: str
+    first_line: int
+    name: str
+    count: int = 1
+
+    @classmethod
+    def of(cls, code: CodeType) -> TargetCall:
+        """The next call of a code."""
+        return cls(code.co_filename, code.co_firstlineno, code.co_qualname)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedLines:
+    """Write the lines that a call executes to a file."""
+
+    call: TargetCall
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Zoom:
+    """Write what the statements of a call do to a file."""
+
+    request: str
+    """As `zoom.step_recorder.ZoomRequest.text` returns it."""
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepDebugger:
+    """Open a step debugger in the frame of a call."""
+
+    call: TargetCall
+    stdin: int
+    stdout: int
+    at_end: bool
+    name: str
+    """As PYTHONBREAKPOINT names it; empty: pdb."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialCall:
+    """A call that returns another value than it did."""
+
+    ordinal: int
+    call: TargetCall
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a re-run is made for. A checkpoint is given one each time that it is used."""
+
+    window: tuple[int, int] | None = None
+    """Record only the target call and what is below it: its ordinal, and how many calls."""
+    whole_calls: tuple[int, int] | None = None
+    """The numbers of the first and the last call whose values are recorded whole."""
+    lines: ExecutedLines | None = None
+    zoom: Zoom | None = None
+    debugger: StepDebugger | None = None
+    trial: tuple[TrialCall, ...] = ()
+    freezing: str = ""
+    """The file that says which calls are frozen, or which effects are noted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointChannel:
+    """Makes the process a checkpoint, and names the descriptors by which it is used."""
+
+    control: int
+    """A socket: what checkpoints report."""
+    orders: int
+    """A pipe: the orders for this process."""
+    terminal: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointOrder:
+    """What one fork of a checkpoint is to do."""
+
+    number: int
+    task: Task
+    folder: str
+    output: str
+    spacing: float
+    """Seconds between two checkpoints."""
+    cost_ratio: float
+    """The program runs at least so many times as long as it takes to make a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """All that a debuggee process is told."""
+
+    target: Target
+    settings: Settings
+    task: Task = Task()
+    journal: bool = False
+    """Whether to write a journal beside the recording."""
+    playback: Playback | None = None
+    stop_signals: tuple[StopSignal, ...] = ()
+    call_limit: int | None = None
+    depth_limit: int | None = None
+    checkpoints: CheckpointChannel | None = None
+    closing_message: ClosingMessage = ClosingMessage.ON_PROBLEM
+
+    def text(self) -> str:
+        """The order as JSON."""
+        return json.dumps({_VERSION_FIELD: VERSION, "order": to_data(self)})
+
+    @classmethod
+    def from_text(cls, text: str | bytes) -> Order:
+        """Read what `text` wrote; a `WhenceError` says why it cannot be read."""
+        try:
+            data = json.loads(text)
+        except ValueError as problem:
+            raise WhenceError(f"order: is not JSON ({problem})") from None
+        if not isinstance(data, dict) or _VERSION_FIELD not in data:
+            raise WhenceError("order: is not an order")
+        if data[_VERSION_FIELD] != VERSION:
+            raise WhenceError(
+                f"order: has version {data[_VERSION_FIELD]!r}, and this whence reads {VERSION}"
+            )
+        return reader(cls)(data.get("order"), "order")

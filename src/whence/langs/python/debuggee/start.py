@@ -1,0 +1,43 @@
+"""Reads the order of a debuggee process, carries it out, and reports what prevents that."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from whence.errors import WhenceError, bug_notice, cause_outside
+from whence.langs.python.debuggee.order import Order
+from whence.langs.python.debuggee.order_execution import execute
+
+_CHUNK = 2**16
+
+
+def main(descriptor: int) -> None:
+    """Carry out the order that a descriptor holds. Failures end as in `whence` itself."""
+    try:
+        order = Order.from_text(_read(descriptor))
+        order.target.check()
+        execute(order)
+    except WhenceError as problem:
+        print(f"whence: {problem}", file=sys.stderr)
+        sys.exit(2)
+    except Exception as problem:
+        cause = cause_outside(problem) if isinstance(problem, OSError) else None
+        if cause is not None:
+            print(f"whence: {cause}", file=sys.stderr)
+            sys.exit(2)
+        import traceback
+
+        import whence
+
+        traceback.print_exc()
+        print(bug_notice(whence.__version__), file=sys.stderr)
+        sys.exit(70)
+
+
+def _read(descriptor: int) -> bytes:
+    pieces = []
+    while piece := os.read(descriptor, _CHUNK):
+        pieces.append(piece)
+    os.close(descriptor)
+    return b"".join(pieces)

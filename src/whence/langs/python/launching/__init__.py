@@ -1,0 +1,1 @@
+"""Starting debuggee processes: with an order, streams, signals and limits."""

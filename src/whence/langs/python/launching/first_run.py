@@ -1,0 +1,327 @@
+"""Runs a program for the first time, recorded and in a process of its own, and waits for its end.
+
+The program gets our terminal, our streams and the signals that we receive. Its output goes directly
+to where ours does. Input that is no terminal is copied for later re-runs: a file before the program
+starts, a pipe while it is forwarded.
+
+Invariant: whatever the program does to the terminal or to itself, this process goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from whence.errors import WhenceError
+from whence.langs.python.debuggee.order import Order, StopSignal
+from whence.langs.python.launching.debuggee_process import start_debuggee
+from whence.langs.python.record.repeatable import pin_hash_seed
+from whence.langs.python.recordings import beside
+
+STOP = getattr(signal, "SIGRTMAX", signal.SIGXCPU)
+"""Ends the debuggee, which keeps what it recorded. Hardly a program has a use for this signal."""
+FULL = getattr(signal, "SIGRTMAX", signal.SIGXFSZ + 1) - 1
+"""The same, for a program that uses too much memory."""
+_FORWARDED = [
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+]
+_ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+_GRACE = 3.0
+"""Seconds until a program that does not stop is killed: it may be busy in a library in C."""
+_POLL, _SHORT_POLL = 0.5, 0.02
+_MAX_INPUT = 256 * 2**20
+_CHUNK = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRun:
+    """An order, and the streams and limits of the process that carries it out."""
+
+    order: Order
+    time_limit: float | None = None
+    memory_limit: int | None = None
+    stdout: int | None = None
+    """Where the program's output goes, if not where ours does."""
+    has_input: bool = True
+    """Whether our standard input is the program's."""
+    keep_input: bool = True
+    """Whether what it reads is kept beside the recording."""
+
+    @property
+    def recording(self) -> Path:
+        """The trace file that the process writes."""
+        return Path(self.order.settings.output)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a first run ended."""
+
+    status: int
+    """The exit status, or minus the number of the signal that killed it."""
+    ending_signal: int | None = None
+    """The signal that told this process to end, if one did."""
+
+
+def run_first(run: FirstRun) -> Ended:
+    """Run the program to its end, or to a limit."""
+    with _terminal_restored(), _program_input(run) as stdin:
+        environment, seed_by = pin_hash_seed(os.environ)
+        order = replace(
+            run.order,
+            settings=replace(run.order.settings, repeatable=seed_by),
+            stop_signals=tuple(_stop_signals(run)),
+        )
+        process = start_debuggee(order, environment=environment, stdin=stdin, stdout=run.stdout)
+        with forward_signals(process) as received:
+            _wait(process, run)
+    ending = next((number for number in received if number in _ENDING), None)
+    return Ended(process.returncode, ending)
+
+
+def _stop_signals(run: FirstRun) -> Iterator[StopSignal]:
+    if run.time_limit is not None:
+        seconds = f"{run.time_limit:g} second{'s' if run.time_limit != 1 else ''}"
+        yield StopSignal(int(STOP), f"it was stopped after {seconds}")
+    if run.memory_limit is not None:
+        megabytes = run.memory_limit / 2**20
+        yield StopSignal(int(FULL), f"it was stopped with {megabytes:,.0f} MB")
+
+
+def keep_environment(recording: Path) -> None:
+    """Keep the environment of this process beside a recording, for nobody else to read."""
+    path = beside(recording, "environment.json")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as file:
+        json.dump(dict(os.environ), file, indent=1, sort_keys=True)
+
+
+def kept_environment(recording: Path) -> dict[str, str] | None:
+    """The environment that is kept beside a recording, if one is."""
+    path = beside(recording, "environment.json")
+    try:
+        variables = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        raise WhenceError(f"{path}: cannot be read ({problem})") from problem
+    if not isinstance(variables, dict):
+        raise WhenceError(f"{path}: holds no environment")
+    return {str(name): str(value) for name, value in variables.items()}
+
+
+# --- waiting -------------------------------------------------------------------------------------
+
+
+def _wait(process: subprocess.Popen[bytes], run: FirstRun) -> None:
+    deadline = None
+    stopping, running = False, run.time_limit is None
+    full = False
+    while True:
+        now = time.monotonic()
+        if not running and _size(run.recording) and run.time_limit is not None:
+            # Only now does the program begin: a slow start of the process does not count.
+            running, deadline = True, now + run.time_limit
+        if deadline is not None and now >= deadline:
+            process.send_signal(signal.SIGKILL if stopping else STOP)
+            deadline, stopping = None if stopping else now + _GRACE, True
+        if run.memory_limit is not None and not full and _size(run.recording):
+            full = _memory(process.pid) >= run.memory_limit
+            if full:
+                process.send_signal(FULL)
+                deadline, stopping = now + _GRACE, True
+        pause = _POLL if running and run.memory_limit is None else _SHORT_POLL
+        if deadline is not None:
+            pause = max(0.001, min(pause, deadline - now))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(pause)
+            return
+
+
+def _memory(process: int) -> int:
+    """The bytes that a process has in memory; 0 if the system does not say."""
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
+    except (OSError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+@contextlib.contextmanager
+def forward_signals(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Forward the signals that we receive to the program; yields the list of them.
+
+    A terminal sends its signals to all of its processes, so those have reached it already.
+    """
+    received: list[int] = []
+
+    def forward(number: int, _: object) -> None:
+        received.append(number)
+        if number in _FORWARDED or not _at_terminal():
+            with contextlib.suppress(OSError):
+                process.send_signal(number)
+
+    handled = [signal.SIGINT, *_FORWARDED]
+    if hasattr(signal, "SIGQUIT"):
+        handled.append(signal.SIGQUIT)
+    before = {number: signal.signal(number, forward) for number in handled}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _at_terminal() -> bool:
+    """Whether we are who a terminal's keys interrupt."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+@contextlib.contextmanager
+def _terminal_restored() -> Iterator[None]:
+    """Restore the terminal's settings, whatever the program did to them."""
+    try:
+        import termios
+    except ImportError:
+        yield
+        return
+    try:
+        before = termios.tcgetattr(0)
+    except (OSError, termios.error):
+        yield
+        return
+    try:
+        yield
+    finally:
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+
+# --- input ---------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _program_input(run: FirstRun) -> Iterator[int | None]:
+    """The program's standard input. What is no terminal is copied beside the recording."""
+    if not run.has_input:
+        yield subprocess.DEVNULL
+        return
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:  # there is none
+        yield None
+        return
+    copy = beside(run.recording, "stdin")
+    if run.keep_input and stat.S_ISREG(mode):
+        _copy_file(copy)
+        yield None
+    elif run.keep_input and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        with _forwarding(copy) as source:
+            yield source
+    else:
+        yield None
+
+
+class _InputCopy:
+    """The copy of the program's input, dropped once it is too large or cannot be written.
+
+    Invariant: it never raises. The program gets its input whatever becomes of the copy.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._room = _MAX_INPUT
+        self._file: io.FileIO | None = None
+        try:
+            self._file = path.open("wb", buffering=0)
+        except OSError:
+            self._drop()
+
+    def add(self, piece: bytes) -> None:
+        """Append a piece of the input."""
+        self._room -= len(piece)
+        if self._file is None:
+            return
+        try:
+            complete = self._room >= 0 and self._file.write(piece) == len(piece)
+        except OSError:
+            complete = False
+        if not complete:
+            self._drop()
+
+    def close(self) -> None:
+        """Nothing more is read."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+
+    def _drop(self) -> None:
+        self.close()
+        self._file = None
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+
+def _copy_file(path: Path) -> None:
+    offset = os.lseek(0, 0, os.SEEK_CUR)
+    if os.fstat(0).st_size - offset > _MAX_INPUT:
+        return
+    copy = _InputCopy(path)
+    while piece := os.pread(0, _CHUNK, offset):
+        copy.add(piece)
+        offset += len(piece)
+    copy.close()
+
+
+@contextlib.contextmanager
+def _forwarding(path: Path) -> Iterator[int]:
+    source, sink = os.pipe()
+    thread = threading.Thread(target=_forward, args=(os.dup(0), sink, path), daemon=True)
+    thread.start()
+    try:
+        yield source
+    finally:
+        # The program has ended: the thread ends with the next piece, or with this process.
+        os.close(source)
+
+
+def _forward(source: int, sink: int, path: Path) -> None:
+    """Give the program its input, and copy it."""
+    copy = _InputCopy(path)
+    with contextlib.suppress(OSError):
+        while piece := os.read(source, _CHUNK):
+            copy.add(piece)
+            view = memoryview(piece)
+            while view:
+                view = view[os.write(sink, view) :]
+    copy.close()
+    os.close(sink)
+    os.close(source)
