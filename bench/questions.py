@@ -34,13 +34,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import mutation
 import twins
-from whence.langs.python.oracles.reference import oracle_of
+from whence.langs.python.oracles.reference import reference_oracle_for
 from whence.ui.terminal.question import question_lines
 
 from whence.app.frontends import open_any
 from whence.app.session_driver import SessionDriver
-from whence.langs.python.oracles.contracts import contracts_of
-from whence.langs.python.oracles.type_hints import TypeHints
+from whence.langs.python.oracles.contracts import contract_oracle_for
+from whence.langs.python.oracles.type_hints import TypeHintOracle
 from whence.langs.python.priors.import_prior import ImportingPrior
 from whence.model.diagnosis import Status
 from whence.model.question import Question
@@ -166,8 +166,8 @@ class Watched:
 
 def with_declared(case: Case) -> Session:
     """A session in which all that the code itself declares is asked first."""
-    contracts = contracts_of(case.tree)
-    oracles = [*([] if contracts is None else [contracts]), TypeHints(case.tree)]
+    contracts = contract_oracle_for(case.tree)
+    oracles = [*([] if contracts is None else [contracts]), TypeHintOracle(case.tree)]
     watched = [Watched(oracle, case) for oracle in oracles]
     session = debug(case, DEFAULT, watched)
     return replace(session, mistakes=[text for each in watched for text in each.mistakes])
@@ -178,7 +178,7 @@ def with_reference(case: Case, folder: Path) -> Session:
     output = folder / f"{case.bug.name}-whole.whence"
     tree = twins.record(case.bug, "buggy", output, whole=True)
     assert len(tree.columns) == len(case.tree.columns)
-    oracle = oracle_of(tree, str(case.bug.folder / "repaired.py"))
+    oracle = reference_oracle_for(tree, str(case.bug.folder / "repaired.py"))
     try:
         watched = Watched(oracle, case)
         session = debug(Case(case.bug, tree, case.person), DEFAULT, [watched])

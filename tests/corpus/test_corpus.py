@@ -11,8 +11,8 @@ import twins
 from twins import Bug
 
 from whence.app.session_driver import SessionDriver
-from whence.langs.python.oracles.contracts import contracts_of
-from whence.langs.python.oracles.type_hints import TypeHints
+from whence.langs.python.oracles.contracts import contract_oracle_for
+from whence.langs.python.oracles.type_hints import TypeHintOracle
 from whence.model.diagnosis import Status
 from whence.model.verdict import Answer, Verdict
 from whence.session.events import Answered, Ask, Found
@@ -88,10 +88,10 @@ def test_what_the_code_declares_answers_and_spares_questions(name: str, tmp_path
     bug = next(each for each in twins.corpus() if each.name == name)
     tree = twins.record(bug, "buggy", tmp_path / "run.whence", whole=False)
     intended = twins.verdicts(bug, tree)
-    contracts = contracts_of(tree)
+    contracts = contract_oracle_for(tree)
     assert contracts is not None
     asked = []
-    for oracles in ([], [contracts, TypeHints(tree)]):
+    for oracles in ([], [contracts, TypeHintOracle(tree)]):
         debugging = SessionDriver(State(tree), oracles)
         symptom = Answer(tree.id(0), Verdict.WRONG, by="symptom")
         outcome = debugging.start([Answered((symptom,))])

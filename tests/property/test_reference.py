@@ -16,7 +16,7 @@ from mutants import Mutant, mutants
 from versions import Judged, blamed, judged, run_recorded
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.reference_oracle import ReferenceOracle, oracle_of
+from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for
 from whence.model.verdict import Verdict
 from whence.tree.column_tree import ColumnTree
 
@@ -177,7 +177,7 @@ def tried(good: str, mutant: Mutant, folder: Path) -> str:
         tree = run_recorded(folder / "program.py", limit=10)
     except WhenceError:
         return "endless"
-    oracle: ReferenceOracle = oracle_of(tree, str(folder / "good"))
+    oracle: ReferenceOracle = reference_oracle_for(tree, str(folder / "good"))
     try:
         found = judged(tree, oracle)
         check(tree, found, good, mutant)

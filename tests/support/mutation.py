@@ -30,7 +30,7 @@ import numpy as np
 from twins import Bug, combined, record_program
 
 from whence.app.session_driver import SessionDriver
-from whence.langs.python.oracles.reference_oracle import oracle_of
+from whence.langs.python.oracles.reference_oracle import reference_oracle_for
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.diagnosis import Status
 from whence.model.verdict import Answer, Verdict
@@ -350,7 +350,7 @@ def _debugged(subject: Subject, mutant: Mutant, folder: Path) -> Result:
     trace = folder / "run.whence"
     record_program(folder, ["driver.py"], trace, "", True)
     tree = open_trace(trace)
-    oracle = oracle_of(tree, str(subject.original))
+    oracle = reference_oracle_for(tree, str(subject.original))
     try:
         debugging = SessionDriver(State(tree), [oracle])
         asked = 0

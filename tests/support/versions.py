@@ -8,7 +8,7 @@ from pathlib import Path
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.reference_oracle import ReferenceOracle
 from whence.langs.python.oracles.reference_runs import record_run
-from whence.langs.python.oracles.worker_process import Version
+from whence.langs.python.oracles.worker_process import ProgramVersion
 from whence.model.question import Question
 from whence.model.verdict import Verdict
 from whence.session.events import Found
@@ -18,7 +18,7 @@ from whence.tree.column_tree import ColumnTree
 
 def run_recorded(script: Path, *arguments: str, limit: float = 60) -> ColumnTree:
     """Record a script with whole values, in a process of its own."""
-    version = Version(
+    version = ProgramVersion(
         name=script.name, kind="script", program=script.name, arguments=arguments,
         cwd=str(script.parent), folder=str(script.parent), paths=(), modules=(),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any
 from whence.cli import record, run
 from whence.errors import WhenceError
 from whence.langs.python.debuggee.launch import Kind, Target
-from whence.langs.python.oracles.bisection import Bisection, Command, Found
+from whence.langs.python.oracles.bisection import Bisection, BisectionResult, Command
 from whence.langs.python.oracles.checkouts import git, repository
 
 _USAGE = "whence bisect [OPTIONS] (script.py | -m MODULE | -c CODE | TEST::ID) [ARGS]"
@@ -86,7 +86,7 @@ def _command(target: Target, limit: float) -> Command:
     return Command([sys.executable, *words], str(cwd), needs, limit)
 
 
-def _told(top: str, found: Found) -> str:
+def _told(top: str, found: BisectionResult) -> str:
     def named(revision: str) -> str:
         return git(top, "log", "-1", "--format=%h %s", revision)
 

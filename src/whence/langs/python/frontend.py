@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.python.oracles.class_body_oracle import Definitions
-from whence.langs.python.oracles.contracts import contracts_of
-from whence.langs.python.oracles.reference_oracle import ReferenceOracle, oracle_of
-from whence.langs.python.oracles.type_hints import TypeHints
+from whence.langs.python.oracles.class_body_oracle import ClassBodyOracle
+from whence.langs.python.oracles.contracts import contract_oracle_for
+from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for
+from whence.langs.python.oracles.type_hints import TypeHintOracle
 from whence.langs.python.priors.import_prior import ImportPrior
 from whence.langs.python.priors.learned_store import FILE, LearnedPrior
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
@@ -160,12 +160,12 @@ class PythonOracles:
 
     def gather(self, reference: str | None) -> OracleSet:
         """The oracles of a recording."""
-        contracts = contracts_of(self.tree)
+        contracts = contract_oracle_for(self.tree)
         first: list[Oracle] = [] if contracts is None else [contracts]
-        first.append(TypeHints(self.tree))
+        first.append(TypeHintOracle(self.tree))
         if reference is None:
-            return OracleSet(first, [Definitions(self.tree)])
-        oracle = oracle_of(self.tree, reference)
+            return OracleSet(first, [ClassBodyOracle(self.tree)])
+        oracle = reference_oracle_for(self.tree, reference)
         return OracleSet([*first, oracle], run_judge=ReferenceRunJudge(self.tree, oracle))
 
 

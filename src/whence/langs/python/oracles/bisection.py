@@ -24,7 +24,7 @@ _MOST_BACK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class CommandResult:
     """What came of the command."""
 
     status: int | None
@@ -47,7 +47,7 @@ class Command:
     """A file, relative to `cwd`, without which a revision cannot be tried."""
     limit: float = 60.0
 
-    def run(self, top: str, folder: str) -> Came | None:
+    def run(self, top: str, folder: str) -> CommandResult | None:
         """Run it with a folder in the place of the repository; None if it cannot be."""
         cwd = os.path.normpath(os.path.join(folder, os.path.relpath(self.cwd, top)))
         if not os.path.isdir(cwd) or not os.path.exists(os.path.join(cwd, self.needs)):
@@ -66,8 +66,8 @@ class Command:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            return Came(None)
-        return Came(process.returncode, output)
+            return CommandResult(None)
+        return CommandResult(process.returncode, output)
 
 
 def _environment(top: str, folder: str) -> dict[str, str]:
@@ -81,7 +81,7 @@ def _environment(top: str, folder: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BisectionResult:
     """Between which two revisions it went wrong."""
 
     good: str
@@ -98,10 +98,10 @@ class Bisection:
     command: Command
     tell: Callable[[str], None] = lambda text: None
     _tried: dict[str, bool | None] = field(default_factory=dict)
-    _wanted: Came | None = None
+    _wanted: CommandResult | None = None
     """What a good revision comes to, if it does not show in the exit status."""
 
-    def find(self, good: str | None, bad: str) -> Found:
+    def find(self, good: str | None, bad: str) -> BisectionResult:
         """The last good and the first bad revision, between `good`, if it is known, and `bad`."""
         history = git(self.top, "rev-list", "--first-parent", bad).split()
         if good is not None:
@@ -123,7 +123,7 @@ class Bisection:
             raise WhenceError(f"{history[place][:12]} is not good: the command fails there too")
         return self._halve(history, place)
 
-    def _expect(self, good: str | None, bad: str, now: Came) -> None:
+    def _expect(self, good: str | None, bad: str, now: CommandResult) -> None:
         """What is wrong does not show: then good is what comes to the same as the good one."""
         if good is None:
             raise WhenceError(
@@ -146,14 +146,14 @@ class Bisection:
         raise WhenceError("no revision was found in which the command did not fail; name one with "
                           "--good")  # fmt: skip
 
-    def _halve(self, history: Sequence[str], good: int) -> Found:
+    def _halve(self, history: Sequence[str], good: int) -> BisectionResult:
         bad = 0
         untried: set[int] = set()
         while True:
             left = [place for place in range(bad + 1, good) if place not in untried]
             if not left:
                 between = tuple(history[place] for place in range(bad + 1, good))
-                return Found(history[good], history[bad], between)
+                return BisectionResult(history[good], history[bad], between)
             place = left[len(left) // 2]
             verdict = self._good(history[place])
             if verdict is None:
@@ -177,7 +177,7 @@ class Bisection:
             self.tell(f"{git(self.top, 'log', '-1', '--format=%h %s', revision)}: {words}")
         return self._tried[revision]
 
-    def _run(self, revision: str) -> Came | None:
+    def _run(self, revision: str) -> CommandResult | None:
         folder = check_out(self.top, revision)
         try:
             return self.command.run(self.top, folder)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from whence.langs.python.oracles.recipe_comparison import Equation
-from whence.langs.python.oracles.recipe_json import NotSendable, spec
+from whence.langs.python.oracles.recipe_comparison import CallEquation
+from whence.langs.python.oracles.recipe_json import CannotEncode, spec
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import RecipeSource
 from whence.langs.python.trace.value_recipes import QualifiedName, Recipe, UnboundRecipe
 from whence.model.call import OutcomeKind
 
 
-class NoOrder(Exception):
+class CannotRequest(Exception):
     """Why the call cannot be made again."""
 
 
-def order_of(
-    source: TraceSource, number: int, ours: Equation, modules: Sequence[str]
+def request_for_call(
+    source: TraceSource, number: int, ours: CallEquation, modules: Sequence[str]
 ) -> tuple[dict[str, Any], dict[QualifiedName, Recipe]]:
     """What a worker has to be told, and the variables that it cannot be told.
 
@@ -26,12 +26,12 @@ def order_of(
     """
     call = ours.call
     if call.disturbed:
-        raise NoOrder(call.disturbed)
+        raise CannotRequest(call.disturbed)
     try:
         arguments = [[name, spec(recipe)] for name, recipe in call.arguments.items()]
         captured = [[name, spec(recipe)] for name, recipe in call.captured.items()]
-    except NotSendable as problem:
-        raise NoOrder(f"it was given {problem}") from None
+    except CannotEncode as problem:
+        raise CannotRequest(f"it was given {problem}") from None
     known = RecipeSource(source).variables_at(number)
     known |= {name: each.before for name, each in ours.variables.items()}
     variables: list[list[Any]] = []
@@ -41,7 +41,7 @@ def order_of(
             continue
         try:
             variables.append([name.module, name.qualname, spec(recipe)])
-        except NotSendable:
+        except CannotEncode:
             unsent[name] = recipe
     ended_itself = call.outcome.kind in (OutcomeKind.RETURNED, OutcomeKind.RAISED)
     return {

@@ -19,12 +19,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.program_versions import Reference, is_below
+from whence.langs.python.oracles.program_versions import ReferenceVersion, is_below
 
 _PACKAGE = re.compile(r"[A-Za-z0-9][\w.\-]*(\[[\w,\-]*\])?==[\w.!+\-]+\Z")
 
 
-def find_reference(text: str, files: Sequence[str], main: str, cwd: str) -> Reference:
+def find_reference(text: str, files: Sequence[str], main: str, cwd: str) -> ReferenceVersion:
     """The reference that `--reference` names, for a program that consists of some files."""
     if text.startswith("git:"):
         return from_git(text[4:], files, main, cwd)
@@ -40,10 +40,10 @@ def find_reference(text: str, files: Sequence[str], main: str, cwd: str) -> Refe
         )
     if not main:
         raise WhenceError(f"{text}: no script was recorded that it could stand in for")
-    return Reference(text, os.path.dirname(path), os.path.dirname(main), path)
+    return ReferenceVersion(text, os.path.dirname(path), os.path.dirname(main), path)
 
 
-def from_folder(name: str, folder: str, files: Sequence[str]) -> Reference:
+def from_folder(name: str, folder: str, files: Sequence[str]) -> ReferenceVersion:
     """A folder that stands in for the one that has the most of the program's files in it."""
     best, most = "", 0
     for anchor in sorted({str(parent) for file in files for parent in Path(file).parents}):
@@ -57,7 +57,7 @@ def from_folder(name: str, folder: str, files: Sequence[str]) -> Reference:
             f"{name}: none of the program's files is in it, under the name that it has in the "
             "program"
         )
-    return Reference(name, os.path.abspath(folder), best)
+    return ReferenceVersion(name, os.path.abspath(folder), best)
 
 
 # --- git -----------------------------------------------------------------------------------------
@@ -86,13 +86,13 @@ def repository(folder: str) -> str:
     return os.path.realpath(git(folder, "rev-parse", "--show-toplevel"))
 
 
-def from_git(revision: str, files: Sequence[str], main: str, cwd: str) -> Reference:
+def from_git(revision: str, files: Sequence[str], main: str, cwd: str) -> ReferenceVersion:
     """A revision, unpacked."""
     some = next(
         (file for file in (main, *files) if file and os.path.exists(file)), os.path.join(cwd, "x")
     )
     top = repository(os.path.dirname(some))
-    return Reference(f"git:{revision}", check_out(top, revision), top, temporary=True)
+    return ReferenceVersion(f"git:{revision}", check_out(top, revision), top, temporary=True)
 
 
 def check_out(top: str, revision: str) -> str:
@@ -107,7 +107,7 @@ def check_out(top: str, revision: str) -> str:
 # --- packages ------------------------------------------------------------------------------------
 
 
-def from_package(text: str, files: Sequence[str]) -> Reference:
+def from_package(text: str, files: Sequence[str]) -> ReferenceVersion:
     """A released package, installed into a folder that is kept."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"

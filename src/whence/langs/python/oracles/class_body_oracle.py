@@ -22,7 +22,7 @@ from whence.ports import Tree
 NAME = "definitions"
 
 
-class Definitions:
+class ClassBodyOracle:
     """Judges class bodies of a recording by their source, if that is as it was."""
 
     def __init__(self, tree: Tree) -> None:

@@ -24,16 +24,16 @@ from typing import Any
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.failed_asserts import AssertReader
-from whence.langs.python.oracles.program_versions import Reference, Versions, is_body
+from whence.langs.python.oracles.program_versions import ReferenceVersion, VersionPair, is_body
 from whence.langs.python.oracles.recipe_comparison import (
-    Equation,
+    CallEquation,
     Match,
     compare_all,
     compare_equations,
 )
-from whence.langs.python.oracles.recipe_json import NotSendable, spec
-from whence.langs.python.oracles.reference_runs import NotWhole, equation_at
-from whence.langs.python.oracles.worker_process import CALLING, Failed, Worker
+from whence.langs.python.oracles.recipe_json import CannotEncode, spec
+from whence.langs.python.oracles.reference_runs import NotFullyRecorded, equation_at
+from whence.langs.python.oracles.worker_process import CALLING, Worker, WorkerFailed
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.trace_reader import open_trace
@@ -71,7 +71,9 @@ class ContractOracle:
 
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
-        self._versions = Versions(source.file.header, source.tables.codes(), Reference("", "", ""))
+        self._versions = VersionPair(
+            source.file.header, source.tables.codes(), ReferenceVersion("", "", "")
+        )
         self._declares = any(map(declares, self._versions.files()))
 
     def judge(self, question: Question) -> Judgement | None:
@@ -94,7 +96,7 @@ class ContractOracle:
         call = RecipeSource(source).call_recipe(number)
         if is_body(call.code) or call.code.flags & f.STEPPED or "<" in call.code.qualname:
             return None
-        with contextlib.suppress(NotSendable, Failed, WhenceError):
+        with contextlib.suppress(CannotEncode, WorkerFailed, WhenceError):
             return self._evaluated(call) or self._declared(position)
         return None
 
@@ -180,7 +182,7 @@ class ContractOracle:
             theirs = equation_at_or_none(open_trace(Path(trace)), 1)
             if theirs is None:
                 return None
-            bare = Equation(call, {}, {}), Equation(theirs.call, {}, {})
+            bare = CallEquation(call, {}, {}), CallEquation(theirs.call, {}, {})
             compared.add(compare_equations(*bare).match)
         self.last = "whence.spec"
         if compared == {Match.DIFFERENT}:
@@ -189,13 +191,13 @@ class ContractOracle:
         return Verdict.RIGHT if compared == {Match.SAME} and silent else None
 
 
-def equation_at_or_none(tree: ColumnTree, position: int) -> Equation | None:
+def equation_at_or_none(tree: ColumnTree, position: int) -> CallEquation | None:
     """A call with all that it called, if all of it was recorded."""
     if position >= len(tree.columns):
         return None
     try:
         return equation_at(tree, position)
-    except NotWhole:
+    except NotFullyRecorded:
         return None
 
 
@@ -221,7 +223,7 @@ def declares(file: str) -> bool:
     return _DECLARING.search(source) is not None
 
 
-def contracts_of(tree: Tree) -> ContractOracle | None:
+def contract_oracle_for(tree: Tree) -> ContractOracle | None:
     """The oracle of a recording; None for other trees."""
     try:
         place_of(tree, 0)

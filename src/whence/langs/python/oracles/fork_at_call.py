@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.program_versions import Versions
+from whence.langs.python.oracles.program_versions import VersionPair
 from whence.langs.python.oracles.recipe_comparison import (
-    Compared,
+    Comparison,
     Match,
     contradiction,
     first_difference,
@@ -34,7 +34,7 @@ from whence.langs.python.oracles.worker.forked_versions import (
     REFERENCE,
     VARIABLE,
 )
-from whence.langs.python.oracles.worker_process import Failed, Worker
+from whence.langs.python.oracles.worker_process import Worker, WorkerFailed
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.joined_processes import JoinedProcessSource
@@ -44,14 +44,14 @@ from whence.tree.column_tree import ColumnTree
 
 SLOW = 5.0
 """Seconds that a call may take on average before other ways are tried first."""
-_SAME = Compared(Match.SAME)
+_SAME = Comparison(Match.SAME)
 
 
-class InPlace:
+class ForkAtCall:
     """Makes calls of one recording in their place."""
 
     def __init__(
-        self, tree: ColumnTree, versions: Versions, folder: Path, limit: float, running: float
+        self, tree: ColumnTree, versions: VersionPair, folder: Path, limit: float, running: float
     ) -> None:
         self._tree = tree
         self._versions = versions
@@ -80,31 +80,31 @@ class InPlace:
         """End what was started."""
         self._worker.close()
 
-    def compare(self, position: int, ours: CallRecipe) -> Compared:
+    def compare(self, position: int, ours: CallRecipe) -> Comparison:
         """How what the versions leave behind compares."""
         obstacle = self._obstacle(position, ours)
         if obstacle:
-            return Compared(Match.UNKNOWN, obstacle)
+            return Comparison(Match.UNKNOWN, obstacle)
         begin = self._source.begins(self._tree.details[position : position + 1], ours.code)[0]
         if self._barred is not None and begin >= self._barred[0]:
-            return Compared(Match.UNKNOWN, self._barred[1])
+            return Comparison(Match.UNKNOWN, self._barred[1])
         self._calls += 1
         began = time.monotonic()
         trace = self._folder / f"place-{self._calls}.whence"
         try:
             said = self._worker.call(self._order(begin, position, ours, trace), self._running)
             again = RecipeSource(place_of(open_trace(trace), 1)[0]).call_recipe(1)
-        except (Failed, WhenceError) as problem:
+        except (WorkerFailed, WhenceError) as problem:
             if str(problem).startswith(BEFORE):
                 self._barred = begin, str(problem)
-            return Compared(Match.UNKNOWN, str(problem))
+            return Comparison(Match.UNKNOWN, str(problem))
         finally:
             self._seconds += time.monotonic() - began
             trace.unlink(missing_ok=True)
         different = contradiction(ours, again)
         if different:
             why = f"made again in its place it does not come to what was recorded ({different})"
-            return Compared(Match.UNKNOWN, why)
+            return Comparison(Match.UNKNOWN, why)
         return compare_states(said[OWN], said[REFERENCE])
 
     def _obstacle(self, position: int, ours: CallRecipe) -> str:
@@ -172,28 +172,28 @@ class InPlace:
 State = dict[str, list[str]]
 
 
-def compare_states(own: list[State], reference: list[State]) -> Compared:
+def compare_states(own: list[State], reference: list[State]) -> Comparison:
     """What two versions left behind; each was tried once, or twice if they were not the same."""
     names = dict.fromkeys(name for state in (*own, *reference) for name in state)
     return first_difference(_compared(name, own, reference) for name in names)
 
 
-def _compared(name: str, own: list[State], reference: list[State]) -> Compared:
+def _compared(name: str, own: list[State], reference: list[State]) -> Comparison:
     ours, theirs = own[0].get(name), reference[0].get(name)
     unknown = "" if name.startswith(VARIABLE) else next(_unknown(ours, theirs), "")
     if ours == theirs:
-        return Compared(Match.UNKNOWN, f"{name}: {unknown}") if unknown else _SAME
+        return Comparison(Match.UNKNOWN, f"{name}: {unknown}") if unknown else _SAME
     for sides in (own, reference):
         if len({str(state.get(name)) for state in sides}) > 1:
-            return Compared(Match.UNKNOWN, f"{name}: it is not always the same")
+            return Comparison(Match.UNKNOWN, f"{name}: it is not always the same")
     if unknown:
-        return Compared(Match.UNKNOWN, f"{name}: {unknown}")
+        return Comparison(Match.UNKNOWN, f"{name}: {unknown}")
     if ours is not None and theirs is not None and ours[1] == theirs[1]:
         why = "it differs in what may be an address, or in which objects are one"
-        return Compared(Match.UNKNOWN, f"{name}: {why}")
+        return Comparison(Match.UNKNOWN, f"{name}: {why}")
     if name == ERRORS:
-        return Compared(Match.UNKNOWN, "something else was written to standard error")
-    return Compared(Match.DIFFERENT, f"{name} is another")
+        return Comparison(Match.UNKNOWN, "something else was written to standard error")
+    return Comparison(Match.DIFFERENT, f"{name} is another")
 
 
 def _unknown(*sides: list[str] | None) -> Iterator[str]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.worker_process import Version
+from whence.langs.python.oracles.worker_process import ProgramVersion
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.source.code_digest import all_code, content
 from whence.langs.python.trace import trace_format as f
@@ -34,7 +34,7 @@ _CACHE = "CACHEDIR.TAG"
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceVersion:
     """Another version: `folder` stands in for `anchor`, or one script for another."""
 
     name: str
@@ -74,14 +74,14 @@ class Reference:
         return self._stands_in_for(own) and not is_below(own, self.folder)
 
 
-class Versions:
+class VersionPair:
     """The program as it was recorded, and a reference."""
 
     def __init__(
         self,
         header: TraceHeader,
         codes: Iterable[CodeEntry],
-        reference: Reference,
+        reference: ReferenceVersion,
         stdin: str = "",
     ) -> None:
         self._header = header
@@ -122,11 +122,11 @@ class Versions:
                 found += _root(self.absolute(file), module)
         return list(dict.fromkeys(found))
 
-    def own(self) -> Version:
+    def own(self) -> ProgramVersion:
         """The program's own version, to be started."""
         return self._version("your own version", self.main, self._first(), self.roots(), ())
 
-    def other(self) -> Version:
+    def other(self) -> ProgramVersion:
         """The reference, to be started."""
         reference = self.reference
         main = reference.file(self.main, self.main) if self.main else ""
@@ -148,7 +148,7 @@ class Versions:
 
     def _version(
         self, name: str, main: str, folder: str, roots: list[str], added: tuple[str, ...]
-    ) -> Version:
+    ) -> ProgramVersion:
         header = self._header
         words = header.command
         options = header.options
@@ -160,7 +160,7 @@ class Versions:
         modules = dict.fromkeys(
             code.module for code in self._codes if code.module and code.module != "__main__"
         )
-        return Version(
+        return ProgramVersion(
             name=name,
             kind=self.kind,
             program=main if self.kind == "script" else words[1] if len(words) > 1 else "",

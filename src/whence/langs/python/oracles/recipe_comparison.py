@@ -34,17 +34,17 @@ class Match(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """How two things compare, and where or why not."""
 
     match: Match
     why: str = ""
 
 
-_SAME = Compared(Match.SAME)
+_SAME = Comparison(Match.SAME)
 
 
-class _Comparison:
+class _RecipeComparer:
     """Compares recipes of two calls; which labels mean the same object is found on the way."""
 
     def __init__(self, ours: CallRecipe | None = None, theirs: CallRecipe | None = None) -> None:
@@ -52,17 +52,17 @@ class _Comparison:
         self._theirs: dict[int, int] = {}
         self._after = [{} if call is None else _objects_after(call) for call in (ours, theirs)]
 
-    def compare(self, ours: r.Recipe, theirs: r.Recipe) -> Compared:
+    def compare(self, ours: r.Recipe, theirs: r.Recipe) -> Comparison:
         """Two recipes."""
         for each in (ours, theirs):
             if isinstance(each, r.UnknownRecipe):
-                return Compared(Match.UNKNOWN, each.reason)
+                return Comparison(Match.UNKNOWN, each.reason)
         if isinstance(ours, r.UnboundRecipe) is not isinstance(theirs, r.UnboundRecipe):
-            return Compared(Match.UNKNOWN, "a name without a value on one side")
+            return Comparison(Match.UNKNOWN, "a name without a value on one side")
         if isinstance(ours, r.SharedRecipe) or isinstance(theirs, r.SharedRecipe):
             return self._shared(ours, theirs)
         if type(ours) is not type(theirs):
-            return Compared(Match.DIFFERENT, "another type")
+            return Comparison(Match.DIFFERENT, "another type")
         found = self._labels(ours, theirs)
         if found.match is not Match.SAME:
             return found
@@ -71,7 +71,7 @@ class _Comparison:
                 return _literals(one, other)
             case r.ItemsRecipe(kind, one), r.ItemsRecipe(other_kind, other):
                 if kind != other_kind:
-                    return Compared(Match.DIFFERENT, "another type")
+                    return Comparison(Match.DIFFERENT, "another type")
                 if kind in ("set", "frozenset"):
                     return _sets(one, other)
                 return self.compare_all(one, other)
@@ -91,24 +91,24 @@ class _Comparison:
                 return first_difference((objects, found))
             case r.MethodRecipe(name, owner), r.MethodRecipe(other_name, other_owner):
                 if name != other_name:
-                    return Compared(Match.DIFFERENT, "another method")
+                    return Comparison(Match.DIFFERENT, "another method")
                 return self.compare(owner, other_owner)
             case r.SummaryRecipe(of, text), r.SummaryRecipe(other_of, other_text):
                 return first_difference((_names(of, other_of), compare_texts(text, other_text)))
             case r.MemberRecipe(of, name), r.MemberRecipe(other_of, other_name):
                 same = of == other_of and name == other_name
-                return _SAME if same else Compared(Match.DIFFERENT, "another member")
+                return _SAME if same else Comparison(Match.DIFFERENT, "another member")
             case _:
-                return _SAME if ours == theirs else Compared(Match.DIFFERENT, "another value")
+                return _SAME if ours == theirs else Comparison(Match.DIFFERENT, "another value")
 
-    def compare_all(self, ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Compared:
+    def compare_all(self, ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Comparison:
         """Recipes one by one."""
         one, other = list(ours), list(theirs)
         if len(one) != len(other):
-            return Compared(Match.DIFFERENT, "another length")
+            return Comparison(Match.DIFFERENT, "another length")
         return first_difference(map(self.compare, one, other))
 
-    def _shared(self, ours: r.Recipe, theirs: r.Recipe) -> Compared:
+    def _shared(self, ours: r.Recipe, theirs: r.Recipe) -> Comparison:
         """Objects of the inputs, of which at least one side holds one here.
 
         That both hold another one, or that one side holds a new one, is a difference if it is told
@@ -124,22 +124,22 @@ class _Comparison:
             if whole is None or any(
                 isinstance(part, r.UnknownRecipe | r.SharedRecipe) for part in r.walk(whole)
             ):
-                return Compared(Match.UNKNOWN, "an object that is shared with what was not told")
+                return Comparison(Match.UNKNOWN, "an object that is shared with what was not told")
             told.append(whole)
         texts = canonical(told[0]), canonical(told[1])
         if texts[0] != texts[1]:
             alike = _alike(*texts)
-            return Compared(Match.UNKNOWN if alike else Match.DIFFERENT, "another value")
+            return Comparison(Match.UNKNOWN if alike else Match.DIFFERENT, "another value")
         if isinstance(told[0], r.MemberRecipe):
             return _SAME
-        return Compared(Match.UNKNOWN, "an object of the inputs where the other one is another")
+        return Comparison(Match.UNKNOWN, "an object of the inputs where the other one is another")
 
-    def _labels(self, ours: Any, theirs: Any) -> Compared:
+    def _labels(self, ours: Any, theirs: Any) -> Comparison:
         one, other = getattr(ours, "label", None), getattr(theirs, "label", None)
         if one is not None and other is not None:
             known = self._ours.get(one, other), self._theirs.get(other, one)
             if known != (other, one):
-                return Compared(Match.UNKNOWN, "objects are shared in other ways")
+                return Comparison(Match.UNKNOWN, "objects are shared in other ways")
             self._ours[one], self._theirs[other] = other, one
         return _SAME
 
@@ -147,9 +147,9 @@ class _Comparison:
         self,
         ours: tuple[tuple[r.Recipe, r.Recipe], ...],
         theirs: tuple[tuple[r.Recipe, r.Recipe], ...],
-    ) -> Compared:
+    ) -> Comparison:
         if len(ours) != len(theirs):
-            return Compared(Match.DIFFERENT, "another length")
+            return Comparison(Match.DIFFERENT, "another length")
         keys = first_difference(
             self.compare(one[0], other[0]) for one, other in zip(ours, theirs, strict=True)
         )
@@ -158,18 +158,18 @@ class _Comparison:
         if keys.match is Match.UNKNOWN:
             return keys
         if _sets([key for key, _ in ours], [key for key, _ in theirs]).match is Match.SAME:
-            return Compared(Match.UNKNOWN, "dicts that differ in their order")
+            return Comparison(Match.UNKNOWN, "dicts that differ in their order")
         return keys
 
     def _objects(
         self, of: r.QualifiedName, other_of: r.QualifiedName, state: r.State, other_state: r.State
-    ) -> Compared:
+    ) -> Comparison:
         found = _names(of, other_of)
         if found.match is not Match.SAME:
             return found
         one, other = dict(state), dict(other_state)
         if one.keys() != other.keys():
-            return Compared(Match.DIFFERENT, "other attributes")
+            return Comparison(Match.DIFFERENT, "other attributes")
         return first_difference(self.compare(value, other[name]) for name, value in one.items())
 
 
@@ -189,7 +189,7 @@ def _objects_after(call: CallRecipe) -> dict[int, r.Recipe]:
     return found
 
 
-def first_difference(found: Iterable[Compared]) -> Compared:
+def first_difference(found: Iterable[Comparison]) -> Comparison:
     """A difference if there is one, else what is not known, else sameness."""
     worst = _SAME
     for each in found:
@@ -200,36 +200,36 @@ def first_difference(found: Iterable[Compared]) -> Compared:
     return worst
 
 
-def _names(one: r.QualifiedName, other: r.QualifiedName) -> Compared:
+def _names(one: r.QualifiedName, other: r.QualifiedName) -> Comparison:
     if one == other:
         return _SAME
     if one.qualname == other.qualname:
-        return Compared(Match.UNKNOWN, f"{one.qualname} stands in another module")
-    return Compared(Match.DIFFERENT, "another class")
+        return Comparison(Match.UNKNOWN, f"{one.qualname} stands in another module")
+    return Comparison(Match.DIFFERENT, "another class")
 
 
-def _literals(one: Any, other: Any) -> Compared:
+def _literals(one: Any, other: Any) -> Comparison:
     if type(one) is not type(other):
-        return Compared(Match.DIFFERENT, "another type")
+        return Comparison(Match.DIFFERENT, "another type")
     if isinstance(one, str):
         return compare_texts(one, other)
     # By their writing: -0.0 is not 0.0, and nan is nan.
-    return _SAME if repr(one) == repr(other) else Compared(Match.DIFFERENT, "another value")
+    return _SAME if repr(one) == repr(other) else Comparison(Match.DIFFERENT, "another value")
 
 
-def compare_texts(one: str, other: str) -> Compared:
+def compare_texts(one: str, other: str) -> Comparison:
     if one == other:
         return _SAME
     if _alike(one, other):
-        return Compared(Match.UNKNOWN, "texts that differ in what may be an address or a path")
-    return Compared(Match.DIFFERENT, "another text")
+        return Comparison(Match.UNKNOWN, "texts that differ in what may be an address or a path")
+    return Comparison(Match.DIFFERENT, "another text")
 
 
 def _alike(one: str, other: str) -> bool:
     return _ADDRESS.sub("", one) == _ADDRESS.sub("", other)
 
 
-def _sets(one: Iterable[r.Recipe], other: Iterable[r.Recipe]) -> Compared:
+def _sets(one: Iterable[r.Recipe], other: Iterable[r.Recipe]) -> Comparison:
     """Members in any order."""
     ours, theirs = list(one), list(other)
     for each in (*ours, *theirs):
@@ -237,12 +237,12 @@ def _sets(one: Iterable[r.Recipe], other: Iterable[r.Recipe]) -> Compared:
             if isinstance(
                 part, r.UnknownRecipe | r.SharedRecipe | r.InstanceRecipe | r.MethodRecipe
             ):
-                return Compared(Match.UNKNOWN, "a set of objects")
+                return Comparison(Match.UNKNOWN, "a set of objects")
     if len(ours) != len(theirs):
-        return Compared(Match.DIFFERENT, "another length")
+        return Comparison(Match.DIFFERENT, "another length")
     if sorted(map(canonical, ours)) == sorted(map(canonical, theirs)):
         return _SAME
-    return Compared(Match.DIFFERENT, "other members")
+    return Comparison(Match.DIFFERENT, "other members")
 
 
 def canonical(recipe: r.Recipe) -> str:
@@ -271,28 +271,28 @@ def _state(state: r.State) -> str:
     return "".join(sorted(f" {name}={canonical(value)}" for name, value in state))
 
 
-def compare_values(one: r.Recipe, other: r.Recipe) -> Compared:
+def compare_values(one: r.Recipe, other: r.Recipe) -> Comparison:
     """Two values that belong to no call."""
-    return _Comparison().compare(one, other)
+    return _RecipeComparer().compare(one, other)
 
 
-def compare_all(ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Compared:
+def compare_all(ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Comparison:
     """Values one by one, of which some may be the same object."""
-    return _Comparison().compare_all(ours, theirs)
+    return _RecipeComparer().compare_all(ours, theirs)
 
 
 # --- calls ---------------------------------------------------------------------------------------
 
 
-def compare_inputs(ours: CallRecipe, theirs: CallRecipe) -> Compared:
+def compare_inputs(ours: CallRecipe, theirs: CallRecipe) -> Comparison:
     """Whether both were given the same."""
-    comparison = _Comparison()
+    comparison = _RecipeComparer()
     return first_difference(_inputs(comparison, ours, theirs))
 
 
 def contradiction(ours: CallRecipe, theirs: CallRecipe) -> str:
     """How two recordings of what should be one call differ, as far as both tell it."""
-    comparison = _Comparison(ours, theirs)
+    comparison = _RecipeComparer(ours, theirs)
     found = first_difference(
         (
             *_inputs(comparison, ours, theirs),
@@ -304,7 +304,7 @@ def contradiction(ours: CallRecipe, theirs: CallRecipe) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Equation:
+class CallEquation:
     """A call with all that it did and all that it called."""
 
     call: CallRecipe
@@ -317,13 +317,13 @@ class Equation:
     `worker/unrecorded_state.py`."""
 
 
-def compare_equations(one: Equation, other: Equation) -> Compared:
+def compare_equations(one: CallEquation, other: CallEquation) -> Comparison:
     """Whether the same came of two calls that were given the same."""
     ours, theirs = one.call, other.call
-    comparison = _Comparison(ours, theirs)
+    comparison = _RecipeComparer(ours, theirs)
     inputs = first_difference(_inputs(comparison, ours, theirs))
     if inputs.match is not Match.SAME:
-        return Compared(Match.UNKNOWN, f"the inputs are not the same: {inputs.why}")
+        return Comparison(Match.UNKNOWN, f"the inputs are not the same: {inputs.why}")
     found = [_outcomes(comparison, ours, theirs)]
     found.append(compare_printed(one.printed, other.printed))
     found.append(_changes(ours.changed, theirs.changed, _given(ours), _given(theirs)))
@@ -342,15 +342,15 @@ def compare_equations(one: Equation, other: Equation) -> Compared:
     return first_difference(found)
 
 
-def compare_printed(one: Mapping[int, str], other: Mapping[int, str]) -> Compared:
+def compare_printed(one: Mapping[int, str], other: Mapping[int, str]) -> Comparison:
     """What was printed. Warnings and tracebacks tell of places, which are never the same."""
     found = compare_texts(one.get(1, ""), other.get(1, ""))
     if found.match is Match.SAME and one.get(2, "") != other.get(2, ""):
-        return Compared(Match.UNKNOWN, "something else was written to standard error")
+        return Comparison(Match.UNKNOWN, "something else was written to standard error")
     return found
 
 
-def hidden_changes(one: Equation, other: Equation) -> list[str]:
+def hidden_changes(one: CallEquation, other: CallEquation) -> list[str]:
     """The state that one of two calls changed, or left otherwise than the other one.
 
     What is set apart by a colon belongs to a class or function; else it is a module variable, which
@@ -370,7 +370,7 @@ def hidden_changes(one: Equation, other: Equation) -> list[str]:
     return sorted(found)
 
 
-def compare_state(one: Equation, other: Equation) -> Compared:
+def compare_state(one: CallEquation, other: CallEquation) -> Comparison:
     """Whether the module variables that both name were the same when they were first named.
 
     What is in them that nobody can look into does not count: it came with the version.
@@ -379,9 +379,9 @@ def compare_state(one: Equation, other: Equation) -> Compared:
     for name in one.variables.keys() & other.variables.keys():
         ours, theirs = one.variables[name].before, other.variables[name].before
         if not (is_opaque(ours) and is_opaque(theirs)):
-            compared = _Comparison().compare(ours, theirs)
+            compared = _RecipeComparer().compare(ours, theirs)
             if compared.match is not Match.SAME:
-                found.append(Compared(compared.match, f"{name.qualname}: {compared.why}"))
+                found.append(Comparison(compared.match, f"{name.qualname}: {compared.why}"))
     return first_difference(found)
 
 
@@ -394,25 +394,27 @@ def _given(call: CallRecipe) -> dict[str, r.Recipe]:
     return {**call.captured, **call.arguments}
 
 
-def _inputs(comparison: _Comparison, ours: CallRecipe, theirs: CallRecipe) -> Iterable[Compared]:
+def _inputs(
+    comparison: _RecipeComparer, ours: CallRecipe, theirs: CallRecipe
+) -> Iterable[Comparison]:
     for one, other in ((ours.arguments, theirs.arguments), (ours.captured, theirs.captured)):
         # What `super()` uses is no input, and may be there in one version only.
         names = one.keys() - {_SUPER}
         if names != other.keys() - {_SUPER}:
-            yield Compared(Match.DIFFERENT, "other names")
+            yield Comparison(Match.DIFFERENT, "other names")
             return
         for name in one:
             if name in names:
                 yield comparison.compare(one[name], other[name])
 
 
-def _outcomes(comparison: _Comparison, ours: CallRecipe, theirs: CallRecipe) -> Compared:
+def _outcomes(comparison: _RecipeComparer, ours: CallRecipe, theirs: CallRecipe) -> Comparison:
     one, other = ours.outcome, theirs.outcome
     if OutcomeKind.NOT_TERMINATED in (one.kind, other.kind):
-        return Compared(Match.UNKNOWN, "a call did not end")
+        return Comparison(Match.UNKNOWN, "a call did not end")
     yielded = comparison.compare_all(one.yielded, other.yielded)
     if one.kind is not other.kind:
-        return Compared(Match.DIFFERENT, f"{one.kind.name.lower()}, {other.kind.name.lower()}")
+        return Comparison(Match.DIFFERENT, f"{one.kind.name.lower()}, {other.kind.name.lower()}")
     if one.value is None or other.value is None:
         return yielded
     return first_difference((yielded, comparison.compare(one.value, other.value)))
@@ -423,15 +425,15 @@ def _changes(
     theirs: Mapping[Any, r.Recipe],
     given: Mapping[Any, r.Recipe],
     other_given: Mapping[Any, r.Recipe],
-) -> Compared:
+) -> Comparison:
     """What became of the inputs; one that was not changed is as it was given."""
     found = []
     for name in dict.fromkeys((*ours, *theirs)):
         one = ours.get(name, given.get(name))
         other = theirs.get(name, other_given.get(name))
         if one is None or other is None:
-            found.append(Compared(Match.UNKNOWN, f"{name} is not known on one side"))
+            found.append(Comparison(Match.UNKNOWN, f"{name} is not known on one side"))
         else:
             # What is shared was told on entry, and is something else by now.
-            found.append(_Comparison().compare(one, other))
+            found.append(_RecipeComparer().compare(one, other))
     return first_difference(found)

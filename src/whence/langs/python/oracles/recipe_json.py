@@ -9,12 +9,12 @@ from whence.langs.python.trace import value_recipes as r
 _SMALL = 2**53
 
 
-class NotSendable(Exception):
+class CannotEncode(Exception):
     """What cannot be made again, and why."""
 
 
 def spec(recipe: r.Recipe) -> list[Any]:
-    """A recipe as JSON; `NotSendable` if a part of it is unknown."""
+    """A recipe as JSON; `CannotEncode` if a part of it is unknown."""
     match recipe:
         case r.LiteralRecipe(value):
             return _literal(value)
@@ -45,9 +45,9 @@ def spec(recipe: r.Recipe) -> list[Any]:
         case r.SharedRecipe(label):
             return ["same", label]
         case r.UnboundRecipe():
-            raise NotSendable("a name without a value")
+            raise CannotEncode("a name without a value")
         case r.UnknownRecipe(reason):
-            raise NotSendable(reason)
+            raise CannotEncode(reason)
 
 
 def _state(state: r.State) -> list[list[Any]]:

@@ -1,20 +1,19 @@
-"""The reference version as an oracle: the same call, made there, comes to the same or it does not.
+"""The reference version as an oracle: the same call, made there, has the same outcome or not.
 
-Four ways, each of which says nothing where it cannot be sure:
+It tries four ways, each of which gives no verdict where it cannot be sure:
 
-1. *Unchanged.* If the versions differ only inside functions, and no function that ran in a call
-   is one that differs, then the reference does the same: right.
-2. *In its place.* The program is run again up to the call, which is then made by both versions in
-   processes that were forked off there (`fork_at_call.py`).
-3. *Made again.* The call is made on the recorded inputs by the program's own version and by the
-   reference, each in a process of its own. Only if the own version comes to what was recorded is
-   the transfer believed. It is made several times, since what is by chance must not be called
-   wrong.
-4. *Equations.* Where it cannot be made again, the whole program is run by the reference, and a call
-   of the same function with the same inputs says what should have come of it.
+1. *Unchanged code.* If the versions differ only inside functions, and no function that ran in a
+   call differs, the reference does the same: right.
+2. *Fork at the call.* A worker runs the program up to the call and makes it with both versions'
+   code in forked processes (`fork_at_call.py`).
+3. *Rebuilt call.* Workers rebuild the recorded inputs and make the call, one with the program's own
+   version, one with the reference. The transfer is believed only if the own version repeats the
+   recorded outcome. The call is made several times, since chance must not count as wrong.
+4. *Reference runs.* The reference runs the whole program; a call of the same function with the same
+   inputs has the outcome that is expected here (`reference_runs.py`).
 
-Invariant: wrong is only said of a call in which a function ran that differs between the versions:
-whatever else comes to something else was given something else that nobody saw.
+Invariant: a call is called wrong only if a function that differs between the versions ran in it.
+Any other call with another outcome had an input that nobody saw.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.python.oracles.call_requests import NoOrder, order_of
+from whence.langs.python.oracles.call_requests import CannotRequest, request_for_call
 from whence.langs.python.oracles.checkouts import find_reference
-from whence.langs.python.oracles.fork_at_call import InPlace
-from whence.langs.python.oracles.program_versions import Reference, Versions, is_body
+from whence.langs.python.oracles.fork_at_call import ForkAtCall
+from whence.langs.python.oracles.program_versions import ReferenceVersion, VersionPair, is_body
 from whence.langs.python.oracles.recipe_comparison import (
-    Compared,
-    Equation,
+    CallEquation,
+    Comparison,
     Match,
     compare_equations,
     compare_state,
@@ -47,12 +46,12 @@ from whence.langs.python.oracles.recipe_comparison import (
     is_opaque,
 )
 from whence.langs.python.oracles.reference_runs import (
-    Equations,
-    NotWhole,
+    NotFullyRecorded,
+    ReferenceRuns,
     compare_runs,
     equation_at,
 )
-from whence.langs.python.oracles.worker_process import CALLING, Failed, Worker
+from whence.langs.python.oracles.worker_process import CALLING, Worker, WorkerFailed
 from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import trace_format as f
@@ -89,7 +88,7 @@ class ReferenceOracle:
     """Asks another version of the program."""
 
     tree: ColumnTree
-    reference: Reference
+    reference: ReferenceVersion
     limit: float = CALLING
     running: float = RUNNING
     name: str = "reference"
@@ -107,15 +106,15 @@ class ReferenceOracle:
         self._source = source
         self._unseen = PROCESSES in source.notes()  # and nobody knows by which call
         stdin = beside(source.file.path, "stdin")
-        self.versions = Versions(
+        self.versions = VersionPair(
             source.file.header, source.tables.codes(), self.reference, str(stdin)
         )
         self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
         self._workers = [Worker(self.versions.own()), Worker(self.versions.other())]
-        self.equations = Equations(
+        self.equations = ReferenceRuns(
             self.versions.other(), self._folder, self.running, self._is_replaced
         )
-        self.in_place = InPlace(self.tree, self.versions, self._folder, self.limit, self.running)
+        self.in_place = ForkAtCall(self.tree, self.versions, self._folder, self.limit, self.running)
         self._calls = 0
         self._judged: dict[int, tuple[Verdict, str] | _No] = {}
 
@@ -324,9 +323,9 @@ class ReferenceOracle:
 
     def _compared(
         self, position: int, source: Any, number: int, call: CallRecipe
-    ) -> tuple[Compared, str]:
+    ) -> tuple[Comparison, str]:
         """How the call compares, by the first way that can tell; `_No` if none can."""
-        ways: list[Callable[[], tuple[Compared, str]]] = [
+        ways: list[Callable[[], tuple[Comparison, str]]] = [
             lambda: (self.in_place.compare(position, call), IN_PLACE),
             lambda: self._elsewhere(position, source, number),
         ]
@@ -338,20 +337,20 @@ class ReferenceOracle:
             unknown.append(compared.why)
         raise _No("; ".join(unknown))
 
-    def _elsewhere(self, position: int, source: Any, number: int) -> tuple[Compared, str]:
+    def _elsewhere(self, position: int, source: Any, number: int) -> tuple[Comparison, str]:
         """How the call compares where it is not made in its place."""
         try:
             ours = equation_at(self.tree, position)
-        except NotWhole as problem:
-            return Compared(Match.UNKNOWN, str(problem)), ""
+        except NotFullyRecorded as problem:
+            return Comparison(Match.UNKNOWN, str(problem)), ""
         if is_body(ours.call.code):
-            return Compared(Match.UNKNOWN, "it is the body of a module or class"), ""
+            return Comparison(Match.UNKNOWN, "it is the body of a module or class"), ""
         compared, how = self._made_again(source, number, ours)
         if compared.match is not Match.UNKNOWN:
             return compared, how
         by_equation = self.equations.compare(ours)
         if by_equation.match is Match.UNKNOWN:
-            return Compared(Match.UNKNOWN, f"{compared.why}; {by_equation.why}"), ""
+            return Comparison(Match.UNKNOWN, f"{compared.why}; {by_equation.why}"), ""
         return by_equation, "an equal call of the reference's run"
 
     def _known(self, position: int) -> tuple[Verdict, str]:
@@ -436,7 +435,7 @@ class ReferenceOracle:
 
     # --- making a call again ---------------------------------------------------------------------
 
-    def _made_again(self, source: Any, number: int, ours: Equation) -> tuple[Compared, str]:
+    def _made_again(self, source: Any, number: int, ours: CallEquation) -> tuple[Comparison, str]:
         """How the call compares when it is made by the reference."""
         try:
             order, unsent = self._order(source, number, ours)
@@ -457,15 +456,15 @@ class ReferenceOracle:
         except _Final:
             raise
         except _No as problem:
-            return Compared(Match.UNKNOWN, str(problem)), ""
+            return Comparison(Match.UNKNOWN, str(problem)), ""
 
     def _believed(
         self,
         own: Worker,
         order: dict[str, Any],
-        ours: Equation,
+        ours: CallEquation,
         unsent: dict[QualifiedName, Recipe],
-    ) -> Equation:
+    ) -> CallEquation:
         """The call as the own version made it again, if that is as it was."""
         theirs = self._equation(own, order, ours, unsent)
         again = compare_equations(ours, theirs)
@@ -474,21 +473,21 @@ class ReferenceOracle:
         return theirs
 
     def _order(
-        self, source: Any, number: int, ours: Equation
+        self, source: Any, number: int, ours: CallEquation
     ) -> tuple[dict[str, Any], dict[QualifiedName, Recipe]]:
         """What a worker has to be told, and the variables that it cannot be told."""
         try:
-            return order_of(source, number, ours, self._workers[0].version.modules)
-        except NoOrder as problem:
+            return request_for_call(source, number, ours, self._workers[0].version.modules)
+        except CannotRequest as problem:
             raise _No(str(problem)) from None
 
     def _equation(
         self,
         worker: Worker,
         order: dict[str, Any],
-        ours: Equation,
+        ours: CallEquation,
         unsent: dict[QualifiedName, Recipe],
-    ) -> Equation:
+    ) -> CallEquation:
         """The call as a worker made it."""
         self._calls += 1
         output = self._folder / f"call-{self._calls}.whence"
@@ -500,7 +499,7 @@ class ReferenceOracle:
             )
             tree = open_trace(output)
             theirs = equation_at(tree, 1) if len(tree.columns) > 1 else None
-        except (Failed, NotWhole, WhenceError) as problem:
+        except (WorkerFailed, NotFullyRecorded, WhenceError) as problem:
             raise _No(str(problem)) from None
         finally:
             output.unlink(missing_ok=True)
@@ -513,8 +512,8 @@ class ReferenceOracle:
     def _check(
         self,
         tree: ColumnTree,
-        ours: Equation,
-        theirs: Equation,
+        ours: CallEquation,
+        theirs: CallEquation,
         unsent: dict[QualifiedName, Recipe],
         is_own: bool,
     ) -> None:
@@ -553,7 +552,7 @@ def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:
     return Symptom(SymptomKind.RESULT) if ours != theirs else None
 
 
-def oracle_of(
+def reference_oracle_for(
     tree: Tree, text: str, limit: float = CALLING, running: float = RUNNING
 ) -> ReferenceOracle:
     """The oracle that `--reference` names for a recording."""
@@ -563,6 +562,6 @@ def oracle_of(
         raise WhenceError("only a recording of a Python program has a reference version") from None
     assert isinstance(tree, ColumnTree)
     header = source.file.header
-    program = Versions(header, source.tables.codes(), Reference("", "", ""))
+    program = VersionPair(header, source.tables.codes(), ReferenceVersion("", "", ""))
     reference = find_reference(text, program.files(), program.main, header.cwd)
     return ReferenceOracle(tree, reference, limit, running)

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.python.oracles.recipe_comparison import (
-    Compared,
-    Equation,
+    CallEquation,
+    Comparison,
     Match,
     canonical,
     compare_equations,
@@ -33,7 +33,7 @@ from whence.langs.python.oracles.recipe_comparison import (
     compare_values,
     first_difference,
 )
-from whence.langs.python.oracles.worker_process import Version
+from whence.langs.python.oracles.worker_process import ProgramVersion
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_reader import open_trace
@@ -51,27 +51,27 @@ _MOST = 200
 _RUNNER = Path(__file__).with_name("worker") / "whole_run.py"
 
 
-def equation_at(tree: ColumnTree, position: int) -> Equation:
-    """A call of a trace with all that it called; `NotWhole` if not all of it was recorded."""
+def equation_at(tree: ColumnTree, position: int) -> CallEquation:
+    """A call of a trace with all that it called; `NotFullyRecorded` if some is missing."""
     end = int(tree.columns.end[position])
     source, first = place_of(tree, position)
     numbers = tree.details[position:end]
     if int(numbers.min()) < 1 or bool(tree.columns.implicit[position:end].any()):
-        raise NotWhole("some of what it called was not recorded")
+        raise NotFullyRecorded("some of what it called was not recorded")
     if first < 1 or place_of(tree, end - 1)[0] is not source or numbers.max() >= 2**41:
-        raise NotWhole("it started other processes")
+        raise NotFullyRecorded("it started other processes")
     recipes = RecipeSource(source)
     try:
-        return Equation(
+        return CallEquation(
             recipes.call_recipe(first),
             recipes.variables_during(numbers),
             recipes.printed_by(numbers),
         )
     except MalformedTrace as problem:
-        raise NotWhole(str(problem)) from None
+        raise NotFullyRecorded(str(problem)) from None
 
 
-class NotWhole(Exception):
+class NotFullyRecorded(Exception):
     """Why a call is not known with all that it called."""
 
 
@@ -100,7 +100,7 @@ def _may_hide(recipe: Recipe) -> bool:
 
 
 @dataclass
-class WholeRun:
+class RecordedReferenceRun:
     """A recorded run of a version."""
 
     tree: ColumnTree
@@ -125,12 +125,12 @@ class WholeRun:
         return found
 
 
-class Equations:
+class ReferenceRuns:
     """What whole runs of the reference say."""
 
     def __init__(
         self,
-        version: Version,
+        version: ProgramVersion,
         folder: Path,
         limit: float,
         is_own: Callable[[str], bool] = lambda file: False,
@@ -139,15 +139,15 @@ class Equations:
         self._is_own = is_own
         self._folder = folder
         self._limit = limit
-        self._runs: list[WholeRun] | None = None
+        self._runs: list[RecordedReferenceRun] | None = None
         self._endings: list[ColumnTree] | None = None
         self.problem = ""
         """Why there is none."""
 
-    def runs(self) -> list[WholeRun]:
+    def runs(self) -> list[RecordedReferenceRun]:
         """Two runs with whole values, recorded when they are first needed; none if that failed."""
         if self._runs is None:
-            self._runs = [WholeRun(tree) for tree in self._recorded(whole=True)]
+            self._runs = [RecordedReferenceRun(tree) for tree in self._recorded(whole=True)]
         return self._runs
 
     def endings(self) -> list[ColumnTree]:
@@ -179,42 +179,44 @@ class Equations:
             if self._is_own(code.file):
                 raise WhenceError(f"{self._version.name} ran {code.file} all the same")
 
-    def compare(self, ours: Equation) -> Compared:
+    def compare(self, ours: CallEquation) -> Comparison:
         """What the reference's runs say of a call."""
         key = inputs_key(ours.call)
         if key is None:
-            return Compared(Match.UNKNOWN, "its inputs are not known in full")
-        found: list[Compared] = []
+            return Comparison(Match.UNKNOWN, "its inputs are not known in full")
+        found: list[Comparison] = []
         runs = self.runs()
         for run in runs:
             positions = run.equal(ours.call, key)
             if not positions or len(positions) > _MOST:
-                return Compared(Match.UNKNOWN, "the reference makes no such call")
+                return Comparison(Match.UNKNOWN, "the reference makes no such call")
             found += [self._compare(ours, run.tree, position) for position in positions]
         matches = {each.match for each in found}
         if len(matches) == 1:
             return found[0]
         if not found:
-            return Compared(Match.UNKNOWN, self.problem or "the reference was not run")
+            return Comparison(Match.UNKNOWN, self.problem or "the reference was not run")
         unknown = [each for each in found if each.match is Match.UNKNOWN]
-        return unknown[0] if unknown else Compared(Match.UNKNOWN, "its outcome is not always same")
+        return (
+            unknown[0] if unknown else Comparison(Match.UNKNOWN, "its outcome is not always same")
+        )
 
     @staticmethod
-    def _compare(ours: Equation, tree: ColumnTree, position: int) -> Compared:
+    def _compare(ours: CallEquation, tree: ColumnTree, position: int) -> Comparison:
         try:
             theirs = equation_at(tree, position)
-        except NotWhole as problem:
-            return Compared(Match.UNKNOWN, str(problem))
+        except NotFullyRecorded as problem:
+            return Comparison(Match.UNKNOWN, str(problem))
         if compare_inputs(ours.call, theirs.call).match is not Match.SAME:
-            return Compared(Match.UNKNOWN, "its inputs are not known to be the same")
+            return Comparison(Match.UNKNOWN, "its inputs are not known to be the same")
         state = compare_state(ours, theirs)
         if state.match is not Match.SAME:
-            return Compared(Match.UNKNOWN, f"module variables differ ({state.why})")
+            return Comparison(Match.UNKNOWN, f"module variables differ ({state.why})")
         return compare_equations(ours, theirs)
 
 
 def record_run(
-    version: Version, output: Path, seed: str, limit: float, whole: bool = True
+    version: ProgramVersion, output: Path, seed: str, limit: float, whole: bool = True
 ) -> ColumnTree:
     """Run a whole program by a version and record it, with whole values or with few."""
     config = {
@@ -253,7 +255,7 @@ def record_run(
     return open_trace(output)
 
 
-def _stdin(version: Version) -> int:
+def _stdin(version: ProgramVersion) -> int:
     """What the recorded program was given to read, if that was kept."""
     try:
         return os.open(version.stdin or os.devnull, os.O_RDONLY)
@@ -261,19 +263,19 @@ def _stdin(version: Version) -> int:
         return os.open(os.devnull, os.O_RDONLY)
 
 
-def compare_runs(ours: ColumnTree, theirs: ColumnTree) -> Compared:
+def compare_runs(ours: ColumnTree, theirs: ColumnTree) -> Comparison:
     """Whether two runs ended in the same way and printed the same."""
     sides = [RecipeSource(place_of(tree, 0)[0]) for tree in (ours, theirs)]
     one, other = (side.run_ending() for side in sides)
     if one is None or other is None:
-        return Compared(Match.UNKNOWN, "a run did not end")
+        return Comparison(Match.UNKNOWN, "a run did not end")
     printed = [
         side.printed_by(tree.details[tree.details >= 0])
         for side, tree in zip(sides, (ours, theirs), strict=True)
     ]
     found = [compare_texts(printed[0].get(1, ""), printed[1].get(1, ""))]
     if one[0] != other[0]:
-        found.append(Compared(Match.DIFFERENT, "another end"))
+        found.append(Comparison(Match.DIFFERENT, "another end"))
     else:
         found.append(compare_values(one[1], other[1]))
     return first_difference(found)

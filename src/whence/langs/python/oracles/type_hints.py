@@ -61,7 +61,7 @@ class _Declared:
     scope: Scope
 
 
-class TypeHints:
+class TypeHintOracle:
     """Judges calls of a recording by the annotations of their functions."""
 
     def __init__(self, tree: Tree) -> None:

@@ -28,7 +28,7 @@ _WORKER = Path(__file__).with_name("worker")
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ProgramVersion:
     """All that is needed to start a version of a program."""
 
     name: str
@@ -55,7 +55,7 @@ class Version:
         return {**found, "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-class Failed(Exception):
+class WorkerFailed(Exception):
     """A call could not be made there; the text says why."""
 
 
@@ -63,7 +63,7 @@ class Failed(Exception):
 class Worker:
     """A version of the program, started when it is first needed."""
 
-    version: Version
+    version: ProgramVersion
     loading: float = LOADING
     guarded: bool = False
     """Whether it is ended if it would reach beyond its process while it is loaded, too."""
@@ -78,7 +78,7 @@ class Worker:
     _dead: str = ""
 
     def call(self, order: dict[str, Any], limit: float = CALLING) -> dict[str, Any]:
-        """Make a call; `Failed` if it cannot be made, or takes too long."""
+        """Make a call; `WorkerFailed` if it cannot be made, or takes too long."""
         self._start()
         self._send(order)
         process = 0
@@ -104,9 +104,9 @@ class Worker:
             else:
                 said = answer
         if late:
-            raise Failed(f"it did not end within {limit:g} seconds")
+            raise WorkerFailed(f"it did not end within {limit:g} seconds")
         if said["said"] != "done":
-            raise Failed(str(said.get("why", "")))
+            raise WorkerFailed(str(said.get("why", "")))
         return said
 
     def close(self) -> None:
@@ -124,11 +124,11 @@ class Worker:
     def _die(self, why: str) -> NoReturn:
         self._dead = why
         self.close()
-        raise Failed(why)
+        raise WorkerFailed(why)
 
     def _start(self) -> None:
         if self._dead:
-            raise Failed(self._dead)
+            raise WorkerFailed(self._dead)
         if self._process is not None:
             return
         version = self.version

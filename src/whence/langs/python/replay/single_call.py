@@ -12,18 +12,18 @@ import platform
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.call_requests import NoOrder, order_of
-from whence.langs.python.oracles.program_versions import Reference, Versions, is_body
+from whence.langs.python.oracles.call_requests import CannotRequest, request_for_call
+from whence.langs.python.oracles.program_versions import ReferenceVersion, VersionPair, is_body
 from whence.langs.python.oracles.recipe_comparison import (
-    Equation,
+    CallEquation,
     Match,
     compare_equations,
     compare_state,
     is_opaque,
 )
-from whence.langs.python.oracles.reference_runs import NotWhole, equation_at
+from whence.langs.python.oracles.reference_runs import NotFullyRecorded, equation_at
 from whence.langs.python.oracles.type_hints import unchanged_files
-from whence.langs.python.oracles.worker_process import Failed, Worker
+from whence.langs.python.oracles.worker_process import Worker, WorkerFailed
 from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import place_of
@@ -60,7 +60,7 @@ def lines_of_call(tree: ColumnTree, node: int) -> frozenset[int]:
         if isinstance(ended, ExceptionRecipe) and ended.of == _TOO_DEEP:
             raise CannotTell("it called itself as often as Python allows")
         return _made_again(source, number, ours)
-    except (TypeError, NotWhole, NoOrder, Failed) as problem:
+    except (TypeError, NotFullyRecorded, CannotRequest, WorkerFailed) as problem:
         raise CannotTell(str(problem)) from None
 
 
@@ -75,9 +75,11 @@ def _check(source: TraceSource, code: CodeEntry) -> None:
         raise CannotTell("its file is not there any more as it was")
 
 
-def _made_again(source: TraceSource, number: int, ours: Equation) -> frozenset[int]:
-    version = Versions(source.file.header, source.tables.codes(), Reference("", "", "")).own()
-    order, unsent = order_of(source, number, ours, version.modules)
+def _made_again(source: TraceSource, number: int, ours: CallEquation) -> frozenset[int]:
+    version = VersionPair(
+        source.file.header, source.tables.codes(), ReferenceVersion("", "", "")
+    ).own()
+    order, unsent = request_for_call(source, number, ours, version.modules)
     worker = Worker(version, loading=LOADING, guarded=True)
     with ScratchFolder() as folder:
         output = Path(folder) / "call.whence"

@@ -16,7 +16,7 @@ import pytest
 
 from whence.langs.python.objects.object_description import ObjectDescriber
 from whence.langs.python.objects.object_digest import ObjectDigests
-from whence.langs.python.oracles.worker.swap_code import Exchange
+from whence.langs.python.oracles.worker.swap_code import CodeSwap
 
 
 class Point:
@@ -40,7 +40,7 @@ class Day(datetime.date):
 
 
 def digest(*values: object) -> list[tuple[str, str, str]]:
-    reach = ObjectDigests(ObjectDescriber([__name__], Exchange([])))
+    reach = ObjectDigests(ObjectDescriber([__name__], CodeSwap([])))
     return [reach.digest(str(number), value) for number, value in enumerate(values)]
 
 
@@ -165,5 +165,5 @@ def test_what_nobody_can_look_into_is_said() -> None:
 
 
 def test_more_than_can_be_looked_at_is_said() -> None:
-    reach = ObjectDigests(ObjectDescriber([], Exchange([])), max_objects=100)
+    reach = ObjectDigests(ObjectDescriber([], CodeSwap([])), max_objects=100)
     assert "more than 100 objects" in reach.digest("", [[] for _ in range(200)])[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from recorded import environment
 
-from whence.langs.python.oracles.class_body_oracle import Definitions
+from whence.langs.python.oracles.class_body_oracle import ClassBodyOracle
 from whence.langs.python.source.class_bodies import class_at, outline
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.question import Question
@@ -40,7 +40,7 @@ def judged(folder: Path, source: str, *, changed: bool = False) -> Judgement | N
     names = [each.qualname for each in tree.functions]
     position = int((tree.columns.function == names.index("Thing")).argmax())
     question = Question(tree.id(position), tree.call(position), "", "", 1, 1.0, 1)
-    return Definitions(tree).judge(question)
+    return ClassBodyOracle(tree).judge(question)
 
 
 @pytest.mark.parametrize("body", BODIES)

@@ -10,7 +10,7 @@ from versions import blamed, judged, run_recorded
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.fork_at_call import compare_states
 from whence.langs.python.oracles.recipe_comparison import Match
-from whence.langs.python.oracles.reference_oracle import IN_PLACE, oracle_of
+from whence.langs.python.oracles.reference_oracle import IN_PLACE, reference_oracle_for
 from whence.langs.python.oracles.worker.forked_versions import BEFORE, ERRORS, VARIABLE
 from whence.model.verdict import Answer, Verdict
 from whence.session.events import Answered, Ask, Found
@@ -141,7 +141,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Verdic
     (folder / "good.py").write_text(program(0))
     (folder / "bad.py").write_text(program(1))
     tree = run_recorded(folder / "bad.py")
-    oracle = oracle_of(tree, str(folder / "good.py"))
+    oracle = reference_oracle_for(tree, str(folder / "good.py"))
     try:
         return {each.function: (each.verdict, each.why) for each in judged(tree, oracle)}
     finally:
@@ -168,7 +168,7 @@ late(lambda x: x)
     (tmp_path / "good.py").write_text(good.replace('"own"', '"reference"'))
     (tmp_path / "bad.py").write_text(good.replace("f(1)", "f(2)"))
     tree = run_recorded(tmp_path / "bad.py")
-    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good.py"))
     # Only functions may differ; what is written stands for what is done, and is no function's.
     (tmp_path / "good.py").write_text(good)
     found = {each.function: each for each in judged(tree, oracle)}
@@ -187,7 +187,7 @@ def test_nothing_is_said_if_the_program_goes_another_way_the_second_time(tmp_pat
     (tmp_path / "bad.py").write_text(good.replace("next(f)", "next(f) + '!'"))
     tree = run_recorded(tmp_path / "bad.py")
     (tmp_path / "told").write_text("two")
-    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good.py"))
     found = {each.function: each for each in judged(tree, oracle)}
     oracle.close()
     assert found["read"].verdict is None
@@ -209,7 +209,7 @@ class Table:
         (folder / "shop.py").write_text(text)
         (folder / "main.py").write_text("import shop\nprint([*map(str, shop.REGISTRY)])\n")
     tree = run_recorded(tmp_path / "main.py")
-    oracle = oracle_of(tree, str(tmp_path / "good"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good"))
     found = {(each.function, each.verdict) for each in judged(tree, oracle)}
     assert {("register", WRONG), ("Table", WRONG)} <= found
     assert blamed(tree, oracle) == "register"
@@ -229,7 +229,7 @@ def test_what_a_module_imports_is_the_references_own(tmp_path: Path) -> None:
     parts = tmp_path / "pkg" / "parts.py"
     parts.write_text(package["parts.py"].replace("range(n)", "range(n + 1)"))
     tree = run_recorded(tmp_path / "main.py")
-    oracle = oracle_of(tree, str(tmp_path / "good"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good"))
     found = [each.verdict for each in judged(tree, oracle) if each.function == "<module>"]
     assert found == [WRONG] * 3
     assert blamed(tree, oracle) == "count"
@@ -274,7 +274,7 @@ def test_no_call_is_right_for_which_the_reference_would_run_own_code(
     (tmp_path / "good.py").write_text(good)
     (tmp_path / "bad.py").write_text(good.replace(there, here))
     tree = run_recorded(tmp_path / "bad.py")
-    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good.py"))
     found = {each.function: each for each in judged(tree, oracle)}
     oracle.close()
     assert found[name].verdict is not RIGHT, found[name].why
@@ -293,7 +293,7 @@ print(steps(3))
     (tmp_path / "good.py").write_text(good)
     (tmp_path / "bad.py").write_text(good.replace("    x = apply(lambda n: n + 1, x)\n", ""))
     tree = run_recorded(tmp_path / "bad.py")
-    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good.py"))
     found = {each.function: each.verdict for each in judged(tree, oracle)}
     assert found["apply"] is found["steps.<locals>.<lambda>"] is RIGHT
     assert blamed(tree, oracle) == "steps"
@@ -313,7 +313,7 @@ print([each() for each in makers()])
     (tmp_path / "good.py").write_text(good)
     (tmp_path / "bad.py").write_text(bad)
     tree = run_recorded(tmp_path / "bad.py")
-    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good.py"))
     found = {each.function: (each.verdict, each.why) for each in judged(tree, oracle)}
     oracle.close()
     assert found["makers"] == (RIGHT, IN_PLACE)
@@ -335,7 +335,7 @@ print(total(make(4)))
     (tmp_path / "good.py").write_text(good)
     (tmp_path / "bad.py").write_text(good.replace("x * x", "x ** 2").replace("+ 0", "+ 1"))
     tree = run_recorded(tmp_path / "bad.py")
-    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good.py"))
     found = {each.function: (each.verdict, each.why) for each in judged(tree, oracle)}
     assert found["squares"] == (RIGHT, IN_PLACE)
     # What it gave back cannot be compared; but all that ran in it is right.
@@ -358,7 +358,7 @@ print(maker(1, 2)(3))
     (tmp_path / "good.py").write_text(good)
     (tmp_path / "bad.py").write_text(good.replace("return x + z", "return None"))
     tree = run_recorded(tmp_path / "bad.py")
-    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good.py"))
     found = {each.function: each.verdict for each in judged(tree, oracle)}
     debugging = SessionDriver(State(tree), [oracle])
     outcome = debugging.start()
@@ -379,7 +379,7 @@ def test_a_run_that_prints_the_same_is_right(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text(good)
     (tmp_path / "bad.py").write_text(good.replace("x + 1", "x + 2"))
     tree = run_recorded(tmp_path / "bad.py")
-    oracle = oracle_of(tree, str(tmp_path / "good.py"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good.py"))
     found = {each.function: each.verdict for each in judged(tree, oracle)}
     oracle.close()
     assert found == {"": RIGHT, "<module>": RIGHT, "f": WRONG}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whence.langs.python.oracles.recipe_comparison import (
-    Equation,
+    CallEquation,
     Match,
     compare_equations,
     compare_values,
@@ -97,10 +97,10 @@ def call(
     changed: dict[str, Recipe] | None = None,
     printed: str = "",
     variables: dict[QualifiedName, Variable] | None = None,
-) -> Equation:
+) -> CallEquation:
     outcome = OutcomeRecipe(OutcomeKind.RETURNED, result)
     recipe = CallRecipe(CODE, {"a": a, "b": b}, {}, {}, outcome, changed or {}, {}, ())
-    return Equation(recipe, variables or {}, {1: printed})
+    return CallEquation(recipe, variables or {}, {1: printed})
 
 
 COUNT = QualifiedName("shop", "count")
@@ -167,7 +167,7 @@ COUNT = QualifiedName("shop", "count")
     ],
 )
 def test_calls_are_compared_by_outcome_and_effects(
-    one: Equation, other: Equation, match: Match
+    one: CallEquation, other: CallEquation, match: Match
 ) -> None:
     assert compare_equations(one, other).match is match
     assert compare_equations(other, one).match is match

@@ -9,7 +9,7 @@ import pytest
 from versions import asked_of, blamed, judged, run_recorded
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.reference_oracle import ReferenceOracle, oracle_of
+from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for
 from whence.model.verdict import Verdict
 from whence.tree.readable_call import function_at
 
@@ -179,7 +179,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Verdic
     (folder / "good" / "program.py").write_text(program(0))
     (folder / "program.py").write_text(program(1))
     tree = run_recorded(folder / "program.py")
-    oracle = oracle_of(tree, str(folder / "good"), limit=3, running=3)
+    oracle = reference_oracle_for(tree, str(folder / "good"), limit=3, running=3)
     try:
         found = {each.function: (each.verdict, each.why) for each in judged(tree, oracle)}
         assert (folder / "written").read_text().count("y") == 1
@@ -199,7 +199,7 @@ def pair(folder: Path, good: str, bad: str) -> ReferenceOracle:
     """Two versions of a script, the bad one recorded."""
     (folder / "good.py").write_text(good)
     (folder / "bad.py").write_text(bad)
-    return oracle_of(run_recorded(folder / "bad.py"), str(folder / "good.py"))
+    return reference_oracle_for(run_recorded(folder / "bad.py"), str(folder / "good.py"))
 
 
 def test_a_call_that_cannot_be_made_again_is_judged_by_a_run_of_the_reference(
@@ -262,7 +262,7 @@ def test_a_module_is_taken_from_the_folder_that_stands_in(tmp_path: Path) -> Non
         (package / "part.py").write_text(f"def step(x):\n    return {body}\n")
         (tmp_path / folder / "run.py").write_text("from pkg.part import step\nprint(step(1))\n")
     tree = run_recorded(tmp_path / "new" / "run.py")
-    oracle = oracle_of(tree, str(tmp_path / "old"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "old"))
     assert blamed(tree, oracle) == "step"
     oracle.close()
 
@@ -284,7 +284,7 @@ def test_a_revision_of_git_is_a_reference_and_is_cleared_away(tmp_path: Path) ->
     script.write_text("def f(x):\n    return x - 1\nprint(f(1))\n")
     git(tmp_path, "commit", "-qam", "bad")
     tree = run_recorded(script)
-    oracle = oracle_of(tree, "git:HEAD~1")
+    oracle = reference_oracle_for(tree, "git:HEAD~1")
     assert blamed(tree, oracle) == "f"
     checkout = Path(oracle.reference.folder)
     assert checkout.is_dir()
@@ -309,7 +309,7 @@ def test_a_reference_that_there_is_not_is_said(
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
     with pytest.raises(WhenceError, match=problem):
-        oracle_of(tree, text)
+        reference_oracle_for(tree, text)
 
 
 def test_nothing_is_left_behind_when_a_session_ends(tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ def test_a_call_that_the_recursion_limit_cut_off_does_not_take_the_blame(tmp_pat
     (tmp_path / "good" / "program.py").write_text(text.format("//"))
     (tmp_path / "program.py").write_text(text.format("*"))
     tree = run_recorded(tmp_path / "program.py")
-    oracle = oracle_of(tree, str(tmp_path / "good"))
+    oracle = reference_oracle_for(tree, str(tmp_path / "good"))
     calls = {
         name: [each for each in range(len(tree.columns)) if function_at(tree, each).short() == name]
         for name in ("total", "halves")

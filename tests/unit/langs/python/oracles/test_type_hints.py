@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from recorded import BACKENDS, environment, recording
 
-from whence.langs.python.oracles.type_hints import TypeHints
+from whence.langs.python.oracles.type_hints import TypeHintOracle
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.question import Question
@@ -50,7 +50,7 @@ def recorded(folder: Path, source: str) -> Path:
 def judged(output: Path) -> dict[str, tuple[Verdict, str] | None]:
     """What the oracle says of the last call of each function."""
     tree = open_trace(output)
-    oracle = TypeHints(tree)
+    oracle = TypeHintOracle(tree)
     found: dict[str, tuple[Verdict, str] | None] = {}
     for at in range(1, len(tree.columns)):
         call = tree.call(at)

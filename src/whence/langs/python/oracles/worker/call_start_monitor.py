@@ -14,7 +14,7 @@ from typing import Any
 from whence.langs.python.record.choose import free_tool_id
 
 
-class Beginnings:
+class CallStartMonitor:
     """Tells of each call of the code that is wanted, once it begins."""
 
     def __init__(

@@ -39,9 +39,9 @@ from whence.langs.python.debuggee.launch import Kind, Target, launch
 from whence.langs.python.objects.object_description import ObjectDescriber
 from whence.langs.python.objects.object_digest import Digest, ObjectDigests
 from whence.langs.python.oracles.worker import rebuilt_call
-from whence.langs.python.oracles.worker.call_start_monitor import Beginnings
+from whence.langs.python.oracles.worker.call_start_monitor import CallStartMonitor
 from whence.langs.python.oracles.worker.program_names import CannotBuild
-from whence.langs.python.oracles.worker.swap_code import Exchange
+from whence.langs.python.oracles.worker.swap_code import CodeSwap
 from whence.langs.python.record import frame_values
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
@@ -64,7 +64,7 @@ _FRAMES = {
     AsyncGeneratorType: "ag_frame",
 }
 
-_exchanges: list[Exchange] = []
+_exchanges: list[CodeSwap] = []
 """That of the one program that this process is for, made before the first fork."""
 
 
@@ -75,7 +75,7 @@ def prepare(order: dict[str, Any]) -> None:
             importlib.import_module("whence.langs.python.record.native_backend")
         # What is wrong about the files is said when the first call is made.
         with contextlib.suppress(CannotBuild):
-            _exchanges.append(Exchange(order["files"]))
+            _exchanges.append(CodeSwap(order["files"]))
 
 
 def perform(order: dict[str, Any], say: rebuilt_call.Say, rules: UserCodeRules) -> None:
@@ -112,7 +112,7 @@ class _Watch:
         self._table = bytes.fromhex(table)
         self._digestsed = reached
         self._seen = 0
-        self.beginnings = Beginnings(self._is_wanted, self._count_one)
+        self.beginnings = CallStartMonitor(self._is_wanted, self._count_one)
 
     def _is_wanted(self, code: CodeType) -> bool:
         return bool(
@@ -262,7 +262,7 @@ class _Side:
         """Make the call; digests of all that can be reached after it, by name."""
         random.setstate(self._chance)  # a process that is forked off has another one
         order = self._order
-        exchange = _exchanges[0] if _exchanges else Exchange(order["files"])
+        exchange = _exchanges[0] if _exchanges else CodeSwap(order["files"])
         function = frame_values.function(self._frame)
         if function is None:
             raise CannotBuild("which function it is a call of cannot be seen")
@@ -323,7 +323,7 @@ class _Side:
         raise CannotBuild(f"what it made goes on after it: {left[0].__qualname__}")
 
     @contextlib.contextmanager
-    def _by_reference(self, exchange: Exchange, before: list[Any]) -> Iterator[None]:
+    def _by_reference(self, exchange: CodeSwap, before: list[Any]) -> Iterator[None]:
         """See to it that the reference's call is made by the reference's code alone.
 
         But for generators that it was given: what they do is done by calls of their own.
@@ -338,7 +338,7 @@ class _Side:
             if not any(frame is each for each in given):
                 ran.append(frame.f_code.co_qualname)
 
-        beginnings = Beginnings(exchange.is_own, began)
+        beginnings = CallStartMonitor(exchange.is_own, began)
         beginnings.start()
         try:
             yield

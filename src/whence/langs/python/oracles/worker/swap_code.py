@@ -37,7 +37,7 @@ class _Known(NamedTuple):
     """What both versions capture, where that is not the same."""
 
 
-class Exchange:
+class CodeSwap:
     """The code of both versions of some files, which differ in functions only.
 
     Own code that runs may have been changed by those who watch it, so it is known by its place. The
